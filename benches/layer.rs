@@ -21,11 +21,12 @@ use robot_detection::{
     detect::{Detector, SharedDetector, Verdict},
     layer::{ClaimedRequest, RobotDetectionLayer, Verdicts},
     policy::{
-        Action, Enforce, Enforcement, Enforcer, Policy, Rule, SharedPolicy, SharedRobotsFiles,
+        Action, Enforcement, EnforcementMode, Enforcer, Policy, Rule, SharedPolicy,
+        SharedRobotsFiles,
     },
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
     robots_txt::{Dialect, RobotsTxt},
-    suspect::{Coherence, Transport},
+    suspect::{BrowserCheck, Transport},
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -73,7 +74,7 @@ fn strict_layer() -> RobotDetectionLayer {
         + "User-agent: Googlebot\nCrawl-delay: 0.001\nDisallow: /private/\nDisallow: /*?sort=\n";
     let files = SharedRobotsFiles::default();
     files.replace(RobotsTxt::parse(text.as_bytes(), Dialect::default()).into());
-    let settings = Enforcement::default().rules(Enforce::On);
+    let settings = Enforcement::default().rules(EnforcementMode::On);
     layer().enforcer(Enforcer::new(files, settings))
 }
 
@@ -192,7 +193,7 @@ fn page() -> Request<()> {
 /// Runs only the check for suspects, on a request without any sign.
 #[divan::bench]
 fn person_is_no_suspect(bencher: Bencher<'_, '_>) {
-    let (coherence, page) = (Coherence::new(), page());
+    let (coherence, page) = (BrowserCheck::new(), page());
     let transport = Transport {
         is_https: true,
         is_direct: true,

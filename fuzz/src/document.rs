@@ -2,11 +2,11 @@
 
 use robot_detection::{
     document::{
-        BlockKind, Feed, Moment, Page, PageMatter, Sitemap, TrackingParameters, decode, resolve,
-        urls_in_text, without_session,
+        BlockKind, ContentSelection, Feed, Moment, Page, Sitemap, TrackingParameters, decode,
+        resolve, urls_in_text, without_session,
     },
     fetch::gunzip,
-    matter::Matter,
+    matter::ContentTree,
 };
 
 /// Parses arbitrary bytes.
@@ -18,9 +18,9 @@ pub fn run(bytes: &[u8]) {
         assert!(block.kind == BlockKind::Code || !block.text.contains("  "));
     }
     let base = "http://h.example/a/b".parse().expect("valid URL");
-    let matter = page.matter(PageMatter::All, &base);
+    let matter = page.matter(ContentSelection::All, &base);
     let told = matter.told('\n', None);
-    assert!(told.marks.is_empty() || Matter::read(&told.text, &told.marks) == Some(matter));
+    assert!(told.marks.is_empty() || ContentTree::read(&told.text, &told.marks) == Some(matter));
     let links = page.links.iter().map(|link| link.url.as_str());
     for link in links.chain(urls_in_text(&decoded.text)) {
         if let Some(url) = resolve(&base, link) {

@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
         let mut again = RobotsMeta::default();
         again.add_header(written.as_bytes());
         assert_eq!(
-            again.for_everybody().directives,
+            again.for_all_robots().directives,
             answer.directives,
             "{written}"
         );

@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use robot_detection::registry::{Format, Source, missing_at_the_end, parse, write_flat_file};
+use robot_detection::registry::{Format, Source, missing_last_fields, parse, write_flat_file};
 
 /// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
     for &format in Format::ALL {
-        let _ = missing_at_the_end(format, bytes);
+        let _ = missing_last_fields(format, bytes);
         let source = Source::bundled();
         let Ok(parsed) = parse(format, bytes, &source) else {
             continue;

@@ -3,10 +3,10 @@
 //! `cargo +nightly fuzz run robots_txt fuzz/corpus tests/data/robots_txt`: new inputs are written
 //! to the first directory.
 
-use robot_detection::robots_txt::{Dialect, ForRobot, RobotsTxt};
+use robot_detection::robots_txt::{Dialect, RobotRules, RobotsTxt};
 
 /// Queries a path until an index is built, which must not change the result.
-fn ask(me: &ForRobot, url: &str) {
+fn ask(me: &RobotRules, url: &str) {
     let first = me.check(url);
     for _ in 0..4 {
         assert_eq!(me.check(url), first, "{url}");

@@ -4,7 +4,7 @@
 //! per line, with a colon after the name; the first byte sets the transport.
 
 use http::{HeaderName, HeaderValue, Request};
-use robot_detection::suspect::{Coherence, Transport};
+use robot_detection::suspect::{BrowserCheck, Transport};
 
 /// Parses arbitrary bytes.
 pub fn run(bytes: &[u8]) {
@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) {
         front: (first & 4 != 0).then(|| [192, 0, 2, 1].into()),
         sender: None,
     };
-    let coherence = Coherence::new();
+    let coherence = BrowserCheck::new();
     let reasons = coherence.judge(&request, transport);
     let found = coherence.explain(&request, transport);
     // A proxy's forwarded headers are learnt from its first request; a repetition changes nothing.

@@ -21,7 +21,7 @@ use crate::operations::{
 use crate::policy::{Enforcement, Policy, PolicyBuilder, PolicyError, RuleBuilder};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
-use crate::store::{KeptAddresses, Store, StoreError};
+use crate::store::{AddressRetention, Store, StoreError};
 use crate::suspicion::Suspicion;
 use crate::traffic::{EvidenceSettings, Traffic};
 
@@ -381,7 +381,7 @@ impl RobotDetectionBuilder {
     }
 
     /// Sets the part of client addresses that the evidence contains.
-    pub fn kept_addresses(mut self, addresses: KeptAddresses) -> Self {
+    pub fn kept_addresses(mut self, addresses: AddressRetention) -> Self {
         self.evidence.addresses = addresses;
         self
     }

@@ -7,7 +7,7 @@ use tracing::{error, info, warn};
 use crate::clock::Clock;
 use crate::instances::set_clock;
 use crate::refresh::Refresher;
-use crate::store::{PresenceChange, Store};
+use crate::store::{AvailabilityChange, Store};
 
 /// Interval between two checks of an available database.
 // A failed call triggers an earlier check; the interval only detects an outage while there are no
@@ -30,14 +30,14 @@ pub(super) async fn watch_database(
     let mut pause = INTERVAL;
     loop {
         wait(&store, pause).await;
-        match store.check_presence(clock.now_ms()).await {
+        match store.check_availability(clock.now_ms()).await {
             None => {}
-            Some(PresenceChange::Away(absence)) => {
+            Some(AvailabilityChange::Away(absence)) => {
                 let reason = &absence.reason;
                 error!("database unavailable, serving from memory: {reason}");
                 refresher.prepare_again(use_bundled);
             }
-            Some(PresenceChange::Back(absence)) => {
+            Some(AvailabilityChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
                 info!(away_s, "database available again after {away_s} s");
                 // Before any scheduled work; the next heartbeat repeats it.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::instances::Heartbeat;
-use crate::layer::{OwnRobot, RobotDetectionLayer};
+use crate::layer::{RobotDetectionLayer, SiteRobotKey};
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::operations::own_robot;
 use crate::operations::{DEFAULT_SITE, Operations, Reloads, RobotRuns, SharedSettings, TimeZone};
@@ -74,7 +74,7 @@ impl RobotDetection {
     /// Returns the Tower layer; put it outside of the application's own login.
     ///
     /// Requests below `/robot-detection/admin` are not counted as visitors; for admin pages nested
-    /// elsewhere, set [`own_path`](RobotDetectionLayer::own_path).
+    /// elsewhere, set [`internal_path`](RobotDetectionLayer::internal_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         self.inner.main.layer()
@@ -385,7 +385,7 @@ impl RobotDetection {
     }
 
     /// Returns the key that identifies our own site robot.
-    pub(super) fn own_robot(&self) -> &OwnRobot {
+    pub(super) fn own_robot(&self) -> &SiteRobotKey {
         &self.inner.common.own_robot
     }
 

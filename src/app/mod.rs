@@ -34,7 +34,7 @@ mod site;
 mod verification;
 
 #[doc(hidden)]
-pub use crate::robots_file::WrongRule;
+pub use crate::robots_file::InvalidRule;
 pub use crate::robots_file::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt};
 pub use crate::traffic::{
     EvidenceSettings, Traffic, TrafficBody, TrafficFuture, TrafficLayer, TrafficService,
@@ -48,7 +48,7 @@ pub use server::Server;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use server::{
-    ClaimProver, Disparity, Excess, Handed, Handover, IndexNowTold, Parity, ParityPass, Programs,
+    ClaimProver, Disparity, Excess, Handed, Handover, IndexNowResult, Parity, ParityPass, Programs,
     PublishedFiles, Ran, Reloaded, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns,
     SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload, robots_txt,
     robots_txt_in_force, site_robots, sources, verification, wanted_origins,

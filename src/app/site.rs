@@ -9,7 +9,7 @@ use crate::admin::ClientAddress;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
-use crate::layer::{OwnRobot, RobotDetectionLayer, Stats, VisitSwitch};
+use crate::layer::{RobotDetectionLayer, SiteRobotKey, Stats, VisitSwitch};
 use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
 
@@ -51,7 +51,7 @@ pub(super) struct Common {
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
     /// Key of these sites' own site robot, in whatever process it runs.
-    pub(super) own_robot: OwnRobot,
+    pub(super) own_robot: SiteRobotKey,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
     /// Switch that selects the visits to describe for the evidence and for observers.
@@ -84,7 +84,7 @@ impl Site {
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())
             .clock(clock)
-            .describe_visits(visits)
+            .visit_switch(visits)
             .own_robot(own_robot);
         let layer = proving
             .ask_from(layer)
@@ -115,11 +115,14 @@ impl Site {
     /// Returns the Tower layer of this site.
     ///
     /// Requests below `/robot-detection/admin` are not counted as visitors; for admin pages nested
-    /// elsewhere, set [`own_path`](RobotDetectionLayer::own_path).
+    /// elsewhere, set [`internal_path`](RobotDetectionLayer::internal_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         // Outcomes are reported for the traffic counters outside of the layer.
-        self.layer.clone().own_path(ADMIN_PATH).report_outcome(true)
+        self.layer
+            .clone()
+            .internal_path(ADMIN_PATH)
+            .report_outcome(true)
     }
 
     /// Returns the site's counters.

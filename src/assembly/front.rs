@@ -2,7 +2,7 @@
 
 use axum::http::HeaderName;
 
-use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
+use crate::check::{Front, FrontSite, OwnPath, Place, PlaceError, RuleHeader};
 use crate::config::{Loaded, RobotsTxtSource, RuleSettings, Settings};
 use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
@@ -70,7 +70,7 @@ pub(crate) fn front<'t>(
         read,
         unjudged: unjudged.collect(),
         client_header: client_header.map(|name| name.as_str().to_owned()),
-        given: GivenHeader::all(given),
+        given: RuleHeader::all(given),
         check: place(check, "check.listen")?,
         token,
         own: own(settings)?,

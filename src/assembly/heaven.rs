@@ -38,7 +38,7 @@ pub(crate) fn heaven_settings(
     // Without a configured URL, the site's URL is that of the visited pages.
     let heaven = if own.is_some_and(|own| own.site() == heaven.site()) {
         let others = other_addresses(settings, heaven.site());
-        heaven.moves_from(others)
+        heaven.move_from(others)
     } else {
         heaven
     };

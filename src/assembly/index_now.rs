@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::config::{ConfigErrors, IndexNowSection, Loaded, Settings};
 use crate::heaven::HeavenSettings;
-use crate::index_now::{AnnouncerSettings, IndexNowKey, IndexedSite, site_obstacle};
+use crate::index_now::{AnnouncerSettings, IndexNowKey, IndexedSite, announcement_obstacle};
 
 use super::heaven::logs_in;
 
@@ -46,7 +46,7 @@ pub(crate) fn indexed_site(
 ) -> Result<IndexedSite, String> {
     let told = |why: String| format!("index_now.active: no pages are submitted: {why}");
     let site = Url::parse(heaven.site()).map_err(|error| told(error.to_string()))?;
-    if let Some(why) = site_obstacle(&site) {
+    if let Some(why) = announcement_obstacle(&site) {
         return Err(told(format!("{why}; set heaven.url")));
     }
     if logs_in(loaded, settings) || settings.site_robot.signing_key.is_some() {

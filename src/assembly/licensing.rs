@@ -1,7 +1,7 @@
 //! Converts `[licensing]` and `[[license]]` into the terms of a site.
 
 use crate::config::{ConfigErrors, LicenseSettings, LicensingSection, Loaded, Settings};
-use crate::licensing::{Licensing, Terms, WrongTerms};
+use crate::licensing::{Licensing, Terms, TermsError};
 
 use super::heaven::site_url;
 
@@ -9,7 +9,7 @@ use super::heaven::site_url;
 const CURRENCY: &str = "USD";
 
 /// Setter of a text.
-type Set = fn(Terms, &str) -> Result<Terms, WrongTerms>;
+type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 
 /// Returns the terms of the settings, and their URLs.
 ///
@@ -21,7 +21,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let tables = &settings.tables.licenses;
     let mut all = Vec::new();
     for table in tables {
-        let wrong = |error: WrongTerms| table.wrong_by_name(error.key(), &error);
+        let wrong = |error: TermsError| table.wrong_by_name(error.key(), &error);
         let made = terms(table).map_err(wrong)?;
         // Checked one by one, so that the error names its table.
         let _ = Licensing::new([made.clone()]).map_err(wrong)?;
@@ -53,7 +53,7 @@ pub(crate) fn license_url(settings: &Settings, host: &str) -> Option<String> {
     (!path.is_empty()).then(|| format!("{scheme}://{host}{path}"))
 }
 
-fn terms(table: &LicenseSettings) -> Result<Terms, WrongTerms> {
+fn terms(table: &LicenseSettings) -> Result<Terms, TermsError> {
     let mut terms = Terms::new()
         .paths(&table.path)?
         .permits(table.permits.iter().copied())

@@ -8,7 +8,7 @@ use crate::config::{
 };
 use crate::fetch::Origin;
 use crate::listen::{ProxySet, TrustedProxies};
-use crate::origins::{ListSpec, Origins, Wanted};
+use crate::origins::{ListSpec, Origins, WantedOrigins};
 use crate::policy::Addresses;
 use crate::refresh::SourceSpec;
 use crate::registry::Format;
@@ -22,9 +22,9 @@ const INTERVAL: Duration = Duration::from_hours(24);
 /// # Errors
 ///
 /// Fails with the place of the wrong value.
-pub fn wanted_origins(loaded: &Loaded) -> Result<Wanted, ConfigErrors> {
+pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
     let settings = loaded.settings();
-    let mut wanted = Wanted::default();
+    let mut wanted = WantedOrigins::default();
     for list in &settings.tables.lists {
         let is_taken = wanted.lists.iter().any(|other| other.name == list.name);
         if is_taken || !is_name(&list.name) {

@@ -145,7 +145,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
 mod tests {
     use super::*;
     use crate::config::Loader;
-    use crate::policy::Enforce;
+    use crate::policy::EnforcementMode;
 
     fn of(text: &str) -> Result<Enforcement, String> {
         let loaded = Loader::new().file("c.toml", text).load();
@@ -158,9 +158,9 @@ mod tests {
         assert_eq!(of(""), Ok(Enforcement::default()));
         let text = "[robots_txt]\nenforce = 'on'\nrefusal = '429'\nenforce_crawl_delay = 'off'";
         let strict = Enforcement::default()
-            .rules(Enforce::On)
+            .rules(EnforcementMode::On)
             .refusal(Refusal::TooManyRequests)
-            .crawl_delay(Enforce::Off);
+            .crawl_delay(EnforcementMode::Off);
         assert_eq!(of(text), Ok(strict));
     }
 

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::operations::{
     Caller, MIN_PASSWORD_CHARS, generate_password, hash_password,
     sessions::{self, Session, Sessions},
-    tokens::{self, MakeToken, Token, Tokens},
+    tokens::{self, NewToken, Token, Tokens},
 };
 
 use super::{
@@ -61,12 +61,12 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn request(args: &TokenArgs) -> MakeToken {
+fn request(args: &TokenArgs) -> NewToken {
     let scope = match args.scope {
         TokenScopeArg::Read => "read",
         TokenScopeArg::Write => "write",
     };
-    MakeToken {
+    NewToken {
         name: args.name.clone(),
         scope: scope.to_owned(),
         ends: args.ends.clone().unwrap_or_default(),

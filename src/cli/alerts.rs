@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::alerts::{self, Alert, AlertStanding, Message, Receipt};
+use crate::alerts::{self, Alert, AlertStatus, Message, Receipt};
 use crate::app;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -129,7 +129,7 @@ async fn list(loaded: &Loaded, as_json: bool) -> anyhow::Result<ExitCode> {
         output::json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let row = |view: &AlertStanding| {
+    let row = |view: &AlertStatus| {
         let since = view.since.as_ref().map_or("", |since| &since.iso);
         let told = view.told.as_ref().map_or("never", |told| &told.iso);
         vec![

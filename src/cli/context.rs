@@ -14,7 +14,7 @@ use crate::config::{DatabaseSection, Loaded, Loader, Settings, SiteRobotSection}
 use crate::detect::Detector;
 use crate::live_rules::LiveRuleSet;
 use crate::operations::Caller;
-use crate::origins::{Keeper, Wanted};
+use crate::origins::{Keeper, WantedOrigins};
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
 
@@ -172,7 +172,7 @@ pub(super) fn caller(store: &Store) -> Caller<'_> {
 /// Downloaded copies are read from the database. With `may_fetch`, missing lists are downloaded.
 pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Result<()> {
     let wanted = app::wanted_origins(loaded)?;
-    if wanted == Wanted::default() {
+    if wanted == WantedOrigins::default() {
         return Ok(());
     }
     loaded.origins().want(wanted);

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::config::{GeneralSection, Loaded, Settings, wants_colours};
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::operations::rfc3339;
-use crate::store::Absence;
+use crate::store::DatabaseOutage;
 use crate::telemetry::{LogFormat, start_log};
 
 use super::{
@@ -98,7 +98,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
 struct FirstPasswordCheck<'s> {
     robots: &'s RobotDetection,
     settings: &'s Settings,
-    absence: watch::Receiver<Option<Arc<Absence>>>,
+    absence: watch::Receiver<Option<Arc<DatabaseOutage>>>,
     /// Whether the current database has a password.
     is_done: bool,
 }

@@ -8,7 +8,7 @@ use axum::http::Request;
 
 use super::{Observation, Observer};
 use crate::listen::RequestContext;
-use crate::suspicion::{Slip, Suspicion};
+use crate::suspicion::{ObservationTicket, Suspicion};
 use crate::telemetry::Histogram;
 use crate::traffic::SiteCounters;
 
@@ -92,7 +92,7 @@ impl SiteObserver {
     }
 
     /// Stores the data for evaluating the request as a suspect.
-    pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<Slip> {
+    pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<ObservationTicket> {
         let suspicion = self.shared.suspicion.as_ref()?;
         suspicion.leave(request, request.body().client().client)
     }

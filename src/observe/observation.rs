@@ -10,8 +10,8 @@ use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
 use crate::probe::Probe;
-use crate::suspicion::Slip;
-use crate::traffic::{Ticket, decision_word};
+use crate::suspicion::ObservationTicket;
+use crate::traffic::{Ticket, decision_name};
 
 use super::{
     FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
@@ -38,7 +38,7 @@ pub(crate) struct Observation {
     /// Stored path of the request.
     ticket: Option<Ticket>,
     /// Stored data for evaluating the request as a suspect.
-    slip: Option<Slip>,
+    slip: Option<ObservationTicket>,
     body_bytes: u64,
     counts: bool,
     /// Probe for a request of `doctor`, which is neither counted nor logged.
@@ -62,7 +62,7 @@ impl Observation {
             begun: request.body().started_at(),
             status: Some(CLIENT_CLOSED_REQUEST),
             outcome: None,
-            ticket: site.shared.counters.leave_path(request.uri().path()),
+            ticket: site.shared.counters.record_path(request.uri().path()),
             slip: site.leave(request),
             body_bytes: 0,
             counts: true,
@@ -149,7 +149,7 @@ impl Observation {
             site: self.site.shared.counters.name(),
             robot: outcome.robot(),
             visitor: outcome.kind().map_or(NOBODY, Kind::as_str),
-            decision: decision_word(outcome),
+            decision: decision_name(outcome),
             cause: outcome.cause(),
             verdict: outcome.verdict().map(Verdict::as_str),
             reasons: outcome.reasons(),
@@ -181,7 +181,7 @@ impl Drop for Observation {
         if self.counts {
             counters.count(outcome, status, bytes, duration, ticket);
         } else {
-            counters.note_alone(outcome, ticket);
+            counters.record_evidence_only(outcome, ticket);
         }
         // The program's own requests do not count as visits.
         if is_seen && outcome.is_none_or(|outcome| !outcome.is_own()) {

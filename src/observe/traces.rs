@@ -15,7 +15,7 @@ use crate::detect::{Kind, Verdict};
 use crate::fetch::{FetchLimits, Poster};
 use crate::layer::Outcome;
 use crate::telemetry::{RequestSpan, Traces};
-use crate::traffic::decision_word;
+use crate::traffic::decision_name;
 
 use super::{observation::NOBODY, request_head::RequestHead};
 
@@ -134,7 +134,7 @@ fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
             "robot_detection.visitor",
             outcome.kind().map_or(NOBODY, Kind::as_str),
         ),
-        KeyValue::new("robot_detection.decision", decision_word(outcome)),
+        KeyValue::new("robot_detection.decision", decision_name(outcome)),
         KeyValue::new("robot_detection.cause", outcome.cause().to_owned()),
     ];
     let more = [

@@ -3,7 +3,7 @@
 use crate::assembly::{index_now, indexed_site};
 use crate::config::{ConfigErrors, IndexNowSection, Loaded, Settings};
 use crate::heaven::HeavenSettings;
-use crate::index_now::{Announcer, IndexNowTold};
+use crate::index_now::{Announcer, IndexNowResult};
 
 use super::SiteRobotRuns;
 
@@ -32,13 +32,13 @@ pub(super) fn announcer(
 
 impl SiteRobotRuns {
     /// Submits changed pages, if active; a failed submission does not fail the run.
-    pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowTold> {
+    pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowResult> {
         let announcer = self.settings.index_now.as_ref()?;
         let site = self.robot.site();
         let told = announcer.tell(&self.store, (site, run_id), self.clock.now_ms());
         let told = match told.await {
             Ok(told) => told,
-            Err(error) => IndexNowTold::failed(error.to_string()),
+            Err(error) => IndexNowResult::failed(error.to_string()),
         };
         let (taken, waiting) = (told.taken, told.waiting);
         if let Some(failure) = &told.failure {

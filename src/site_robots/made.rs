@@ -7,7 +7,7 @@ use url::Url;
 use crate::clock::Clock;
 use crate::filter::CommandLine;
 use crate::heaven::{HeavenSettings, Library};
-use crate::layer::OwnRobot;
+use crate::layer::SiteRobotKey;
 use crate::operations::own_robot;
 use crate::render::RenderLimits;
 use crate::site_robot::{
@@ -58,7 +58,7 @@ impl SiteRobotRuns {
         settings: &SiteRobotSettings,
         store: &Store,
         clock: Clock,
-        own: &OwnRobot,
+        own: &SiteRobotKey,
     ) -> anyhow::Result<Self> {
         let source = source(settings, own, &clock)?;
         let converters = settings.own().converters.clone();
@@ -182,7 +182,7 @@ fn builder(
 
 fn source(
     settings: &SiteRobotSettings,
-    own: &OwnRobot,
+    own: &SiteRobotKey,
     clock: &Clock,
 ) -> anyhow::Result<PageSource> {
     let conf = &settings.conf;

@@ -9,7 +9,7 @@ use tracing::{info, warn};
 
 use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::layer::OwnRobot;
+use crate::layer::SiteRobotKey;
 use crate::operations::own_robot;
 use crate::operations::{Reloads, RobotRuns};
 use crate::site_robot::{Handle, RobotState, holder_name};
@@ -53,7 +53,7 @@ struct Desk {
     holder: String,
     store: Store,
     clock: Clock,
-    own: OwnRobot,
+    own: SiteRobotKey,
     pages: RobotRuns,
     reloads: Reloads,
     loaded: ArcSwapOption<Loaded>,
@@ -66,7 +66,7 @@ impl Orders {
     pub(crate) fn new(
         store: &Store,
         clock: &Clock,
-        own: &OwnRobot,
+        own: &SiteRobotKey,
         (pages, reloads): (&RobotRuns, &Reloads),
     ) -> Self {
         let desk = Desk {

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::layer::OwnRobot;
+use crate::layer::SiteRobotKey;
 use crate::listen::ListenAddr;
 use crate::site_robot::source::RequestSigner;
 
@@ -36,7 +36,7 @@ impl OwnHosts {
     }
 
     /// Returns a signer that identifies requests to these hosts as those of our site robot.
-    pub(super) fn pass(self, own: OwnRobot, clock: Clock) -> RequestSigner {
+    pub(super) fn pass(self, own: SiteRobotKey, clock: Clock) -> RequestSigner {
         RequestSigner::new(move |method, url, headers| {
             // Another site could forward a signature to ours, and pass as our robot while it is
             // valid.
@@ -45,7 +45,7 @@ impl OwnHosts {
             };
             let (path, now_ms) = (path_and_query(url), clock.now_ms());
             let signature = own.signature(method, host, path, now_ms);
-            headers.insert(OwnRobot::HEADER, signature);
+            headers.insert(SiteRobotKey::HEADER, signature);
         })
     }
 
@@ -109,7 +109,7 @@ mod tests {
         };
         let settings = SiteRobotSettings::new(&loaded, "default", &changes);
         let hosts = settings.unwrap().unwrap().own_hosts;
-        let pass = hosts.pass(OwnRobot::new(b"key"), Clock::system());
+        let pass = hosts.pass(SiteRobotKey::new(b"key"), Clock::system());
         for (url, expected) in [
             ("https://www.example.com/b", true),
             ("http://www.example.com/b", true),
@@ -122,7 +122,11 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             pass.sign(&Method::GET, &url.parse().unwrap(), &mut headers);
-            assert_eq!(headers.contains_key(OwnRobot::HEADER), expected, "{url}");
+            assert_eq!(
+                headers.contains_key(SiteRobotKey::HEADER),
+                expected,
+                "{url}"
+            );
         }
     }
 }

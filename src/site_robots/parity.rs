@@ -70,7 +70,7 @@ impl SiteRobotRuns {
                 .limit(PIECE);
             let piece = self.store.descriptions().list(&query).await?;
             let Some(last) = piece.last() else { break };
-            after = Some(DescriptionCursor::behind_url(last.description.url()));
+            after = Some(DescriptionCursor::after_url(last.description.url()));
             for stored in piece {
                 if !catalogue.contains(stored.description.url()) {
                     continue;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::heaven::{HeavenError, PublishReport, publish};
-use crate::index_now::IndexNowTold;
-use crate::site_robot::{MayPublish, PublishTerms, Summary};
+use crate::index_now::IndexNowResult;
+use crate::site_robot::{PublishConditions, PublishPermission, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::{ParityPass, SiteRobotRuns, made::command};
@@ -32,7 +32,7 @@ pub struct Ran {
     pub parity: Option<ParityPass>,
     /// Result of the IndexNow submission, if any.
     #[serde(default)]
-    pub index_now: Option<IndexNowTold>,
+    pub index_now: Option<IndexNowResult>,
     /// Reason why `cmd-hook` failed, if it did.
     pub hook_failure: Option<String>,
 }
@@ -169,8 +169,8 @@ impl SiteRobotRuns {
             // Also dropped if the robot fails: otherwise `join!` would wait for the renewal for
             // ever.
             let _ended = ended.clone().drop_guard();
-            let may_publish: &MayPublish<'_> = &|| Box::pin(may_publish(lease));
-            let terms = PublishTerms {
+            let may_publish: &PublishPermission<'_> = &|| Box::pin(may_publish(lease));
+            let terms = PublishConditions {
                 accept,
                 may_publish: Some(may_publish),
             };

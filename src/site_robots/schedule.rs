@@ -72,7 +72,7 @@ impl Schedules {
         for runs in &robots {
             pages.show(&runs.robot);
             if let Some(schedule) = runs.settings.schedule().cloned() {
-                pages.tell_times(runs.robot.site(), move |ms| schedule.next_ms(ms));
+                pages.set_schedule(runs.robot.site(), move |ms| schedule.next_ms(ms));
             }
         }
         let robots = robots.into_iter().map(Arc::new).collect();

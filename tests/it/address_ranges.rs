@@ -113,7 +113,7 @@ impl House {
         let Instance { store, .. } = self.instance().await;
         let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen()).unwrap();
         let ranges = Ranges::new(self.clock.clone());
-        let refresher = RangesRefresher::of_chosen(store.clone(), fetcher, ranges.clone());
+        let refresher = RangesRefresher::for_chosen_lists(store.clone(), fetcher, ranges.clone());
         Instance {
             store,
             ranges,

@@ -5,7 +5,7 @@ use std::{fs, io::Write as _, path::Path};
 use flate2::{Compression, write::GzEncoder};
 use robot_detection::{
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
-    store::{LearntCanonical, Store},
+    store::{LearnedCanonical, Store},
 };
 
 use crate::support::{
@@ -238,7 +238,7 @@ async fn all_instances_share_canonical_urls_and_rules_take_precedence() {
     )
     .await;
     let store = store(site.directory.path()).await;
-    let learnt = ["/a", "/kept/a", "/paid/a"].map(|path| LearntCanonical {
+    let learnt = ["/a", "/kept/a", "/paid/a"].map(|path| LearnedCanonical {
         url: format!("{HOST}{path}"),
         canonical: Some(format!("{HOST}/new?from={path}")),
     });

@@ -50,14 +50,14 @@ pub(crate) enum Fault {
 struct Handler(Arc<Zone>);
 
 struct Zone {
-    facts: Mutex<Facts>,
-    asked: Mutex<Asked>,
-    under_way: watch::Sender<UnderWay>,
+    facts: Mutex<ZoneData>,
+    asked: Mutex<QueryLog>,
+    under_way: watch::Sender<PendingQueries>,
     is_open: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct Facts {
+struct ZoneData {
     records: HashMap<Name, Vec<Record>>,
     faults: HashMap<Name, Fault>,
     /// Name of every address.
@@ -68,14 +68,14 @@ struct Facts {
 
 /// Received queries, each once: a repeated query keeps its number.
 #[derive(Default)]
-struct Asked {
+struct QueryLog {
     questions: Vec<(Query, Protocol)>,
     seen: HashSet<(u16, Query, bool)>,
 }
 
 /// Unanswered queries; a repeated query counts once.
 #[derive(Default)]
-struct UnderWay {
+struct PendingQueries {
     questions: BTreeMap<Name, usize>,
     peak: usize,
 }
@@ -108,10 +108,10 @@ impl DnsServer {
     pub(crate) async fn start() -> Self {
         let (tcp, udp) = sockets().await;
         let zone = Arc::new(Zone {
-            facts: Mutex::new(Facts {
+            facts: Mutex::new(ZoneData {
                 ttl: 300,
                 negative_ttl: 300,
-                ..Facts::default()
+                ..ZoneData::default()
             }),
             asked: Mutex::default(),
             under_way: watch::Sender::default(),
@@ -210,9 +210,9 @@ impl DnsServer {
     }
 
     /// Waits for a number of concurrent queries.
-    pub(crate) async fn until_under_way(&self, count: usize) {
+    pub(crate) async fn wait_for_pending(&self, count: usize) {
         let mut under_way = self.zone.under_way.subscribe();
-        let enough = |now: &UnderWay| now.questions.len() >= count;
+        let enough = |now: &PendingQueries| now.questions.len() >= count;
         under_way.wait_for(enough).await.unwrap();
     }
 
@@ -235,7 +235,7 @@ impl DnsServer {
     }
 
     /// Returns `true` if a query came by TCP.
-    pub(crate) fn was_asked_by_tcp(&self) -> bool {
+    pub(crate) fn received_tcp_query(&self) -> bool {
         let asked = self.zone.asked.lock().unwrap();
         let mut questions = asked.questions.iter();
         questions.any(|(_, protocol)| *protocol == Protocol::Tcp)
@@ -293,14 +293,14 @@ impl RequestHandler for Handler {
     }
 }
 
-struct Said {
+struct Response {
     code: ResponseCode,
     answers: Vec<Record>,
     soa: Vec<Record>,
 }
 
 /// Unanswered query.
-struct Question<'a> {
+struct PendingQuery<'a> {
     zone: &'a Zone,
     name: Name,
 }
@@ -318,22 +318,22 @@ impl Zone {
     }
 
     /// Registers a query, and waits until responses are released.
-    async fn begin(&self, query: &Query) -> Question<'_> {
+    async fn begin(&self, query: &Query) -> PendingQuery<'_> {
         let name = query.name().to_lowercase();
         self.under_way.send_modify(|now| {
             *now.questions.entry(name.clone()).or_default() += 1;
             now.peak = now.peak.max(now.questions.len());
         });
-        let question = Question { zone: self, name };
+        let question = PendingQuery { zone: self, name };
         let mut is_open = self.is_open.subscribe();
         is_open.wait_for(|is_open| *is_open).await.unwrap();
         question
     }
 
-    fn answer(&self, query: &Query) -> Option<Said> {
+    fn answer(&self, query: &Query) -> Option<Response> {
         let facts = self.facts.lock().unwrap();
         let mut at = query.name().to_lowercase();
-        let mut said = Said {
+        let mut said = Response {
             code: ResponseCode::NoError,
             answers: Vec::new(),
             soa: Vec::new(),
@@ -384,7 +384,7 @@ impl Zone {
     }
 }
 
-impl Facts {
+impl ZoneData {
     fn soa(&self) -> Record {
         let (server, mailbox) = (name("ns.example"), name("admin.example"));
         let soa = SOA::new(server, mailbox, 1, 3600, 600, 86_400, self.negative_ttl);
@@ -392,7 +392,7 @@ impl Facts {
     }
 }
 
-impl Drop for Question<'_> {
+impl Drop for PendingQuery<'_> {
     fn drop(&mut self) {
         self.zone.under_way.send_modify(|now| {
             if let Some(count) = now.questions.get_mut(&self.name) {

@@ -166,9 +166,9 @@ async fn rules_in_a_nested_router_apply_to_the_requested_path() {
 }
 
 /// Provides Markdown for every page at one URL.
-struct Everywhere;
+struct MarkdownForAll;
 
-impl MarkdownPages for Everywhere {
+impl MarkdownPages for MarkdownForAll {
     fn has(&self, _: &Uri) -> bool {
         true
     }
@@ -181,7 +181,7 @@ impl MarkdownPages for Everywhere {
 #[tokio::test]
 async fn directly_served_page_needs_the_layer_around_the_router() {
     let layer = RobotDetectionLayer::builder().rule(Rule::builder(Action::Serve));
-    let layer = layer.build().unwrap().markdown(Arc::new(Everywhere));
+    let layer = layer.build().unwrap().markdown(Arc::new(MarkdownForAll));
     let secret = "/members-only-stuff/a";
     let page = |text: &str| (200, format!("page {text}"));
     let refused = (403, String::new());

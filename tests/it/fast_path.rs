@@ -33,9 +33,9 @@ fn the_http1_suites_pass_without_the_fast_path() {
 
 /// Responds with whether the request came by the fast path.
 #[derive(Clone)]
-struct Way;
+struct ReportFastPath;
 
-impl HttpService for Way {
+impl HttpService for ReportFastPath {
     type ResponseBody = String;
     type ReadyHead = Infallible;
     type Future = Ready<Result<Response<String>, Infallible>>;
@@ -59,7 +59,7 @@ async fn the_fast_path_is_not_used_where_it_is_off() {
         };
         let listener = Listener::bind(settings).await.unwrap();
         let (addr, stop) = (listener.local_addr(), CancellationToken::new());
-        let serving = TaskTracker::new().spawn(listener.serve_http(Way, stop.clone()));
+        let serving = TaskTracker::new().spawn(listener.serve_http(ReportFastPath, stop.clone()));
         let answer = exchange(
             addr,
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",

@@ -5,7 +5,7 @@ use std::{fs, net::SocketAddr, path::Path, process::Output};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use crate::site_robot_handover::until_taking;
+use crate::site_robot_handover::wait_until_accepting;
 use crate::support::{
     http::{Reply, TestServer},
     postgres,
@@ -138,7 +138,7 @@ async fn beside_a_server(database: String) {
     let serve = path.clone();
     let server = spawn_blocking(move || Server::start(&serve, &["serve"]));
     let server = server.await.unwrap();
-    until_taking(&path, &database).await.close().await;
+    wait_until_accepting(&path, &database).await.close().await;
     spawn_blocking(move || {
         let listen = server.addr.to_string();
         assert_eq!(
@@ -185,7 +185,7 @@ async fn a_server_that_cannot_reload_is_reported() {
     fs::copy(file(&path), path.join("other.toml")).unwrap();
     let serve = spawn_blocking(move || Server::start(&serve, &["--config", "other.toml", "serve"]));
     let server = serve.await.unwrap();
-    until_taking(&path, SQLITE).await.close().await;
+    wait_until_accepting(&path, SQLITE).await.close().await;
     spawn_blocking(move || {
         let listen = server.addr.to_string();
         let arguments = ["heaven", "start", "--yes", "--listen", &listen];

@@ -37,8 +37,8 @@ use hyper_util::{
 use robot_detection::{
     clock::Clock,
     detect::{Detector, SharedDetector, Verdict},
-    layer::{ClaimedRequest, Identification, Outcome, OwnRobot, RobotDetectionLayer, Verdicts},
-    policy::{Action, Enforce, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed},
+    layer::{ClaimedRequest, Identification, Outcome, RobotDetectionLayer, SiteRobotKey, Verdicts},
+    policy::{Action, EnforcementMode, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
     robots_txt::{Dialect, RobotsTxt},
 };
@@ -682,7 +682,7 @@ fn redirect_and_identification_allocate_little() {
 }
 
 /// Returns a layer in front of a page that shows whether the page sees our robot's signature.
-fn behind_own_robot(own: Option<OwnRobot>, clock: &Clock) -> Router {
+fn behind_own_robot(own: Option<SiteRobotKey>, clock: &Clock) -> Router {
     let layer = RobotDetectionLayer::builder().build().unwrap();
     let layer = layer.clock(clock.clone());
     let layer = match own {
@@ -690,7 +690,7 @@ fn behind_own_robot(own: Option<OwnRobot>, clock: &Clock) -> Router {
         None => layer,
     };
     let shown =
-        |headers: HeaderMap| async move { headers.contains_key(OwnRobot::HEADER).to_string() };
+        |headers: HeaderMap| async move { headers.contains_key(SiteRobotKey::HEADER).to_string() };
     Router::new()
         .route("/{*path}", any(shown))
         .layer(layer.identification_header(HEADER))
@@ -706,7 +706,7 @@ async fn ask_as_own_robot(
     let request = request
         .header(header::HOST, host)
         .header(header::USER_AGENT, GOOGLEBOT)
-        .header(OwnRobot::HEADER, signature)
+        .header(SiteRobotKey::HEADER, signature)
         .body(Body::empty());
     let response = app.clone().oneshot(request.unwrap()).await.unwrap();
     let status = response.status().as_u16();
@@ -719,7 +719,10 @@ async fn ask_as_own_robot(
 
 #[tokio::test]
 async fn our_site_robot_passes_by_a_signature_that_is_useless_for_other_requests() {
-    let (own, clock) = (OwnRobot::new(&[7; 32]), Clock::manual(1_800_000_000_000));
+    let (own, clock) = (
+        SiteRobotKey::new(&[7; 32]),
+        Clock::manual(1_800_000_000_000),
+    );
     let app = behind_own_robot(Some(own.clone()), &clock);
     let line = ("GET", "www.example.com", "/members-only-stuff/a?b=c");
     let sign = |(method, host, target): (&str, &str, &str)| {
@@ -757,9 +760,9 @@ async fn our_site_robot_passes_by_a_signature_that_is_useless_for_other_requests
 
 /// Counts its calls.
 #[derive(Debug, Default)]
-struct Curious(AtomicU64);
+struct CountingVerifier(AtomicU64);
 
-impl Verdicts for Curious {
+impl Verdicts for CountingVerifier {
     fn verdict(&self, _: &ClaimedRequest<'_>) -> Verdict {
         self.0.fetch_add(1, Ordering::Relaxed);
         Verdict::Spoofed
@@ -767,7 +770,7 @@ impl Verdicts for Curious {
 }
 
 /// Returns a layer that counts, slows, refuses and verifies every visit.
-fn strict_layer(asked: &Arc<Curious>, own: OwnRobot) -> RobotDetectionLayer {
+fn strict_layer(asked: &Arc<CountingVerifier>, own: SiteRobotKey) -> RobotDetectionLayer {
     let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /\n", Dialect::default());
     let slow = Rule::builder(Action::Slow);
     let slow = slow.requests(1).per(Duration::from_hours(1));
@@ -775,12 +778,12 @@ fn strict_layer(asked: &Arc<Curious>, own: OwnRobot) -> RobotDetectionLayer {
         .policy(|policy| policy.spoofed(Spoofed::Refuse))
         .rule(slow)
         .robots_txt(file)
-        .enforce_robots_txt(Enforce::On)
+        .enforce_robots_txt(EnforcementMode::On)
         .build()
         .unwrap()
         .verdicts(Arc::clone(asked) as Arc<dyn Verdicts>)
         .report_outcome(true)
-        .own_path("/robot-detection/admin")
+        .internal_path("/robot-detection/admin")
         .own_robot(own)
 }
 
@@ -799,8 +802,8 @@ fn counted(layer: &RobotDetectionLayer) -> u64 {
 
 #[tokio::test]
 async fn our_site_robot_and_our_own_pages_are_not_visits() {
-    let own = OwnRobot::new(&[7; 32]);
-    let asked = Arc::new(Curious::default());
+    let own = SiteRobotKey::new(&[7; 32]);
+    let asked = Arc::new(CountingVerifier::default());
     let layer = strict_layer(&asked, own.clone());
     let app = Router::new()
         .fallback(get(async || ""))

@@ -26,7 +26,7 @@ use robot_detection::listen::{ClientAddr, ListenSettings, TrustedProxies};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use crate::support::{
-    front::{Front, listen_settings},
+    front::{ProxyServer, listen_settings},
     raw::soon,
 };
 
@@ -54,8 +54,8 @@ fn trusting(networks: &[&str]) -> ListenSettings {
     }
 }
 
-async fn serve_echo(settings: ListenSettings) -> Front {
-    Front::serve(settings, tower::service_fn(echo)).await
+async fn serve_echo(settings: ListenSettings) -> ProxyServer {
+    ProxyServer::serve(settings, tower::service_fn(echo)).await
 }
 
 /// Sends bytes; returns the response, which is empty if the connection was closed.

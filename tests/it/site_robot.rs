@@ -288,7 +288,7 @@ async fn of_duplicates_the_shortest_url_is_described_in_any_order() {
 }
 
 /// Returns the heaven paths to which robots are redirected from the given paths.
-async fn page_of(store: &Store, site: &Site, asked: &[&str]) -> Vec<String> {
+async fn heaven_paths(store: &Store, site: &Site, asked: &[&str]) -> Vec<String> {
     let settings = HeavenSettings::new(&site.origin).unwrap();
     let heaven = ServedHeaven::new(Library::new(store.clone(), "docs"), settings);
     heaven.reload().await.unwrap();
@@ -344,7 +344,7 @@ async fn every_url_of_a_page_redirects_to_its_heaven_page() {
     ];
     let salt = "/robot-heaven/shop/salt.htm";
     let guide = "/robot-heaven/en/guide.htm";
-    let told = page_of(&store, &site, &asked).await;
+    let told = heaven_paths(&store, &site, &asked).await;
     assert_eq!(told[..3], [salt; 3]);
     assert!(told[3].starts_with("/robot-heaven/shop/pepper"), "{told:?}");
     assert_eq!(told[4], told[3]);
@@ -357,7 +357,7 @@ async fn every_url_of_a_page_redirects_to_its_heaven_page() {
     site.put("/shop/salt", Page::status(410));
     run(robot(&store, &site)).await;
     run(robot(&store, &site)).await;
-    let told = page_of(&store, &site, &["/shop/salt?sort=price"]).await;
+    let told = heaven_paths(&store, &site, &["/shop/salt?sort=price"]).await;
     assert_ne!(told[0], "-");
 }
 
@@ -652,7 +652,7 @@ async fn a_cancelled_run_continues_where_it_was() {
     let first = start(&store).build().unwrap();
     tokio::select! {
         _ = first.run() => panic!("the run ended before it was cancelled"),
-        () = site.until_asked(20) => {}
+        () = site.wait_for_requests(20) => {}
     }
     drop(first);
     store.close().await;
@@ -685,7 +685,7 @@ async fn a_run_is_paused_resumed_and_stopped() {
     assert_eq!(handle.progress().state, RobotState::Idle);
     let control = async {
         let mut progress = handle.watch();
-        site.until_asked(5).await;
+        site.wait_for_requests(5).await;
         handle.pause();
         let is_paused = |it: &robot_detection::site_robot::Progress| {
             it.state == RobotState::Paused && it.active == 0
@@ -698,7 +698,7 @@ async fn a_run_is_paused_resumed_and_stopped() {
         ));
         assert_eq!(site.paths().len(), 0, "after {asked} nothing is requested");
         handle.resume();
-        site.until_asked(5).await;
+        site.wait_for_requests(5).await;
         handle.stop();
     };
     let (summary, ()) = tokio::join!(robot.run(), control);

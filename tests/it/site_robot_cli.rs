@@ -249,7 +249,7 @@ async fn a_killed_run_continues_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let site = slow_site(60).await;
     let mut child = begin(directory.path(), &site);
-    site.until_asked(30).await;
+    site.wait_for_requests(30).await;
     child.kill().unwrap();
     child.wait().unwrap();
     let first: Vec<_> = site.paths();
@@ -321,7 +321,7 @@ async fn a_run_is_paused_resumed_and_stopped_from_another_process() {
     let directory = tempfile::tempdir().unwrap();
     let site = slow_site(400).await;
     let child = begin(directory.path(), &site);
-    site.until_asked(5).await;
+    site.wait_for_requests(5).await;
     let (code, text) = site_robot(directory.path(), &["pause"]).await;
     assert_eq!(code, 0, "{text}");
     until(directory.path(), "the run is paused", |site| {
@@ -509,7 +509,7 @@ async fn a_server_runs_the_site_robot_and_resumes_it_after_a_restart() {
         spawn_blocking(move || Server::start(&path, &["serve"]))
     };
     let server = start().await.unwrap();
-    site.until_asked(20).await;
+    site.wait_for_requests(20).await;
     server.signal("TERM");
     assert!(spawn_blocking(move || server.wait()).await.unwrap());
 

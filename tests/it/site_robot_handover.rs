@@ -89,7 +89,7 @@ fn serve(directory: &Path, database: &str, upstream: &TestServer) -> Server {
 }
 
 /// Waits until the server announces that it accepts orders.
-pub(crate) async fn until_taking(directory: &Path, database: &str) -> Store {
+pub(crate) async fn wait_until_accepting(directory: &Path, database: &str) -> Store {
     let url = database.replace(
         "robot.db",
         &directory.join("robot.db").display().to_string(),
@@ -140,7 +140,7 @@ fn assert_unseen(upstream: &TestServer) {
     assert!(told.is_none(), "{told:?}");
 }
 
-async fn handed_over(database: String) {
+async fn assert_handover(database: String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     let upstream = members();
@@ -150,7 +150,7 @@ async fn handed_over(database: String) {
             .await
             .unwrap()
     };
-    until_taking(&path, &database).await.close().await;
+    wait_until_accepting(&path, &database).await.close().await;
     spawn_blocking(move || {
         let addr = server.addr;
         let here = addr.to_string();
@@ -178,15 +178,15 @@ async fn handed_over(database: String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_handed_to_the_running_server_and_published_when_it_ends() {
-    handed_over(SQLITE.to_owned()).await;
+    assert_handover(SQLITE.to_owned()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_handed_over_with_postgres_too() {
-    handed_over(postgres::database_url().await).await;
+    assert_handover(postgres::database_url().await).await;
 }
 
-async fn in_its_own_process(database: String) {
+async fn assert_local_run(database: String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_owned();
     spawn_blocking(move || {
@@ -228,12 +228,12 @@ async fn in_its_own_process(database: String) {
 
 #[tokio::test]
 async fn a_run_in_its_own_process_is_admitted_by_the_key_in_the_database() {
-    in_its_own_process(SQLITE.to_owned()).await;
+    assert_local_run(SQLITE.to_owned()).await;
 }
 
 #[tokio::test]
 async fn a_run_in_its_own_process_is_admitted_by_the_key_in_postgres() {
-    in_its_own_process(postgres::database_url().await).await;
+    assert_local_run(postgres::database_url().await).await;
 }
 
 #[tokio::test]
@@ -374,7 +374,7 @@ async fn ctrl_c_stops_a_run_in_a_server() {
     let serve = path.clone();
     let server = spawn_blocking(move || Server::start(&serve, &["serve"]));
     let server = server.await.unwrap();
-    until_taking(&path, SQLITE).await.close().await;
+    wait_until_accepting(&path, SQLITE).await.close().await;
     let child = program::command(&path)
         .args(["site-robot", "run", "--json"])
         .stdin(Stdio::null())
@@ -382,7 +382,7 @@ async fn ctrl_c_stops_a_run_in_a_server() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    site.until_asked(5).await;
+    site.wait_for_requests(5).await;
     let pid = child.id().to_string();
     let ended = spawn_blocking(move || {
         let status = std::process::Command::new("kill")

@@ -20,19 +20,19 @@ const DATABASE: &str = "sqlite://robot.db";
 
 /// Output of a command.
 #[derive(Debug)]
-struct Said {
+struct CommandOutput {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Said {
+impl CommandOutput {
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("{self:?}"))
     }
 }
 
-async fn say(directory: &Path, arguments: &[&str]) -> Said {
+async fn run_command(directory: &Path, arguments: &[&str]) -> CommandOutput {
     let directory = directory.to_owned();
     let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
     let run = move || {
@@ -42,7 +42,7 @@ async fn say(directory: &Path, arguments: &[&str]) -> Said {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        Said {
+        CommandOutput {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -51,12 +51,12 @@ async fn say(directory: &Path, arguments: &[&str]) -> Said {
     spawn_blocking(run).await.unwrap()
 }
 
-async fn visit(directory: &Path, site: &Site, more: &[&str]) -> Said {
+async fn visit(directory: &Path, site: &Site, more: &[&str]) -> CommandOutput {
     let start = site.url("/");
     let mut arguments = vec!["site-robot", "run", &start, "--publish", "heaven", "--json"];
     arguments.extend(["--delay", "0"]);
     arguments.extend(more);
-    say(directory, &arguments).await
+    run_command(directory, &arguments).await
 }
 
 fn heaven(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -64,13 +64,13 @@ fn heaven(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 async fn export(directory: &Path) -> String {
-    let exported = say(directory, &["site-robot", "export", "--format", "jsonl"]).await;
+    let exported = run_command(directory, &["site-robot", "export", "--format", "jsonl"]).await;
     assert_eq!(exported.code, 0, "{exported:?}");
     exported.out
 }
 
 async fn status(directory: &Path) -> Value {
-    let told = say(directory, &["site-robot", "status", "--json"])
+    let told = run_command(directory, &["site-robot", "status", "--json"])
         .await
         .json();
     told[0].clone()
@@ -81,7 +81,7 @@ fn page_paths(count: usize) -> Vec<String> {
 }
 
 /// Returns a site whose start page links to a number of pages.
-async fn site_of(count: usize) -> Site {
+async fn site_with_pages(count: usize) -> Site {
     let paths = page_paths(count);
     let links: Vec<&str> = paths.iter().map(String::as_str).collect();
     let site = Site::open(&[
@@ -115,7 +115,7 @@ fn put_all(site: &Site, count: usize, make: impl Fn(&str) -> Page) {
 /// Returns a directory with a heaven of a start page and a number of pages.
 async fn published(count: usize) -> (tempfile::TempDir, Site) {
     let directory = tempfile::tempdir().unwrap();
-    let site = site_of(count).await;
+    let site = site_with_pages(count).await;
     let first = visit(directory.path(), &site, &[]).await;
     assert_eq!(first.code, 0, "{first:?}");
     assert_eq!(first.json()["added"], count as u64 + 1);
@@ -273,7 +273,7 @@ async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
 async fn a_server_outage_loses_no_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let site = site_of(15).await;
+    let site = site_with_pages(15).await;
     // This page is only listed in the sitemap.
     let listed = format!(
         "<urlset><url><loc>{}</loc></url></urlset>",
@@ -288,7 +288,7 @@ async fn a_server_outage_loses_no_page() {
     let (before, start) = (heaven(path), site.url("/"));
     drop(site);
     let arguments = ["site-robot", "run", &start, "--publish", "heaven", "--json"];
-    let run = say(path, &arguments).await;
+    let run = run_command(path, &arguments).await;
     assert_eq!(run.code, 1, "{run:?}");
     assert!(heaven(path) == before, "heaven has changed");
     assert_eq!(status(path).await["missing"], 17);
@@ -299,7 +299,7 @@ async fn a_moved_starting_point_is_reported_and_its_pages_are_moved() {
     let (directory, old) = published(15).await;
     let path = directory.path();
     let before = heaven(path);
-    let new = site_of(15).await;
+    let new = site_with_pages(15).await;
     put_all(&old, 15, |path| {
         Page::status(301).header("location", &new.url(path))
     });
@@ -423,7 +423,7 @@ async fn text_with_a_display_ban_is_not_published() {
 #[tokio::test]
 async fn a_loop_pauses_between_two_rounds() {
     let directory = tempfile::tempdir().unwrap();
-    let site = site_of(2).await;
+    let site = site_with_pages(2).await;
     let conf = directory.path().join("robot.conf");
     std::fs::write(&conf, "onCompletion=loop\n").unwrap();
     let log = directory.path().join("log");
@@ -476,10 +476,10 @@ fn sees(server: &Server, path: &str, fits: impl Fn(u16, &str) -> bool) {
 async fn a_running_server_can_restore_a_publication_and_withdraw_a_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let site = site_of(3).await;
+    let site = site_with_pages(3).await;
     let server = served(&site, path).await;
-    let run = || say(path, &["site-robot", "run", "--delay", "0"]);
-    let ok = |said: Said| assert_eq!(said.code, 0, "{said:?}");
+    let run = || run_command(path, &["site-robot", "run", "--delay", "0"]);
+    let ok = |said: CommandOutput| assert_eq!(said.code, 0, "{said:?}");
     ok(run().await);
     let at = |text: &'static str| {
         tokio::task::block_in_place(|| {
@@ -489,20 +489,20 @@ async fn a_running_server_can_restore_a_publication_and_withdraw_a_page() {
         });
     };
     at("Page /p1");
-    let nothing = say(path, &["heaven", "undo"]).await;
+    let nothing = run_command(path, &["heaven", "undo"]).await;
     assert_eq!(nothing.code, 1, "{nothing:?}");
     site.put("/p1", Page::html("Changed for the worse", &["/"]));
     site.put("/", Page::html("Start", &["/p1", "/p2", "/p3", "/p4"]));
     site.put("/p4", Page::html("Page four", &["/"]));
     ok(run().await);
     at("Changed for the worse");
-    ok(say(path, &["heaven", "undo"]).await);
+    ok(run_command(path, &["heaven", "undo"]).await);
     at("Page /p1");
     assert!(!export(path).await.contains("Page four"));
-    ok(say(path, &["heaven", "undo"]).await);
+    ok(run_command(path, &["heaven", "undo"]).await);
     at("Changed for the worse");
     assert!(export(path).await.contains("Page four"));
-    ok(say(path, &["heaven", "undo"]).await);
+    ok(run_command(path, &["heaven", "undo"]).await);
     ok(run().await);
     at("Changed for the worse");
 
@@ -519,18 +519,18 @@ async fn a_running_server_can_restore_a_publication_and_withdraw_a_page() {
         });
     };
     let unknown = "http://www.example.com/none";
-    let unknown = say(path, &["site-robot", "withdraw", unknown]).await;
+    let unknown = run_command(path, &["site-robot", "withdraw", unknown]).await;
     assert_eq!(unknown.code, 1, "{unknown:?}");
-    ok(say(path, &["site-robot", "withdraw", url]).await);
+    ok(run_command(path, &["site-robot", "withdraw", url]).await);
     is_gone();
     ok(run().await);
     at("Changed for the worse");
-    ok(say(path, &["site-robot", "withdraw", url, "--for-good"]).await);
+    ok(run_command(path, &["site-robot", "withdraw", url, "--for-good"]).await);
     is_gone();
     site.put("/p1", Page::html("Changed once more", &["/"]));
     ok(run().await);
     is_gone();
-    ok(say(path, &["site-robot", "withdraw", url, "--again"]).await);
+    ok(run_command(path, &["site-robot", "withdraw", url, "--again"]).await);
     ok(run().await);
     at("Changed once more");
 }

@@ -128,7 +128,7 @@ async fn an_application_reports_changed_pages() {
 }
 
 /// Returns the pages requested by a run.
-fn asked_pages(directory: &Path, site: &Site) -> Vec<String> {
+fn requested_pages(directory: &Path, site: &Site) -> Vec<String> {
     site.asked();
     succeed(directory, &["site-robot", "run"]);
     let mut asked = site.paths();
@@ -159,20 +159,24 @@ async fn a_run_visits_a_limited_number_of_pages_and_the_next_the_others() {
         "requests_per_run = 4\nrobot = 'site-max-connections=1'\n[heaven]\nparity_pages = 0",
     );
     // The start page, the sitemap, and two more.
-    let first = asked_pages(directory, &site);
+    let first = requested_pages(directory, &site);
     assert_eq!((first.len(), first[0].as_str()), (3, "/"), "{first:?}");
-    let second = asked_pages(directory, &site);
+    let second = requested_pages(directory, &site);
     assert!(second.len() == 2 || second.len() == 3, "{second:?}");
     assert!(
         second[1..].iter().all(|path| !first.contains(path)),
         "{first:?} {second:?}"
     );
-    assert_eq!(asked_pages(directory, &site), ["/"], "no other page is due");
+    assert_eq!(
+        requested_pages(directory, &site),
+        ["/"],
+        "no other page is due"
+    );
     assert_eq!(titles(directory), ["First", "Second", "Start", "Third"]);
     // Other pages stay, and pages with newer dates in the sitemap are requested.
     site.put("/map.xml", sitemap(&site, &[("/a", "2999-01-01")]));
     site.put("/a", Page::html("First anew", &["/c"]));
-    assert_eq!(asked_pages(directory, &site), ["/", "/a"]);
+    assert_eq!(requested_pages(directory, &site), ["/", "/a"]);
     assert_eq!(
         titles(directory),
         ["First anew", "Second", "Start", "Third"]
@@ -230,7 +234,7 @@ async fn an_interrupted_run_finishes_before_single_pages_are_visited() {
         .args(["site-robot", "run"])
         .spawn()
         .unwrap();
-    site.until_asked(8).await;
+    site.wait_for_requests(8).await;
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(titles(directory).len() < 41);

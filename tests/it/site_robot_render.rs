@@ -122,13 +122,13 @@ fn settings(directory: &Path, start: &str, more: &str) {
 }
 
 /// Result of a run.
-struct Ran {
+struct RunResult {
     directory: tempfile::TempDir,
     err: String,
     summary: Value,
 }
 
-impl Ran {
+impl RunResult {
     fn of(server: &TestServer, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         settings(directory.path(), &server.url("/"), more);
@@ -163,7 +163,7 @@ impl Ran {
 #[test]
 fn a_page_without_text_is_rendered_with_its_scripts() {
     let server = TestServer::with(reply);
-    let ran = Ran::of(&server, "render = 'empty'");
+    let ran = RunResult::of(&server, "render = 'empty'");
     let soif = ran.soif();
     for text in ["Made salt", "Words of salt.", "/made\n", "Plain words."] {
         assert!(soif.contains(text), "{text}: {soif}{}", ran.err);
@@ -179,7 +179,7 @@ fn a_page_without_text_is_rendered_with_its_scripts() {
 #[test]
 fn all_pages_can_be_rendered_and_none_are_by_default() {
     let server = TestServer::with(reply);
-    let all = Ran::of(&server, "render = 'always'").soif();
+    let all = RunResult::of(&server, "render = 'always'").soif();
     assert!(
         all.contains("Words of salt.") && all.contains("Changed."),
         "{all}"
@@ -188,7 +188,7 @@ fn all_pages_can_be_rendered_and_none_are_by_default() {
         "/" => html("<title>App</title><div id=root></div><script src=/app.js></script>"),
         _ => reply(seen),
     });
-    let none = Ran::of(&server, "");
+    let none = RunResult::of(&server, "");
     assert!(none.soif().is_empty() && none.why("/").contains("site_robot.render"));
     assert!(server.seen().iter().all(|it| it.path != "/app.js"));
 }
@@ -196,7 +196,7 @@ fn all_pages_can_be_rendered_and_none_are_by_default() {
 #[test]
 fn a_rendered_page_is_rendered_again_in_the_next_run() {
     let server = TestServer::with(reply);
-    let ran = Ran::of(&server, "render = 'empty'");
+    let ran = RunResult::of(&server, "render = 'empty'");
     server.answer(|seen| match seen.path.as_str() {
         "/data.json" => Reply::typed("application/json", "{\"name\": \"pepper\"}"),
         _ => reply(seen).with("ETag", "\"a\""),
@@ -234,7 +234,7 @@ fn a_rendered_page_reaches_only_what_its_scripts_read_on_the_site() {
         "/read.json" => Reply::typed("application/json", "words that were read"),
         _ => Reply::status(404),
     });
-    let ran = Ran::of(&server, "render = 'empty'");
+    let ran = RunResult::of(&server, "render = 'empty'");
     assert!(ran.soif().contains("words that were read"), "{}", ran.err);
     assert!(other.seen().is_empty(), "{:?}", other.seen());
     let mut asked: Vec<_> = server.seen().into_iter().map(|seen| seen.path).collect();
@@ -254,7 +254,7 @@ fn an_endless_or_greedy_page_is_aborted_and_the_others_are_read() {
             html(format!("<title>A</title><body><script>{script}</script>"))
         })
     });
-    let ran = Ran::of(&server, "render = 'empty'");
+    let ran = RunResult::of(&server, "render = 'empty'");
     let soif = ran.soif();
     for text in ["/tick\n", "Asked false", "Good words", "Stayed"] {
         assert!(soif.contains(text), "{text}: {soif}{}", ran.err);
@@ -298,7 +298,7 @@ fn a_page_has_no_access_to_the_state_of_the_one_before() {
         let links = links.collect::<Vec<_>>().concat();
         html(format!("<title>Start</title>Words {links}"))
     });
-    let ran = Ran::of(&server, "render = 'empty'");
+    let ran = RunResult::of(&server, "render = 'empty'");
     let soif = ran.soif();
     let found: Vec<_> = soif
         .lines()

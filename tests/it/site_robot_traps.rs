@@ -26,7 +26,7 @@ use robot_detection::{
 };
 use tokio::time::{Interval, interval};
 
-use crate::site_robot::endless::{Endless, flood, html, links, moved, status, typed};
+use crate::site_robot::endless::{GeneratedSite, flood, html, links, moved, status, typed};
 use crate::site_robot::site::{Page, Site};
 use crate::support::{files::files, postgres, program};
 
@@ -38,7 +38,7 @@ async fn store() -> Store {
 }
 
 /// Returns a builder of a robot that follows any number of links and never retries.
-fn robot(store: &Store, site: &Endless) -> SiteRobotBuilder {
+fn robot(store: &Store, site: &GeneratedSite) -> SiteRobotBuilder {
     robot_with(store, &site.url("/"), SourceLimits::default())
 }
 
@@ -84,7 +84,7 @@ fn number(path: &str, prefix: &str) -> Option<u64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endless_calendar_is_abandoned() {
-    let site = Endless::open(|path| {
+    let site = GeneratedSite::open(|path| {
         let month = |path: &str, prefix: &str| {
             let (year, month) = path.strip_prefix(prefix)?.split_once(['-', '/'])?;
             Some(year.parse::<i64>().ok()? * 12 + month.parse::<i64>().ok()? - 1)
@@ -119,7 +119,7 @@ async fn an_endless_calendar_is_abandoned() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_session_ids_in_each_response_create_no_new_pages() {
     let count = Arc::new(AtomicU64::new(0));
-    let site = Endless::open(move |path| {
+    let site = GeneratedSite::open(move |path| {
         if path == "/robots.txt" {
             return status(404);
         }
@@ -146,7 +146,7 @@ async fn new_session_ids_in_each_response_create_no_new_pages() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_pages_under_ever_new_paths_are_abandoned() {
     let count = Arc::new(AtomicU64::new(0));
-    let site = Endless::open(move |path| {
+    let site = GeneratedSite::open(move |path| {
         if path == "/robots.txt" {
             return status(404);
         }
@@ -168,7 +168,7 @@ async fn the_same_pages_under_ever_new_paths_are_abandoned() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_redirects_refreshes_and_frames_are_abandoned() {
-    let site = Endless::open(|path| {
+    let site = GeneratedSite::open(|path| {
         if let Some(hop) = number(path, "/chain/") {
             return moved(&format!("/chain/{}", hop + 1));
         }
@@ -214,7 +214,7 @@ async fn an_endless_body_is_aborted() {
     // 1 GiB in pieces, without an announced length.
     let sent = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&sent);
-    let site = Endless::open(move |path| match path {
+    let site = GeneratedSite::open(move |path| match path {
         "/" => html("<title>Home</title><a href=/huge>h</a><a href=/next>n</a>"),
         "/huge" => html(flood("<title>Huge</title>", 16_384, &counted)),
         "/next" => html("<title>Next</title>"),
@@ -232,7 +232,7 @@ async fn an_endless_body_is_aborted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_aborted() {
-    let site = Endless::open(|path| {
+    let site = GeneratedSite::open(|path| {
         let drip = |mut drops: Interval| async move {
             drops.tick().await;
             Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), drops))
@@ -286,7 +286,7 @@ async fn gzip_bombs_do_no_harm() {
     assert!(bomb.len() > 10 << 20, "{}", bomb.len());
     let small = bomb[..8 << 20].to_owned();
     let nested = zipped(&small);
-    let site = Endless::open(move |path| match path {
+    let site = GeneratedSite::open(move |path| match path {
         "/" => html(links(
             &["/one", "/two", "/file.gz", "/next"].map(str::to_owned),
         )),
@@ -310,7 +310,7 @@ async fn gzip_bombs_do_no_harm() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn content_that_cannot_be_decompressed_is_not_described() {
     let page = |title: &str| format!("<title>{title}</title>").into_bytes();
-    let site = Endless::open(move |path| match path {
+    let site = GeneratedSite::open(move |path| match path {
         "/" => html(links(
             &["/old", "/twice", "/br", "/plain", "/bomb"].map(str::to_owned),
         )),
@@ -352,7 +352,7 @@ async fn endless_and_exploding_sitemaps_are_abandoned() {
     };
     let bomb = bomb();
     let small = bomb[..8 << 20].to_owned();
-    let site = Endless::open(move |path| {
+    let site = GeneratedSite::open(move |path| {
         if let Some(map) = number(path, "/map/") {
             let next = [2 * map, 2 * map + 1].map(|map| format!("/map/{map}"));
             return typed("application/xml", sitemap("sitemap", &next));
@@ -382,7 +382,7 @@ async fn endless_and_exploding_sitemaps_are_abandoned() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_directories_are_abandoned() {
     for (link, most) in [("a/", 5), ("a/b/", 5), ("x{}/", 25)] {
-        let site = Endless::open(move |path| {
+        let site = GeneratedSite::open(move |path| {
             let depth = path.matches('/').count().to_string();
             let link = link.replace("{}", &depth);
             html(format!(
@@ -399,7 +399,7 @@ async fn endless_directories_are_abandoned() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_first_of_very_many_links_are_followed() {
-    let site = Endless::open(|path| match path {
+    let site = GeneratedSite::open(|path| match path {
         "/robots.txt" => typed("text/plain", "User-agent: *\nDisallow: /n\n"),
         "/" => {
             let links: String = (0..300_000)
@@ -423,7 +423,7 @@ async fn only_the_first_of_very_many_links_are_followed() {
 async fn only_the_beginning_of_a_huge_robots_txt_counts() {
     let sent = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&sent);
-    let site = Endless::open(move |path| match path {
+    let site = GeneratedSite::open(move |path| match path {
         "/robots.txt" => {
             let first = "User-agent: *\nDisallow: /private\n";
             typed("text/plain", flood(first, 1_600, &counted))
@@ -441,7 +441,7 @@ async fn only_the_beginning_of_a_huge_robots_txt_counts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cookies_are_neither_stored_nor_sent() {
-    let site = Endless::open(|path| {
+    let site = GeneratedSite::open(|path| {
         let next = path.len();
         let mut response = html(format!("<title>{next}</title><a href=\"{path}c\">c</a>"));
         for number in 0..next {
@@ -461,7 +461,7 @@ async fn cookies_are_neither_stored_nor_sent() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn broken_responses_do_not_stop_the_run() {
-    let site = Endless::raw(|path| {
+    let site = GeneratedSite::raw(|path| {
         let page = |title: &str, more: &str| {
             let body = format!("<title>{title}</title>{more}");
             let length = body.len();
@@ -493,7 +493,7 @@ async fn broken_responses_do_not_stop_the_run() {
 
 /// Visits pages with wrong character sets, and text that databases reject.
 async fn odd_texts(store: Store) {
-    let site = Endless::open(|path| match path {
+    let site = GeneratedSite::open(|path| match path {
         "/" => {
             let all = [
                 "latin", "nul", "huge", "utf16", "unknown", "half", "control",
@@ -580,7 +580,7 @@ const FOREIGN: [(&str, &str, &str, &str); 11] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn titles_in_foreign_character_sets_are_right() {
-    let site = Endless::open(|path| {
+    let site = GeneratedSite::open(|path| {
         if path == "/" {
             return html(links(&FOREIGN.map(|(path, ..)| path.to_owned())));
         }

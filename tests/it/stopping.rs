@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::support::{
-    front::Front,
+    front::ProxyServer,
     raw::{RawClient, RawServer, soon, status},
 };
 
@@ -13,7 +13,7 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 #[tokio::test]
 async fn requests_on_connections_not_yet_accepted_get_a_response() {
     let upstream = RawServer::answering(OK).await;
-    let mut front = Front::proxy(upstream.addr).await;
+    let mut front = ProxyServer::proxy(upstream.addr).await;
     // The server does not run before the test waits: only the system has these connections.
     let clients: Vec<_> = (0..50)
         .map(|_| {
@@ -34,7 +34,7 @@ async fn requests_on_connections_not_yet_accepted_get_a_response() {
 #[tokio::test]
 async fn requests_on_kept_connections_get_a_response() {
     let upstream = RawServer::answering(OK).await;
-    let mut front = Front::proxy(upstream.addr).await;
+    let mut front = ProxyServer::proxy(upstream.addr).await;
     let mut clients = Vec::new();
     for _ in 0..50 {
         let mut client = RawClient::connect(front.addr).await;
@@ -56,7 +56,7 @@ async fn requests_on_kept_connections_get_a_response() {
 #[tokio::test]
 async fn shutdown_does_not_wait_for_clients_without_a_request() {
     let upstream = RawServer::answering(OK).await;
-    let mut front = Front::proxy(upstream.addr).await;
+    let mut front = ProxyServer::proxy(upstream.addr).await;
     let mut silent = RawClient::connect(front.addr).await;
     let mut kept = RawClient::connect(front.addr).await;
     kept.send(GET).await;

@@ -426,8 +426,8 @@ async fn nginx_serves_copies_and_redirect_only_proxies_pass_suspects() {
 async fn a_browser_without_scripts_confirms_with_one_click() {
     let house = House::new(HEAVEN).await;
     let browser = Browser::start().await;
-    browser.turn_scripts_off().await;
-    browser.call_itself(IMPOSSIBLE).await;
+    browser.disable_scripts().await;
+    browser.set_user_agent(IMPOSSIBLE).await;
     let page = format!("http://{}/articles/7", house.server.addr);
     browser.client.goto(&page).await.unwrap();
     browser.keep_screenshot("way-out").await;

@@ -61,7 +61,7 @@ impl Visitor {
     }
 
     /// Returns `true` if the visitor has read-only access.
-    fn only_reads(&self) -> bool {
+    fn is_read_only(&self) -> bool {
         matches!(self, Self::Bearer(token) if token.scope == TokenScope::Read)
     }
 
@@ -96,7 +96,7 @@ pub(super) async fn require_access(
     }
     // Checked here and not in the handlers so that no route can omit it: safe methods have no
     // effects (RFC 9110 §9.2.1).
-    if visitor.only_reads() && !request.method().is_safe() {
+    if visitor.is_read_only() && !request.method().is_safe() {
         return Problem::read_only().into_response();
     }
     request.extensions_mut().insert(visitor.clone());
@@ -126,7 +126,7 @@ async fn recognise(
     if location.is_api()
         && let Some(token) = bearer(headers)
     {
-        return by_token(state, token, address).await;
+        return look_up_token(state, token, address).await;
     }
     match session {
         Some(session) if !location.is_asset() => match session::csrf(&session).await {
@@ -145,7 +145,7 @@ async fn recognise(
 /// Looks up a bearer token by its digest.
 ///
 /// A token has 80 random bits, so guessing is hopeless and a lookup is cheap.
-async fn by_token(
+async fn look_up_token(
     state: &AdminState,
     token: &str,
     address: Option<IpAddr>,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
-use robot_detection_operations::alerts::{self, AlertStandings};
+use robot_detection_operations::alerts::{self, AlertStatuses};
 
 use super::{
     page::{Page, html},
@@ -14,7 +14,7 @@ use super::{
 #[template(path = "admin/alerts.html")]
 struct AlertsPage {
     page: Page,
-    list: AlertStandings,
+    list: AlertStatuses,
 }
 
 /// Shows the alerts page.
@@ -23,6 +23,6 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
     Ok(html(&AlertsPage { page, list }))
 }
 
-pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<AlertStandings>, Problem> {
+pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<AlertStatuses>, Problem> {
     Ok(Json(alerts::list(&state.caller()).await?))
 }

@@ -13,7 +13,7 @@ use super::{
     certificate_sentences,
     fields::{CsrfProof, JsonBody, Params},
     filtering::{FilteringView, RobotsView, TagRuleView},
-    heavens_in_need,
+    heavens_needing_attention,
     identify::{self, IdentifyParams},
     jobs::AlreadyRunning,
     manual::recognise,
@@ -300,7 +300,7 @@ pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
         text,
         link: String::new(),
     });
-    let heavens = match heavens_in_need(state.operations()).await {
+    let heavens = match heavens_needing_attention(state.operations()).await {
         Err(error) if error.absence().is_some() => Vec::new(),
         heavens => heavens?,
     };

@@ -59,7 +59,7 @@ mod verification;
 use robot_detection_operations::{
     AdminSite, CERTIFICATE_DAYS, DEFAULT_SITE, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, Moment,
     ReloadOutcome, Reloads, UpstreamRow, certificate_sentences, duration_text, hash_password,
-    heavens_in_need, rfc3339, verify_password, without_port,
+    heavens_needing_attention, rfc3339, verify_password, without_port,
 };
 
 pub use robot_detection_operations::{InvalidTimeZone, TimeZone};

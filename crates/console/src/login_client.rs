@@ -25,7 +25,7 @@ use super::{
     settings::Access,
     state::AdminState,
 };
-use robot_detection_layer::policy::one_sender;
+use robot_detection_layer::policy::sender_address;
 
 /// Cookie of a browser that has logged in before.
 ///
@@ -72,7 +72,7 @@ impl LoginOrigin {
         // The cookie takes precedence: a guesser behind the same NAT must not delay the browser.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
-            (None, Some(address)) => LoginClient::Network(one_sender(address)),
+            (None, Some(address)) => LoginClient::Network(sender_address(address)),
             (None, None) => LoginClient::Unknown,
         }
     }
@@ -85,7 +85,7 @@ impl LoginOrigin {
                 let network = Ipv4Addr::from_bits(v4.to_bits() & mask);
                 format!("{network}/{SHOWN_BITS_V4}")
             }
-            v6 @ IpAddr::V6(_) => format!("{}/{NETWORK_BITS}", one_sender(v6)),
+            v6 @ IpAddr::V6(_) => format!("{}/{NETWORK_BITS}", sender_address(v6)),
         })
     }
 

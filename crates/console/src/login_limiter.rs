@@ -133,7 +133,7 @@ impl LoginLimiter {
             client_ms: counted.client_ms.max(remembered.client_ms),
             all_ms: counted.all_ms.max(remembered.all_ms),
         };
-        decide_by(client, failures)
+        decide_from(client, failures)
     }
 
     /// Counts a failed login of the client.
@@ -159,7 +159,7 @@ impl LoginLimiter {
         let key = client.key();
         // For this client only: its login says nothing about the guesses of others.
         lock(&self.memory).remove(&key);
-        if let Err(error) = self.store.access().forget_login_failures(&key).await {
+        if let Err(error) = self.store.access().clear_login_failures(&key).await {
             warn!("could not reset the count of failed logins: {error}");
         }
     }
@@ -231,7 +231,7 @@ fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
 }
 
 /// Decides by the remaining debt of previous failures.
-fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
+fn decide_from(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     // The debt of the first four failures is free; a client has to wait for the rest to expire.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> LoginDecision {
-        decide_by(client, LoginFailures { client_ms, all_ms })
+        decide_from(client, LoginFailures { client_ms, all_ms })
     }
 
     async fn limiter() -> LoginLimiter {

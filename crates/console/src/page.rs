@@ -143,12 +143,12 @@ pub(super) struct Page {
     /// Time zone of the displayed times.
     pub(super) zone: TimeZone,
     /// Absence of the database, while it is unavailable.
-    pub(super) away: Option<AbsenceView>,
+    pub(super) away: Option<OutageView>,
 }
 
 /// Banner about an unavailable database.
 #[derive(Clone, Debug)]
-pub(super) struct AbsenceView {
+pub(super) struct OutageView {
     pub(super) since: Moment,
     /// Reason, shown to logged-in visitors only: it may contain host and file names.
     pub(super) reason: Option<String>,
@@ -218,7 +218,7 @@ impl FromRequestParts<AdminState> for Page {
         let is_known = visitor.is_some_and(|visitor| *visitor != Visitor::Nobody);
         let absence = state.operations().store.absence();
         Ok(Self {
-            away: absence.map(|absence| AbsenceView {
+            away: absence.map(|absence| OutageView {
                 since: Moment::new(absence.since_ms, state.now_ms()),
                 reason: is_known.then(|| absence.reason.clone()),
             }),

@@ -16,7 +16,7 @@ use super::{
     page::{Page, RequestLocation},
 };
 use robot_detection_operations::Refusal;
-use robot_detection_store::store::{Absence, StoreError};
+use robot_detection_store::store::{DatabaseOutage, StoreError};
 
 /// Problem as JSON (RFC 9457) with the type `about:blank`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -83,7 +83,7 @@ impl Problem {
     /// Returns the problem of an unavailable database.
     ///
     /// The message contains no reason, because its readers need not be logged in.
-    pub(super) fn away(absence: &Absence) -> Self {
+    pub(super) fn away(absence: &DatabaseOutage) -> Self {
         let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,

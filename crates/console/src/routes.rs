@@ -8,14 +8,14 @@ use axum::{
     routing::{get, post},
 };
 use robot_detection_operations::{
-    alerts::AlertStandings,
+    alerts::AlertStatuses,
     bans::BanViews,
     decisions::Explanation,
     instances::Instances,
     live_rules::{AddedRule, NewPause, PauseState, RuleFields, Rules},
     robots::{ListRobots, NewRobot, RobotViews},
     sessions::{EndedSessions, Sessions},
-    tokens::{MadeToken, MakeToken, Tokens},
+    tokens::{CreatedToken, NewToken, Tokens},
     traffic::TrafficFigures,
 };
 use robot_detection_store::store::EVIDENCE_EVENTS;
@@ -235,7 +235,7 @@ fn api(has_login: bool) -> Api {
         api::identify,
     )
     .add(
-        Operation::get("/alerts", "Alerts and their recent messages").answer::<AlertStandings>(),
+        Operation::get("/alerts", "Alerts and their recent messages").answer::<AlertStatuses>(),
         alerts::json,
     )
     .add(
@@ -481,8 +481,8 @@ fn login_routes(api: Api) -> Api {
             "/tokens",
             "Create a token; only this response contains its secret",
         )
-        .body::<MakeToken>()
-        .answer::<MadeToken>()
+        .body::<NewToken>()
+        .answer::<CreatedToken>()
         .status(StatusCode::CREATED),
         credentials::make_json,
     )
@@ -491,8 +491,8 @@ fn login_routes(api: Api) -> Api {
             "/tokens/{token_name}",
             "Create a token, or change one by name and keep its secret",
         )
-        .body::<MakeToken>()
-        .answer::<MadeToken>()
+        .body::<NewToken>()
+        .answer::<CreatedToken>()
         .status(StatusCode::CREATED)
         .or_ok(),
         credentials::put_token_json,
@@ -535,7 +535,7 @@ fn changed() -> Operation {
     let operation = Operation::post("/site-robot/changed", summary);
     operation
         .body::<site_robot::ChangedPages>()
-        .answer::<site_robot::ToldPages>()
+        .answer::<site_robot::QueuedPages>()
         .status(StatusCode::ACCEPTED)
 }
 

@@ -35,7 +35,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_operations::sessions::{
     self, BEGUN, BROWSER, EndedSessions, NETWORK, SESSION_MS,
 };
-use robot_detection_store::store::{Absence, Access as AccessTable, Store};
+use robot_detection_store::store::{Access as AccessTable, DatabaseOutage, Store};
 
 /// Lifetime of a session, whether or not it is in use.
 const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
@@ -285,7 +285,7 @@ impl SessionStore for DatabaseSessions {
                 None
             }
             Err(error) => {
-                let known = |away: &Absence| self.known.find(&hashed, away.since_ms, now_ms);
+                let known = |away: &DatabaseOutage| self.known.find(&hashed, away.since_ms, now_ms);
                 let found = error.absence().and_then(known);
                 Some(found.ok_or_else(|| backend(error))?)
             }

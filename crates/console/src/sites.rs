@@ -316,9 +316,9 @@ impl SiteView {
 
     fn new(site: &AdminSite) -> Self {
         let policy = site.policy.load();
-        let counts = site.ask_counts();
+        let counts = site.set_request_counts();
         let (heaven, directory) = site.heaven.clone().unzip();
-        let rows = site.ask_upstreams().into_iter();
+        let rows = site.set_upstream_states().into_iter();
         Self {
             name: site.name.clone(),
             hosts: site.hosts.clone(),

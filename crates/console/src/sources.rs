@@ -39,13 +39,13 @@ pub(super) struct SourceView {
     /// Failure since the last successful refresh.
     pub(super) failure: Option<FailureView>,
     /// Quarantined document that requires the administrator's decision.
-    pub(super) held: Option<HeldView>,
+    pub(super) held: Option<QuarantinedView>,
 }
 
 /// Quarantined document of a source.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "QuarantinedDocument")]
-pub(super) struct HeldView {
+pub(super) struct QuarantinedView {
     pub(super) refresh_id: i64,
     pub(super) reason: String,
     pub(super) at: Moment,
@@ -175,7 +175,7 @@ async fn view(
     // A quarantined refresh is shown separately.
     let failure = failure.filter(|record| record.outcome == RefreshOutcome::Failed);
     let held = held.and_then(|record| {
-        Some(HeldView {
+        Some(QuarantinedView {
             refresh_id: record.refresh_id,
             reason: record.error,
             at: told(record.finished_ms),

@@ -155,9 +155,9 @@ impl Window {
     }
 
     /// Returns the sum of this instance's counts and those of other instances.
-    pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> Sum {
+    pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> WindowTotal {
         let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
-        let mut sum = Sum {
+        let mut sum = WindowTotal {
             agents: agents.collect(),
             total: self.total,
         };
@@ -189,14 +189,14 @@ impl Window {
 
 /// User-Agents of a window on all instances.
 #[derive(Debug, Default)]
-pub(crate) struct Sum {
+pub(crate) struct WindowTotal {
     agents: HashMap<u64, Agent>,
     total: Counts,
 }
 
 /// Requests in previous windows, with decreasing weight.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct History {
     agents: HashMap<u64, Remembered>,
     total: Counts,
     windows: u32,
@@ -213,7 +213,7 @@ pub(crate) struct Remembered {
 
 /// A User-Agent's requests in the last hours, including the current window.
 #[derive(Debug)]
-pub(crate) struct Lately {
+pub(crate) struct RecentActivity {
     pub(crate) key: u64,
     pub(crate) agent: Agent,
     pub(crate) window: Counts,
@@ -224,9 +224,9 @@ pub(crate) struct Lately {
     pub(crate) usual: Option<f64>,
 }
 
-impl Past {
+impl History {
     /// Adds an ended window, without updating the usual shares of flagged User-Agents.
-    pub(crate) fn end(&mut self, window: &Sum, is_flagged: impl Fn(u64) -> bool) {
+    pub(crate) fn end(&mut self, window: &WindowTotal, is_flagged: impl Fn(u64) -> bool) {
         self.fade();
         self.windows = self.windows.saturating_add(1);
         for (key, agent) in &window.agents {
@@ -258,7 +258,7 @@ impl Past {
     }
 
     /// Returns all User-Agents of the last hours.
-    pub(crate) fn lately(&self, window: &Sum) -> Vec<Lately> {
+    pub(crate) fn lately(&self, window: &WindowTotal) -> Vec<RecentActivity> {
         let total = self.total.with(&window.total);
         let is_known = self.windows >= DAY;
         let nobody = Remembered::default();
@@ -274,7 +274,7 @@ impl Past {
                 share(counts.pages, window.total.pages),
                 share(lately.pages, total.pages),
             ];
-            Lately {
+            RecentActivity {
                 key,
                 agent,
                 window: counts,

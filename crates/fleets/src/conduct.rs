@@ -41,7 +41,7 @@ const FLAGGED: u32 = 3;
 
 /// Requests of an address or a network in a window.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct Activity {
     place: Option<Place>,
     pub(crate) requests: u32,
     pub(crate) pages: u32,
@@ -90,8 +90,8 @@ impl Place {
 /// Addresses and networks of a window.
 #[derive(Debug)]
 pub(crate) struct Walks {
-    senders: Table<Walk>,
-    networks: Table<Walk>,
+    senders: Table<Activity>,
+    networks: Table<Activity>,
 }
 
 impl Walks {
@@ -116,7 +116,7 @@ impl Walks {
     }
 
     /// Returns the addresses and networks that behave unlike human visitors, with the reasons.
-    pub(crate) fn flagged(&self, assets: f64) -> impl Iterator<Item = (Place, &Walk, Reasons)> {
+    pub(crate) fn flagged(&self, assets: f64) -> impl Iterator<Item = (Place, &Activity, Reasons)> {
         // Several human visitors may share a network.
         let tables = [(&self.senders, 1), (&self.networks, 3)];
         let walks = tables.into_iter().flat_map(|(table, people)| {
@@ -140,7 +140,7 @@ impl Walks {
     }
 }
 
-impl Walk {
+impl Activity {
     fn add(&mut self, seen: &Observation<'_>, target: u64) {
         let slot = 1 << (seen.at_s.rem_euclid(60 * SLOT_S) / SLOT_S);
         self.requests += 1;

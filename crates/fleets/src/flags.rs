@@ -8,7 +8,7 @@ use crate::{
     conduct::Place,
     observation::{MAX_USER_AGENT_BYTES, Observation},
     reason::Reasons,
-    released::Released,
+    released::NonMembers,
 };
 
 /// All flagged fleets, addresses and networks.
@@ -19,7 +19,7 @@ pub struct Flags {
     pub(crate) fleets: Vec<Fleet>,
     /// Sorted by address or network.
     pub(crate) conduct: Vec<Conduct>,
-    pub(crate) released: Released,
+    pub(crate) released: NonMembers,
 }
 
 /// Fleet of robots with one User-Agent and fingerprint.
@@ -101,7 +101,7 @@ impl Flags {
     /// A request does not belong to the fleet if it or an earlier request of its sender contradicts
     /// the fleet's behaviour: the sender is a human visitor with the same browser.
     #[must_use]
-    pub fn fleet_of(&self, seen: &Observation<'_>) -> Option<&Fleet> {
+    pub fn fleet_for(&self, seen: &Observation<'_>) -> Option<&Fleet> {
         let fleet = self.fleet(seen.user_agent, seen.fingerprint)?;
         let is_another = fleet.reasons.contradicts(seen)
             || self

@@ -9,15 +9,15 @@ use std::{
 use foldhash::quality::FixedState;
 
 use crate::{
-    agents::{Agent, Hashes, Lately, Past, Window},
-    conduct::{Place, Walk, Walks},
+    agents::{Agent, Hashes, History, RecentActivity, Window},
+    conduct::{Activity, Place, Walks},
     counts::{Counts, share},
     flags::{Conduct, Figures, Flags, Fleet, agent_key, sender_key},
     judge::{self, Others},
     observation::{Observation, PathKind},
     reason::Reasons,
-    released::Released,
-    seen::Seen,
+    released::NonMembers,
+    seen::RecentPaths,
     sketch::Sketch,
 };
 
@@ -57,19 +57,19 @@ pub struct Fleets {
     number: Option<i64>,
     window: Window,
     walks: Walks,
-    seen: Seen,
-    past: Past,
+    seen: RecentPaths,
+    past: History,
     /// Sketches of the window from other instances.
     others: BTreeMap<Box<str>, Sketch>,
-    standing: HashMap<u64, Standing>,
+    standing: HashMap<u64, ActiveFleet>,
     /// Senders with a fleet's User-Agent that do not belong to the fleet.
-    released: Released,
+    released: NonMembers,
     conduct: BTreeMap<Place, Noted>,
 }
 
 /// Flagged fleet.
 #[derive(Clone, Debug)]
-struct Standing {
+struct ActiveFleet {
     since_s: i64,
     reasons: Reasons,
     /// Counts of the windows that have ended.
@@ -90,8 +90,8 @@ struct Noted {
     last_s: i64,
     reasons: Reasons,
     /// Requests in the windows that have ended.
-    ended: Walk,
-    now: Walk,
+    ended: Activity,
+    now: Activity,
 }
 
 impl Fleets {
@@ -105,11 +105,11 @@ impl Fleets {
             number: None,
             window: Window::new(),
             walks: Walks::new(),
-            seen: Seen::new(),
-            past: Past::default(),
+            seen: RecentPaths::new(),
+            past: History::default(),
             others: BTreeMap::new(),
             standing: HashMap::new(),
-            released: Released::default(),
+            released: NonMembers::default(),
             conduct: BTreeMap::new(),
         }
     }
@@ -175,7 +175,7 @@ impl Fleets {
     }
 
     /// Flags fleets, addresses and networks, and returns all User-Agents of the last hours.
-    fn look(&mut self, now_s: i64) -> Vec<Lately> {
+    fn look(&mut self, now_s: i64) -> Vec<RecentActivity> {
         let sum = self.window.with(self.others.values());
         let lately = self.past.lately(&sum);
         let others = Others::new(&lately, |key| self.standing.contains_key(&key));
@@ -185,7 +185,7 @@ impl Fleets {
                 None => {
                     if let Some(reasons) = judge::fleet(one, &others) {
                         self.standing
-                            .insert(one.key, Standing::new(one, reasons, now_s));
+                            .insert(one.key, ActiveFleet::new(one, reasons, now_s));
                     }
                 }
             }
@@ -211,7 +211,7 @@ impl Fleets {
         lately
     }
 
-    fn flags(&self, lately: &[Lately]) -> Flags {
+    fn flags(&self, lately: &[RecentActivity]) -> Flags {
         let windows: HashMap<_, _> = lately.iter().map(|one| (one.key, one.window)).collect();
         let nothing = Counts::default();
         let fleets = self
@@ -269,13 +269,13 @@ impl Fleets {
         self.walks.clear();
     }
 
-    fn end_fleets(&mut self, lately: &[Lately], others: &Others) {
+    fn end_fleets(&mut self, lately: &[RecentActivity], others: &Others) {
         let windows: HashMap<_, _> = lately.iter().map(|one| (one.key, one.window)).collect();
         let nothing = Counts::default();
         self.standing
             .retain(|key, standing| standing.end(windows.get(key).unwrap_or(&nothing), others));
         if self.standing.is_empty() {
-            self.released = Released::default();
+            self.released = NonMembers::default();
         }
     }
 
@@ -289,8 +289,8 @@ impl Fleets {
     }
 }
 
-impl Standing {
-    fn new(one: &Lately, reasons: Reasons, now_s: i64) -> Self {
+impl ActiveFleet {
+    fn new(one: &RecentActivity, reasons: Reasons, now_s: i64) -> Self {
         let mut ended = one.counts;
         ended.add(&one.window, -1.0);
         Self {
@@ -306,7 +306,7 @@ impl Standing {
     }
 
     /// Updates the fleet with its recent requests.
-    fn see(&mut self, one: &Lately) {
+    fn see(&mut self, one: &RecentActivity) {
         self.agent.addresses.merge(&one.agent.addresses);
         self.share = self.share.max(one.share);
     }
@@ -352,14 +352,14 @@ impl Noted {
             since_s: now_s,
             last_s: now_s,
             reasons: Reasons::default(),
-            ended: Walk::default(),
-            now: Walk::default(),
+            ended: Activity::default(),
+            now: Activity::default(),
         }
     }
 
     fn end(&mut self) {
         self.ended = self.ended.with(&self.now);
-        self.now = Walk::default();
+        self.now = Activity::default();
     }
 
     fn conduct(&self, place: Place) -> Conduct {
@@ -377,7 +377,11 @@ impl Noted {
 }
 
 /// Removes the fleets with the smallest numbers until at most `most` are left.
-fn drop_least(fleets: &mut HashMap<u64, Standing>, most: usize, number: impl Fn(&Standing) -> f64) {
+fn drop_least(
+    fleets: &mut HashMap<u64, ActiveFleet>,
+    most: usize,
+    number: impl Fn(&ActiveFleet) -> f64,
+) {
     while fleets.len() > most {
         let least = fleets
             .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agents::Lately;
+use crate::agents::RecentActivity;
 use crate::counts::{Counts, share};
 use crate::reason::{Reason, Reasons};
 
@@ -68,7 +68,7 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    pub(crate) fn new(lately: &[Lately], is_flagged: impl Fn(u64) -> bool) -> Self {
+    pub(crate) fn new(lately: &[RecentActivity], is_flagged: impl Fn(u64) -> bool) -> Self {
         let mut others = Self::default();
         let mut everybody = Counts::default();
         for one in lately.iter().filter(|one| !is_flagged(one.key)) {
@@ -160,7 +160,7 @@ impl Others {
 }
 
 /// Returns the reasons why a User-Agent is a fleet's; `None` if it is not.
-pub(crate) fn fleet(one: &Lately, others: &Others) -> Option<Reasons> {
+pub(crate) fn fleet(one: &RecentActivity, others: &Others) -> Option<Reasons> {
     if one.agent.paths.estimate() < MIN_PATHS {
         return None;
     }

@@ -12,13 +12,13 @@ const MOST: u32 = 1 << 15;
 ///
 /// Clones share the bits until one of them changes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Released {
+pub(crate) struct NonMembers {
     /// Empty while there are no senders.
     words: Arc<Vec<u64>>,
     senders: u32,
 }
 
-impl Released {
+impl NonMembers {
     /// Adds a sender by the hash of fleet and sender; clears the set first if it is full.
     pub(crate) fn add(&mut self, hash: u64) {
         if self.has(hash) {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn added_senders_are_found_with_few_false_positives() {
-        let (mut released, hasher) = (Released::default(), FixedState::with_seed(1));
+        let (mut released, hasher) = (NonMembers::default(), FixedState::with_seed(1));
         assert!(!released.has(7));
         let before = released.clone();
         for number in 0..100_000_u32 {

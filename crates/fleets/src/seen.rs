@@ -11,14 +11,14 @@ const LASTS_S: i64 = 86_400;
 
 /// Approximate set of the paths of the last day or two; one in five new paths counts as seen.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RecentPaths {
     now: Vec<u64>,
     before: Vec<u64>,
     paths: u32,
     since_s: i64,
 }
 
-impl Seen {
+impl RecentPaths {
     pub(crate) fn new() -> Self {
         Self {
             now: vec![0; WORDS],
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn path_is_new_once_in_two_days() {
-        let mut seen = Seen::new();
+        let mut seen = RecentPaths::new();
         let asked = [0, 1, LASTS_S, 4 * LASTS_S, 5 * LASTS_S, 6 * LASTS_S];
         let is_new = asked.map(|at_s| seen.note(77, at_s));
         // Each request for the path counts.
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn most_of_a_million_new_paths_are_recognised() {
-        let (mut seen, hasher) = (Seen::new(), FixedState::with_seed(1));
+        let (mut seen, hasher) = (RecentPaths::new(), FixedState::with_seed(1));
         let new = (0..1_000_000_u32).filter(|n| seen.note(hasher.hash_one(n), 0));
         let new = new.count();
         assert!(new > 750_000, "{new}");

@@ -40,7 +40,7 @@ type MakeReport<T> = Box<dyn Fn() -> Vec<T> + Send + Sync>;
 
 impl<T> Report<T> {
     /// Sets the function that computes the report.
-    pub fn report_by(&self, report: impl Fn() -> Vec<T> + Send + Sync + 'static) {
+    pub fn set_source(&self, report: impl Fn() -> Vec<T> + Send + Sync + 'static) {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 

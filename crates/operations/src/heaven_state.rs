@@ -66,7 +66,9 @@ impl fmt::Debug for RunTimes {
 /// # Errors
 ///
 /// Fails if the database fails.
-pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, String)>, StoreError> {
+pub async fn heavens_needing_attention(
+    operations: &Operations,
+) -> Result<Vec<(String, String)>, StoreError> {
     let mut sites = operations.robot_runs.offered();
     // Another process may run the robot, and this one serve its pages.
     for site in operations.store.frontier().run_sites().await? {

@@ -35,7 +35,7 @@ pub use certificates::{
     CERTIFICATE_DAYS, Certificates, Notices, Report, ServedCertificate, certificate_sentences,
 };
 pub use ends::{length_ms, past_ms};
-pub use heaven_state::{RunTimes, differing_sentence, heavens_in_need, held_sentence};
+pub use heaven_state::{RunTimes, differing_sentence, heavens_needing_attention, held_sentence};
 pub use heaven_use::HeavenUse;
 pub use live_rules::LiveRules;
 pub use moment::{Moment, duration_text, rfc3339};

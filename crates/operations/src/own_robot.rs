@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::generate_password;
 use robot_detection_layer::clock::Clock;
-use robot_detection_layer::layer::OwnRobot;
+use robot_detection_layer::layer::SiteRobotKey;
 use robot_detection_store::store::{Store, StoreError};
 
 /// Shortest accepted key; ours are nearly twice as long.
@@ -15,8 +15,8 @@ const MIN_KEY_BYTES: usize = 32;
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Creates a random key for use until the database's key is in force.
-pub fn unknown() -> OwnRobot {
-    OwnRobot::new(new_key().as_bytes())
+pub fn unknown() -> SiteRobotKey {
+    SiteRobotKey::new(new_key().as_bytes())
 }
 
 /// Returns the key in the database, creating it if it is missing.
@@ -25,7 +25,7 @@ pub fn unknown() -> OwnRobot {
 ///
 /// Fails if the database fails.
 pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
-    store.own_robot_key(&new_key(), clock.now_ms()).await
+    store.site_robot_key(&new_key(), clock.now_ms()).await
 }
 
 /// Applies the key in the database.
@@ -33,7 +33,7 @@ pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
 /// # Errors
 ///
 /// Fails if the database fails.
-pub async fn load(own: &OwnRobot, store: &Store, clock: &Clock) -> Result<(), StoreError> {
+pub async fn load(own: &SiteRobotKey, store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let key = key(store, clock).await?;
     if key.len() >= MIN_KEY_BYTES {
         own.replace_key(key.as_bytes());
@@ -44,7 +44,7 @@ pub async fn load(own: &OwnRobot, store: &Store, clock: &Clock) -> Result<(), St
 }
 
 /// Queries the database until it returns the key.
-pub async fn load_later(own: OwnRobot, store: Store, clock: Clock) {
+pub async fn load_later(own: SiteRobotKey, store: Store, clock: Clock) {
     loop {
         tokio::time::sleep(RETRY).await;
         match load(&own, &store, &clock).await {

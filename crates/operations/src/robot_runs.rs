@@ -151,7 +151,7 @@ impl RobotRuns {
     ///
     /// The function returns the first start after a time, in milliseconds since 1970. Another
     /// [offer](Self::offer) removes the schedule.
-    pub fn tell_times(
+    pub fn set_schedule(
         &self,
         site: &str,
         next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static,
@@ -166,7 +166,7 @@ impl RobotRuns {
     }
 
     /// Sets the use of a site's descriptions, which pages show.
-    pub fn tell_heaven(&self, site: &str, heaven: HeavenUse) {
+    pub fn set_heaven_use(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
 
@@ -203,7 +203,7 @@ impl RobotRuns {
 
     /// Queues changed pages to be fetched again; if the hourly limit is exceeded, returns `false`
     /// and queues none.
-    pub fn tell_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
+    pub fn queue_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
             known.told = (now_ms, 0);

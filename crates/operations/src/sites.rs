@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use axum::http;
 
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
-use robot_detection_layer::suspect::Coherence;
+use robot_detection_layer::suspect::BrowserCheck;
 
 /// Name of the site that the handle itself serves.
 pub const DEFAULT_SITE: &str = "default";
@@ -38,7 +38,7 @@ pub struct AdminSite {
     /// First trap path, if any.
     pub traps: Option<String>,
     /// Checker that distinguishes browsers from programs that claim to be one.
-    pub suspects: Option<Arc<Coherence>>,
+    pub suspects: Option<Arc<BrowserCheck>>,
     /// Function that returns the reason why a suspect gets no copy.
     pub no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
@@ -142,7 +142,7 @@ impl AdminSite {
     }
 
     /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
-    pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
+    pub fn suspects(mut self, coherence: Option<Arc<BrowserCheck>>) -> Self {
         self.suspects = coherence;
         self
     }
@@ -193,12 +193,12 @@ impl AdminSite {
     }
 
     /// Returns the current upstream states.
-    pub fn ask_upstreams(&self) -> Vec<UpstreamRow> {
+    pub fn set_upstream_states(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
     /// Returns the current request counts.
-    pub fn ask_counts(&self) -> SiteCounts {
+    pub fn set_request_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 

@@ -43,7 +43,7 @@ pub struct Tokens {
 /// Request for a new token.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MakeToken {
+pub struct NewToken {
     /// Name, such as the program that will use the token.
     #[serde(default)]
     pub name: String,
@@ -58,7 +58,7 @@ pub struct MakeToken {
 /// Token that was created or changed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "CreatedToken")]
-pub struct MadeToken {
+pub struct CreatedToken {
     /// The created token.
     pub token: Token,
     /// Secret of a new token, shown only in this response.
@@ -97,7 +97,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
 /// # Errors
 ///
 /// Returns the invalid field.
-pub fn check(request: &MakeToken, now_ms: i64) -> Result<(), Refusal> {
+pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
     checked(request, now_ms, None).map(|_| ())
 }
 
@@ -106,7 +106,7 @@ pub fn check(request: &MakeToken, now_ms: i64) -> Result<(), Refusal> {
 /// # Errors
 ///
 /// Returns the invalid field, or fails if the database fails.
-pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken, Refusal> {
+pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
     let added = caller
@@ -124,7 +124,7 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
     let detail = detail(&token);
     info!(name = %token.name, "a token was created: {:?}, {detail}", token.name);
     caller.record("token-made", &token.name, &detail).await;
-    Ok(MadeToken {
+    Ok(CreatedToken {
         token: Token::new(&token, caller.now_ms),
         secret: Some(secret),
     })
@@ -138,8 +138,8 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
 pub async fn put(
     caller: &Caller<'_>,
     name: &str,
-    request: &MakeToken,
-) -> Result<MadeToken, Refusal> {
+    request: &NewToken,
+) -> Result<CreatedToken, Refusal> {
     if !request.name.is_empty() && request.name != name {
         return Err(Refusal::invalid(
             "name",
@@ -147,7 +147,7 @@ pub async fn put(
         ));
     }
     check_lasting(&request.ends)?;
-    let request = MakeToken {
+    let request = NewToken {
         name: name.to_owned(),
         ..request.clone()
     };
@@ -164,7 +164,7 @@ pub async fn put(
         caller.record("token-changed", name, &detail(&wanted)).await;
     }
     let token = old.scope(wanted.scope).ends_ms(wanted.ends_ms);
-    Ok(MadeToken {
+    Ok(CreatedToken {
         token: Token::new(&token, caller.now_ms),
         secret: None,
     })
@@ -200,7 +200,7 @@ pub fn digest(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }
 
-fn checked(request: &MakeToken, now_ms: i64, limit_ms: Option<i64>) -> Result<AdminToken, Refusal> {
+fn checked(request: &NewToken, now_ms: i64, limit_ms: Option<i64>) -> Result<AdminToken, Refusal> {
     let name = checked_name(&request.name)?;
     let scope = match request.scope.trim() {
         // The scope with fewer rights is the default, so that no token gets more than intended.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Dialect, ForRobot, RobotsTxt, StatusReading,
+    Dialect, RobotRules, RobotsTxt, StatusReading,
     lines::{MAX_FILE_BYTES, beginning},
 };
 
@@ -65,7 +65,7 @@ struct Entry {
 
 #[derive(Clone, Debug)]
 struct CachedRules {
-    rules: ForRobot,
+    rules: RobotRules,
     bytes: usize,
     fresh_until_ms: i64,
 }
@@ -176,7 +176,7 @@ impl RobotsCache {
 
     /// Returns the rules of a URL's site, if cached and fresh.
     #[must_use]
-    pub fn rules(&self, url: &str, now_ms: i64) -> Option<&ForRobot> {
+    pub fn rules(&self, url: &str, now_ms: i64) -> Option<&RobotRules> {
         let known = self.entry(url)?.known.as_ref()?;
         (known.fresh_until_ms >= now_ms).then_some(&known.rules)
     }
@@ -278,7 +278,7 @@ fn short_name(robot: &str) -> &str {
     word.split('/').next().unwrap_or(word)
 }
 
-fn pause(rules: &ForRobot) -> Option<Duration> {
+fn pause(rules: &RobotRules) -> Option<Duration> {
     let by_rate = rules
         .request_rate()
         .filter(|rate| rate.requests > 0)

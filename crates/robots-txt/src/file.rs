@@ -9,7 +9,7 @@ use std::{
 use memchr::memchr;
 
 use super::{
-    Dialect, ForRobot, Rule,
+    Dialect, RobotRules, Rule,
     dialect::HostUse,
     field::{Field, lines},
     host,
@@ -98,7 +98,7 @@ impl RobotsTxt {
 
     /// Returns the rules for a robot by its product token.
     #[must_use]
-    pub fn for_robot(&self, name: &str) -> ForRobot {
+    pub fn for_robot(&self, name: &str) -> RobotRules {
         self.select(Some(Name::new(name, &self.inner.dialect)))
     }
 
@@ -108,7 +108,7 @@ impl RobotsTxt {
     /// `Googlebot-Image/1.0` matches `Googlebot-Image`, or `Googlebot` if the file names only that.
     /// Names of up to 128 octets and the first 256 words of the header are considered.
     #[must_use]
-    pub fn for_header(&self, user_agent: &str) -> ForRobot {
+    pub fn for_header(&self, user_agent: &str) -> RobotRules {
         let parsed = &self.inner.parsed;
         let values = parsed.agents.iter().map(|agent| parsed.octets(agent.value));
         self.select(Name::in_header(user_agent, values, &self.inner.dialect))
@@ -122,10 +122,10 @@ impl RobotsTxt {
         })
     }
 
-    pub(super) fn select(&self, name: Option<Name<'_>>) -> ForRobot {
+    pub(super) fn select(&self, name: Option<Name<'_>>) -> RobotRules {
         let inner = &self.inner;
         let own = name.and_then(|name| OwnGroups::new(&inner.parsed, &inner.dialect, &name));
-        ForRobot::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
+        RobotRules::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
     }
 
     /// Returns the groups in file order, as written.

@@ -87,4 +87,4 @@ pub use merge::{MergedFile, merge, refusals};
 pub use permission::{Permission, Rule};
 pub use preferences::preference_list;
 pub use request_rate::RequestRate;
-pub use robot::ForRobot;
+pub use robot::RobotRules;

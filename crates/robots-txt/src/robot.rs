@@ -19,13 +19,13 @@ use super::{
 ///
 /// Cloning is cheap. An index is built after a few queries and used by later ones.
 #[derive(Clone)]
-pub struct ForRobot {
+pub struct RobotRules {
     file: RobotsTxt,
     /// Selected groups if one names the robot; robots without a group share the file's selection.
     own: Option<Arc<Selection>>,
 }
 
-impl ForRobot {
+impl RobotRules {
     pub(super) const fn new(file: RobotsTxt, own: Option<Arc<Selection>>) -> Self {
         Self { file, own }
     }
@@ -242,7 +242,7 @@ fn is_of_another_scheme(url: &str) -> bool {
     })
 }
 
-impl fmt::Debug for ForRobot {
+impl fmt::Debug for RobotRules {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ForRobot")

@@ -20,20 +20,21 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, IDENTITY_HEADERS, MAX_REPORT_BYTES, Misdescribed, Page,
-    Reported, WrongReport, YesNo, answer, describe, mark, plain_pass, read_report, take_page,
+    Answered, CheckToken, Dialect, EndpointRequest, IDENTITY_HEADERS, InvalidDescription,
+    MAX_REPORT_BYTES, Page, ReportErrors, VisitorReport, YesNo, answer, describe, mark, plain_pass,
+    read_report, take_page,
 };
 use crate::clock::Clock;
 use crate::config::{CheckSection, FailMode};
 use crate::detect::Verdict;
 use crate::layer::{
-    self, ClaimFinding, Decided, NoCopies, OWN_PAGE, Outcome, PERSON_WORD_LASTS, Pending,
-    ReadyHead, Reply, ServedInPlace,
+    self, ClaimFinding, Decided, INTERNAL_PAGE, LayerReply, NoCopies, Outcome,
+    PERSON_HEADER_DURATION, Pending, ReadyHead, ServedDirectly,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
 use crate::policy::Action;
-use crate::probe::Door;
+use crate::probe::ProbePoint;
 use crate::proxy;
 use crate::suspect::Mark;
 
@@ -134,7 +135,7 @@ impl CheckService {
             destination,
             observer,
             probe,
-        } = destinations.find(&sites, question, Door::Endpoint, false);
+        } = destinations.find(&sites, question, ProbePoint::Endpoint, false);
         let is_silent = probe.as_ref().is_some_and(|probe| probe.is_silent);
         let mut observation = observer.begin(question);
         observation.store_for(probe);
@@ -151,7 +152,7 @@ impl CheckService {
             // The proxy's configuration sends these requests here without a query. If queried, the
             // path is regarded as the site's, which our own proxy would never forward.
             Destination::Process(_) | Destination::Confirmation(..) => {
-                (StatusCode::NOT_FOUND, Outcome::refused(OWN_PAGE))
+                (StatusCode::NOT_FOUND, Outcome::refused(INTERNAL_PAGE))
             }
             Destination::Refused(status, cause) => {
                 (status, Outcome::refused(cause.unwrap_or(NO_SITE)))
@@ -179,11 +180,11 @@ impl CheckService {
         let Found::Site(served) = sites.places.find_for(question) else {
             return ServiceResponse::Now(status(StatusCode::MISDIRECTED_REQUEST));
         };
-        layer::ask_for(question, &page.path, page.is_for_suspect);
+        layer::rewrite_to_heaven(question, &page.path, page.is_for_suspect);
         let answering = served.answer(question, false);
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
-            layer::mark_in_place(response.headers_mut());
+            layer::add_direct_page_headers(response.headers_mut());
             mark(&mut response, Action::Pass.as_str());
             Ok(response)
         }))
@@ -265,9 +266,9 @@ impl Shared {
     /// # Errors
     ///
     /// Fails with the entries whose site is unknown or ignores marks; then no visitor is marked.
-    fn take(&self, all: &[Reported]) -> Result<Value, String> {
+    fn take(&self, all: &[VisitorReport]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
-        let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
+        let (mut known, mut wrong) = (Vec::new(), ReportErrors::default());
         for (reported, number) in all.iter().zip(1..) {
             match sites.places.find(reported.host.as_deref(), "/") {
                 Found::Site(served) => match served.marks() {
@@ -286,14 +287,14 @@ impl Shared {
                 YesNo::No => Mark::NoPerson,
             };
             let visitor = marks.visitor(reported.address, reported.user_agent.as_bytes());
-            marks.set(visitor, mark, PERSON_WORD_LASTS);
+            marks.set(visitor, mark, PERSON_HEADER_DURATION);
         }
         let said = |word: YesNo| all.iter().filter(|one| one.person == word).count();
         Ok(json!({
             "taken": all.len(),
             "yes": said(YesNo::Yes),
             "no": said(YesNo::No),
-            "for_seconds": PERSON_WORD_LASTS.as_secs(),
+            "for_seconds": PERSON_HEADER_DURATION.as_secs(),
         }))
     }
 
@@ -306,9 +307,9 @@ impl Shared {
         }
     }
 
-    fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
+    fn misdescribed(&self, dialect: Dialect, reason: &InvalidDescription) -> Response<ServerBody> {
         // A fault of the visitor, not of the proxy's configuration.
-        if *reason != Misdescribed::Request {
+        if *reason != InvalidDescription::Request {
             self.note(&format!("from {}: {reason}", dialect.as_str()));
         }
         let refusal = Outcome::refused(ODD_QUESTION);
@@ -338,8 +339,8 @@ impl HttpService for CheckService {
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let uri = mem::take(question.uri_mut());
-        let asked = Asked::of(&uri);
-        if asked == Asked::Health {
+        let asked = EndpointRequest::of(&uri);
+        if asked == EndpointRequest::Health {
             return ServiceResponse::Now(said(StatusCode::OK, "ok\n".to_owned()));
         }
         let token = self.shared.token.as_ref();
@@ -350,10 +351,12 @@ impl HttpService for CheckService {
             return ServiceResponse::Now(said(StatusCode::FORBIDDEN, text));
         }
         match asked {
-            Asked::Decision(dialect, rest) => self.decide(dialect, rest, question),
-            Asked::Page => self.page(question),
-            Asked::Report => self.report(question),
-            Asked::Health | Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
+            EndpointRequest::Decision(dialect, rest) => self.decide(dialect, rest, question),
+            EndpointRequest::Page => self.page(question),
+            EndpointRequest::Report => self.report(question),
+            EndpointRequest::Health | EndpointRequest::Nothing => {
+                ServiceResponse::Now(status(StatusCode::NOT_FOUND))
+            }
         }
     }
 }
@@ -366,11 +369,13 @@ impl Question {
         (reply, outcome): Decided<ServerBody>,
     ) -> Response<ServerBody> {
         let answered = match reply {
-            Reply::Now(response) => told(*response),
-            Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
+            LayerReply::Now(response) => told(*response),
+            LayerReply::Ready(head) => {
+                told(head.response(ServerBody::default(), HeaderMap::default()))
+            }
             // Our own proxy does not forward such a request either.
-            Reply::Passes(_) if let Some(status) = proxy::refusal(request) => refused(status),
-            Reply::Passes(mut additions) => {
+            LayerReply::Passes(_) if let Some(status) = proxy::refusal(request) => refused(status),
+            LayerReply::Passes(mut additions) => {
                 let page = page(request);
                 let mut response = passed(request);
                 additions.add_to(&mut response);
@@ -396,7 +401,7 @@ impl Question {
 
 /// Returns `true` for a person's request that passes without further headers.
 fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
-    outcome.is_none() && matches!(reply, Reply::Passes(additions) if additions.are_none())
+    outcome.is_none() && matches!(reply, LayerReply::Passes(additions) if additions.are_none())
 }
 
 /// Delays the answer longer than any proxy waits, except Traefik.
@@ -420,7 +425,7 @@ async fn settle(
 
 /// Returns the page that replaces the requested page of a request that passes.
 fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
-    let served = request.extensions().get::<ServedInPlace>()?;
+    let served = request.extensions().get::<ServedDirectly>()?;
     let page = Page {
         path: request.uri().path_and_query()?.clone(),
         is_for_suspect: served.is_for_suspect(),

@@ -8,10 +8,10 @@ use axum::{
 };
 
 use crate::check::IDENTITY_HEADERS;
-use crate::layer::{OWN_PAGE, Outcome};
+use crate::layer::{INTERNAL_PAGE, Outcome};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
-use crate::probe::{Door, Probe};
+use crate::probe::{Probe, ProbePoint};
 
 use super::{
     process_services::ProcessServices,
@@ -73,7 +73,7 @@ impl Destinations {
         &'s self,
         sites: &'s Sites,
         request: &mut Request<RequestContext>,
-        door: Door,
+        door: ProbePoint,
         is_believed: bool,
     ) -> Arrived<'s> {
         let probe = self.services.probes.take(request, door);
@@ -112,7 +112,7 @@ impl Destination<'_> {
     /// Returns the outcome to count if no site decides.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self {
-            Self::Process(_) => Some(Outcome::own(OWN_PAGE)),
+            Self::Process(_) => Some(Outcome::own(INTERNAL_PAGE)),
             Self::Confirmation(..) => Some(Outcome::of_person(WAY_OUT)),
             Self::Refused(_, cause) => cause.map(Outcome::refused),
             Self::Site(_) => None,

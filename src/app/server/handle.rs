@@ -7,17 +7,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::alerts::{Alert, SharedAlerts, Watcher};
-use crate::bans::{BanKeeper, BanRule, Bans, Spared};
+use crate::bans::{BanExemptions, BanKeeper, BanRule, Bans};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
 use crate::operations::{AdminSite, Operations, ServedCertificate, sessions};
-use crate::origins::{Keeper, Origins, Wanted};
+use crate::origins::{Keeper, Origins, WantedOrigins};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
 use crate::traffic::Traffic;
 use crate::verify::RangeSet;
-use crate::way_out::WayOut;
+use crate::way_out::ConfirmationKeys;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
@@ -98,7 +98,7 @@ impl RobotDetection {
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // Shared by all listeners.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
-        self.inner.operations.certificates.report_by(move || {
+        self.inner.operations.certificates.set_source(move || {
             let states = tls.as_ref().map(Tls::states).unwrap_or_default();
             states.iter().map(served_certificate).collect()
         });
@@ -117,7 +117,7 @@ impl RobotDetection {
     pub(super) fn report_untrusted_proxies(&self, proxies: Arc<UntrustedProxies>) {
         // A weak reference, because the handle owns the report.
         let inner = Arc::downgrade(&self.inner);
-        self.inner.operations.notices.report_by(move || {
+        self.inner.operations.notices.set_source(move || {
             let Some(inner) = inner.upgrade() else {
                 return Vec::new();
             };
@@ -140,7 +140,7 @@ impl RobotDetection {
                 None
             }
         };
-        let spared = Spared {
+        let spared = BanExemptions {
             addresses: Box::new(why),
             is_from,
         };
@@ -153,8 +153,8 @@ impl RobotDetection {
     }
 
     /// Starts the job that keeps the keys of confirmations current, and ends with the handle.
-    pub(super) fn keep_way_out(&self) -> WayOut {
-        let way_out = WayOut::new(self.clock());
+    pub(super) fn keep_way_out(&self) -> ConfirmationKeys {
+        let way_out = ConfirmationKeys::new(self.clock());
         let follow = way_out.clone().run(self.store().clone(), self.stop());
         self.tasks().spawn(follow);
         way_out
@@ -168,7 +168,7 @@ impl RobotDetection {
     }
 
     /// Loads address lists and files, and refreshes them as long as the handle exists.
-    pub(super) async fn keep_origins(&self, origins: &Origins, wanted: Wanted) {
+    pub(super) async fn keep_origins(&self, origins: &Origins, wanted: WantedOrigins) {
         origins.want(wanted);
         let keeper = match Keeper::new(origins, self.store()) {
             Ok(keeper) => keeper,

@@ -17,7 +17,9 @@ use crate::clock::Clock;
 use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, OpenTo, Settings};
 use crate::detect::Verdict;
 use crate::heaven::{HeavenSettings, Library, PageAccess, PublishedPages, ServedHeaven};
-use crate::layer::{Identification, MarkdownPages, ServedInPlace, mark_in_place, prefers_markdown};
+use crate::layer::{
+    Identification, MarkdownPages, ServedDirectly, add_direct_page_headers, prefers_markdown,
+};
 use crate::listen::ClientAddr;
 use crate::policy::Visitor;
 use crate::store::Store;
@@ -215,7 +217,7 @@ impl MadePages {
             access = PageAccess::Lead;
         }
         let heaven = heaven.clone().access(access);
-        if let Some(served) = asked.extensions.get::<ServedInPlace>() {
+        if let Some(served) = asked.extensions.get::<ServedDirectly>() {
             let own = heaven.answer_in_place(method, path(served.uri()), headers);
             if let Some(page) = own.await {
                 return Some(self.told_apart(page));
@@ -238,7 +240,7 @@ impl MadePages {
     /// Prevents caching of pages that not all visitors may read.
     fn told_apart(&self, mut page: Response<Body>) -> Response<Body> {
         if self.open_to != OpenTo::Everybody {
-            mark_in_place(page.headers_mut());
+            add_direct_page_headers(page.headers_mut());
         }
         page
     }

@@ -34,7 +34,7 @@ pub(crate) use crate::assembly::robots_txt_of_settings;
 pub use crate::assembly::{
     alerts, enforcement, policy, robots_txt, robots_txt_in_force, sources, wanted_origins,
 };
-pub use crate::index_now::IndexNowTold;
+pub use crate::index_now::IndexNowResult;
 pub use crate::site_robots::{
     Disparity, Excess, Handed, Handover, Parity, ParityPass, Programs, PublishedFiles, Ran,
     SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::observe::Observer;
 use crate::operations::{Reloads, rfc3339};
 use crate::probe::Probes;
-use crate::suspect::{Coherence, FrontHeaders};
+use crate::suspect::{BrowserCheck, FrontHeaders};
 
 use super::{
     RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics,
@@ -32,7 +32,7 @@ pub(super) struct Operations {
     /// Addresses of all listeners.
     pub(super) addresses: Vec<String>,
     pub(super) listeners: ListenerMetrics,
-    pub(super) coherence: Arc<Coherence>,
+    pub(super) coherence: Arc<BrowserCheck>,
     pub(super) probes: Arc<Probes>,
     pub(super) stop: CancellationToken,
     /// Start of the server, as Unix time.
@@ -116,7 +116,7 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
 }
 
 /// Returns a sentence for each front proxy that removes browser headers.
-fn not_judged(coherence: &Coherence) -> Vec<String> {
+fn not_judged(coherence: &BrowserCheck) -> Vec<String> {
     let fronts = coherence.fronts().into_iter();
     let sentence = |front: FrontHeaders| {
         let headers = front.taken_off.join(", ");

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
-use crate::layer::{ServedInPlace, prefers_markdown};
+use crate::layer::{ServedDirectly, prefers_markdown};
 use crate::policy::is_own_path;
 use crate::store::Store;
 
@@ -151,7 +151,7 @@ impl Heaven {
             // The path of heaven ends with the slash that begins the remaining path.
             .get(self.path.len() - 1..)
             .unwrap_or_default();
-        let served = request.extensions().get::<ServedInPlace>();
+        let served = request.extensions().get::<ServedDirectly>();
         if below.is_empty() && served.is_none() {
             // Relative links of the page would be wrong without the slash.
             return redirect(&self.path);

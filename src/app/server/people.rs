@@ -3,13 +3,13 @@
 use crate::layer::{People, PersonRequest, Release};
 use crate::suspect::{Reason, Reasons};
 use crate::suspicion::Suspicion;
-use crate::way_out::{Presser, WayOut};
+use crate::way_out::{ConfirmationKeys, ConfirmingVisitor};
 
 /// Fleets, automated conduct, and confirmations of human visitors.
 #[derive(Clone, Debug)]
 pub(super) struct KnownPeople {
     pub(super) suspicion: Option<Suspicion>,
-    pub(super) way_out: WayOut,
+    pub(super) way_out: ConfirmationKeys,
 }
 
 impl People for KnownPeople {
@@ -28,12 +28,12 @@ impl People for KnownPeople {
     }
 
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release> {
-        let presser = Presser::of(request.uri, request.headers, request.client?);
+        let presser = ConfirmingVisitor::of(request.uri, request.headers, request.client?);
         // Checked for each request of a fleet, because the share of confirmations matters.
         let is_fleet = reasons.contains(Reason::Fleet);
-        let is_believed = !is_fleet || self.way_out.believes_fleet(presser.user_agent());
+        let is_believed = !is_fleet || self.way_out.accepts_from_fleet(presser.user_agent());
         let word = self.way_out.word_of(&presser, request.headers)?;
-        let mut left = reasons.left_by_a_click();
+        let mut left = reasons.after_confirmation();
         if !is_believed {
             left = left.with(Reason::Fleet);
         }

@@ -20,10 +20,10 @@ use crate::observe::Observer;
 use crate::policy::is_own_path;
 use crate::probe::Probes;
 use crate::store::Store;
-use crate::suspect::{Coherence, Marks};
+use crate::suspect::{BrowserCheck, Marks};
 use crate::traffic::Traffic;
 use crate::traps::{TrapPages, TrapPaths};
-use crate::way_out::WayOut;
+use crate::way_out::ConfirmationKeys;
 
 /// Process-wide services, which answer on every site.
 ///
@@ -38,8 +38,8 @@ pub(super) struct ProcessServices {
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
     /// Shared by all sites, because the proxies in front of them are the same.
-    pub(super) coherence: Arc<Coherence>,
-    pub(super) way_out: WayOut,
+    pub(super) coherence: Arc<BrowserCheck>,
+    pub(super) way_out: ConfirmationKeys,
     pub(super) visitors: KnownVisitors,
     pub(super) untrusted_proxies: Arc<UntrustedProxies>,
     pub(super) probes: Arc<Probes>,

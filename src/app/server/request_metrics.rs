@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use metrics::counter;
 
 use crate::detect::{Kind, UNLISTED, Verdict};
-use crate::traffic::{Counted, Traffic};
+use crate::traffic::{RequestCount, Traffic};
 
 /// Maximum number of robots with their own time series, for each site if counted by site.
 const MAX_ROBOTS: usize = 200;
@@ -13,7 +13,7 @@ const MAX_ROBOTS: usize = 200;
 /// Robot label for all further robots.
 const OTHER_ROBOTS: &str = "other";
 
-/// Classes of statuses, as in [`Counted`] after the statuses of no class.
+/// Classes of statuses, as in [`RequestCount`] after the statuses of no class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Robots with their own label: those seen first, so that no time series ends.
@@ -42,7 +42,7 @@ pub(super) fn record(traffic: &Traffic) {
     verdicts(&counted);
 }
 
-fn requests(counted: &[Counted]) {
+fn requests(counted: &[RequestCount]) {
     let mut numbers = BTreeMap::<_, u64>::new();
     for one in counted {
         let labels = (&*one.site, one.kind.as_str(), one.decision);
@@ -59,7 +59,7 @@ fn requests(counted: &[Counted]) {
     }
 }
 
-fn statuses(counted: &[Counted]) {
+fn statuses(counted: &[RequestCount]) {
     let mut numbers = BTreeMap::<_, u64>::new();
     for one in counted {
         for (class, number) in CLASSES.into_iter().zip(one.by_status.iter().skip(1)) {
@@ -74,7 +74,7 @@ fn statuses(counted: &[Counted]) {
     }
 }
 
-fn robots(counted: &[Counted]) {
+fn robots(counted: &[RequestCount]) {
     let mut numbers = BTreeMap::<_, u64>::new();
     // Signers must not take the labels of listed robots.
     let (mut listed, mut signers) = (Names::default(), Names::default());
@@ -97,7 +97,7 @@ fn robots(counted: &[Counted]) {
     }
 }
 
-fn verdicts(counted: &[Counted]) {
+fn verdicts(counted: &[RequestCount]) {
     let mut numbers = BTreeMap::<_, u64>::new();
     let mut names = HashMap::<&str, Names<'_>>::new();
     for one in counted.iter().filter(|one| !one.robot.is_empty()) {

@@ -24,10 +24,10 @@ use crate::listen::{
     ListenSettings, Listener, OpenFileLimit, Tls, TrustedProxies, Workers,
 };
 use crate::observe::{ObserveSettings, Observer};
-use crate::origins::{Origins, Wanted};
+use crate::origins::{Origins, WantedOrigins};
 use crate::probe::Probes;
 use crate::proxy::ProxyError;
-use crate::suspect::Coherence;
+use crate::suspect::BrowserCheck;
 
 use super::{
     RobotDetection,
@@ -58,7 +58,7 @@ pub struct ServerSettings {
     bans: Vec<BanRule>,
     trusted_proxies: TrustedProxies,
     origins: Origins,
-    wanted: Wanted,
+    wanted: WantedOrigins,
 }
 
 /// Settings of all listeners.
@@ -366,7 +366,7 @@ impl Server {
     fn operations(
         &self,
         robots: &RobotDetection,
-        coherence: &Arc<Coherence>,
+        coherence: &Arc<BrowserCheck>,
         probes: &Arc<Probes>,
         stop: &CancellationToken,
     ) -> Router {

@@ -13,7 +13,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::canonical::{LearningBody, Reading};
+use crate::canonical::{CanonicalBody, CanonicalReader};
 use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
@@ -39,7 +39,7 @@ pin_project! {
         /// A body of the upstream whose beginning is analysed while it passes.
         Read {
             // Boxed, because it is rare.
-            body: Pin<Box<LearningBody<ServerBody>>>,
+            body: Pin<Box<CanonicalBody<ServerBody>>>,
         },
         /// A page of this program.
         Page {
@@ -73,7 +73,10 @@ impl ServerBody {
 }
 
 /// Analyses the upstream's response while it passes.
-pub(super) fn read_by(reading: Reading, response: Response<ServerBody>) -> Response<ServerBody> {
+pub(super) fn read_by(
+    reading: CanonicalReader,
+    response: Response<ServerBody>,
+) -> Response<ServerBody> {
     if !response.body().is_from_upstream() {
         return response;
     }

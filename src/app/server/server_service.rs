@@ -16,10 +16,10 @@ use axum::http::{
 use pin_project_lite::pin_project;
 
 use crate::check::{REDIRECT_PATH, requested_page};
-use crate::layer::{self, Additions, Decided, Pending, Reply};
+use crate::layer::{self, Additions, Decided, LayerReply, Pending};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture};
-use crate::probe::Door;
+use crate::probe::ProbePoint;
 
 use super::{
     destination::{Arrived, Destination, Destinations},
@@ -80,7 +80,7 @@ impl ServerService {
             destination,
             observer,
             probe,
-        } = destinations.find(&sites, request, Door::Proxy, client.trusted);
+        } = destinations.find(&sites, request, ProbePoint::Proxy, client.trusted);
         let mut observation = observer.begin(request);
         observation.store_for(probe);
         let outcome = destination.outcome();
@@ -208,16 +208,16 @@ fn answered(
 ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
     observation.decided(outcome);
     match reply {
-        Reply::Now(mut response) => {
+        LayerReply::Now(mut response) => {
             observation.answered(&mut response);
             ServiceResponse::Now(*response)
         }
-        Reply::Ready(head) => {
+        LayerReply::Ready(head) => {
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
         // In one piece, because each step that passes a future on copies it.
-        Reply::Passes(additions) => ServiceResponse::Later(ServerFuture {
+        LayerReply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
                 future: ObserveFuture::new(

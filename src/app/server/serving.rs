@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::bans::Bans;
-use crate::canonical::{CanonicalKeeper, Canonicals, Reading};
+use crate::canonical::{CanonicalKeeper, CanonicalReader, Canonicals};
 use crate::check::IDENTIFICATION_HEADER;
 use crate::clock::Clock;
 use crate::config::CanonicalSection;
@@ -30,7 +30,7 @@ use crate::operations::{AdminSite, SiteCounts, UpstreamRow};
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 use crate::store::Store;
-use crate::suspect::{Coherence, Marks, Transport};
+use crate::suspect::{BrowserCheck, Marks, Transport};
 
 use super::{
     Detection, Site, SiteAnswers,
@@ -147,7 +147,7 @@ impl Served {
     ) -> SiteFuture {
         let is_https = request.body().client().is_https();
         let canonicals = self.canonicals.as_ref().filter(|_| is_learnt_from);
-        let reading = canonicals.and_then(|known| Reading::of(known, request, is_https));
+        let reading = canonicals.and_then(|known| CanonicalReader::of(known, request, is_https));
         let answering = self.router.answer(request);
         match reading {
             Some(reading) => answering.read_by(reading),
@@ -436,7 +436,7 @@ impl Served {
     }
 
     /// Returns the site as shown on the pages.
-    fn shown(&self, coherence: &Arc<Coherence>) -> AdminSite {
+    fn shown(&self, coherence: &Arc<BrowserCheck>) -> AdminSite {
         let About {
             name,
             hosts,

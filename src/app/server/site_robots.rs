@@ -62,7 +62,7 @@ impl RobotDetection {
         let names = sites.iter().map(SiteLoaded::name).chain([DEFAULT_SITE]);
         for name in names {
             let heaven = heaven_use(loaded, name, None);
-            self.robot_runs().tell_heaven(name, heaven);
+            self.robot_runs().set_heaven_use(name, heaven);
         }
     }
 }

@@ -16,12 +16,12 @@ use pin_project_lite::pin_project;
 use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
-use crate::canonical::Reading;
-use crate::layer::ServedInPlace;
+use crate::canonical::CanonicalReader;
+use crate::layer::ServedDirectly;
 use crate::listen::{BodyGuard, RequestContext};
 use crate::proxy::ForwardFuture;
 use crate::verify::Signer;
-use crate::way_out::{Presser, WayOut, with_form};
+use crate::way_out::{ConfirmationKeys, ConfirmingVisitor, with_form};
 
 use super::{
     answerers::{Answerer, Answerers},
@@ -47,7 +47,7 @@ pub(super) struct Parts {
     /// Signer of the site robot, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
-    pub(super) way_out: WayOut,
+    pub(super) way_out: ConfirmationKeys,
 }
 
 impl SiteRouter {
@@ -159,7 +159,7 @@ impl SiteRouter {
             future: Box::pin(async move {
                 // A longer body is not our form, and an interrupted one has no key.
                 let form = to_bytes(body, MAX_FORM_BYTES).await.unwrap_or_default();
-                let presser = Presser::of(&head.uri, &head.headers, client.client);
+                let presser = ConfirmingVisitor::of(&head.uri, &head.headers, client.client);
                 way_out.press(&presser, client.is_https(), &form, &action)
             }),
         }
@@ -192,7 +192,7 @@ impl SiteRouter {
 
 /// Returns the requested URL of a suspect that is to get a copy.
 fn of_suspect<B>(request: &Request<B>) -> Option<Uri> {
-    let served = request.extensions().get::<ServedInPlace>()?;
+    let served = request.extensions().get::<ServedDirectly>()?;
     served.is_for_suspect().then(|| served.uri().clone())
 }
 
@@ -252,7 +252,7 @@ impl SiteFuture {
     }
 
     /// Analyses the response while it passes.
-    pub(super) fn read_by(self, reading: Reading) -> Self {
+    pub(super) fn read_by(self, reading: CanonicalReader) -> Self {
         let future = async move {
             let Ok(response) = self.await;
             read_by(reading, response)

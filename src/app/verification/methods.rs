@@ -86,7 +86,7 @@ impl Proving {
         layer
             .verdicts(Arc::new(verifier.clone()))
             // Evaluated for each request, because a reload changes the methods of existing sites.
-            .accept_signature_by(move || {
+            .accept_signature_with(move || {
                 let methods = verifier.methods();
                 let accept = HeaderValue::from_static(ACCEPT_SIGNATURE);
                 methods.web_bot_auth.as_ref().map(|_| accept)

@@ -193,7 +193,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
         });
     };
     // Of several licences, one may sell what another one prohibits.
-    if terms.iter().any(|terms| terms.gives_training_away()) {
+    if terms.iter().any(|terms| terms.permits_free_training()) {
         say(Topic::Training, "permits", Usage::AiTrain, true);
     } else if terms.iter().any(|terms| terms.prohibits_training()) {
         say(Topic::Training, "prohibits", Usage::AiTrain, false);

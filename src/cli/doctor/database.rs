@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::app;
 use crate::config::{Loaded, Settings};
-use crate::policy::Enforce;
+use crate::policy::EnforcementMode;
 use crate::registry::Robot;
 use crate::store::Store;
 
@@ -40,7 +40,7 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
         return Vec::new();
     };
     let what_then = match enforcement.rules {
-        Enforce::On => "they are refused anyway, because robots_txt.enforce is on",
+        EnforcementMode::On => "they are refused anyway, because robots_txt.enforce is on",
         _ => "they pass: set robots_txt.enforce to on to refuse them anyway",
     };
     let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {

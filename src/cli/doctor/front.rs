@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
 use crate::policy::Policy;
-use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey, Purpose};
+use crate::probe::{Note, PROBE_HEADER, ProbeKey, ProbePoint, Purpose};
 use crate::store::Store;
 
 use super::{
@@ -551,7 +551,7 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
                     "{path}: the decision for {visitor} is {decision}, the response {status}"
                 ));
             }
-            if note.door == Door::Endpoint && note.target != *path {
+            if note.door == ProbePoint::Endpoint && note.target != *path {
                 faults.push(format!("{path}: queried as {}", note.target));
             }
         }

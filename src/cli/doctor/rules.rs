@@ -28,7 +28,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
         };
         let name = site.label("rules");
         let settings = site.loaded.settings();
-        for rule in policy.rules().filter(|rule| rule.is_dry()) {
+        for rule in policy.rules().filter(|rule| rule.is_unconfirmed()) {
             let text = unconfirmed(rule.label(), site.name(), &sums);
             checks.push(Check::warning(&name, text));
         }

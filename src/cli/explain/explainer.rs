@@ -26,7 +26,7 @@ use crate::policy::{
 use crate::probe::PROBE_HEADER;
 use crate::proxy;
 use crate::robots_txt::{Dialect, RobotsTxt};
-use crate::suspect::{Coherence, Findings, Reasons, Transport};
+use crate::suspect::{BrowserCheck, Findings, Reasons, Transport};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, print, print_json};
@@ -54,7 +54,7 @@ pub(in crate::cli) struct Explainer {
     client: Option<IpAddr>,
     /// Transport of the requests, if all of their headers are known.
     transport: Option<Transport>,
-    coherence: Coherence,
+    coherence: BrowserCheck,
 }
 
 /// Policy of one site, and the parts of the program that answer its requests.
@@ -109,7 +109,7 @@ impl Explainer {
             prover: None,
             client: None,
             transport: None,
-            coherence: Coherence::new(),
+            coherence: BrowserCheck::new(),
             live_rules: context::live_rules(loaded).await?,
             detector: SharedDetector::new(context::detector(loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
@@ -311,7 +311,7 @@ impl SiteContext {
         };
         let redirects = CanonicalRedirects::new(section.redirect.iter().copied(), |_, _| None)
             .verdicts(section.verdicts.iter().copied());
-        if !redirects.are_for(visitor, passes) {
+        if !redirects.applies_to(visitor, passes) {
             let text = format!(
                 "Not redirected to a canonical URL: the purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
                  canonical.verdicts select the robots to redirect.",
@@ -376,7 +376,7 @@ impl SiteContext {
             None => answers.files().clone(),
         };
         let policy = SharedPolicy::new(app::policy(loaded)?);
-        policy.lay_over(explainer.live_rules.overlay(name));
+        policy.set_overlay(explainer.live_rules.overlay(name));
         Ok(Self {
             policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),

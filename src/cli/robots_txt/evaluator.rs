@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::question::Question;
 use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
-use crate::robots_txt::{Access, Dialect, Escapes, ForRobot, RobotsTxt};
+use crate::robots_txt::{Access, Dialect, Escapes, RobotRules, RobotsTxt};
 
 /// Maximum number of robots cached for one file.
 const MAX_ROBOTS: usize = 256;
@@ -204,7 +204,7 @@ fn seconds(duration: Duration) -> Value {
 struct CachedFile {
     pub(super) file: RobotsTxt,
     url: Option<String>,
-    robots: HashMap<String, ForRobot>,
+    robots: HashMap<String, RobotRules>,
 }
 
 impl CachedFile {
@@ -226,7 +226,7 @@ impl CachedFile {
     }
 
     /// Returns the file's rules for a robot.
-    pub(super) fn robot(&mut self, name: &str) -> &ForRobot {
+    pub(super) fn robot(&mut self, name: &str) -> &RobotRules {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
             // A suite queries few robots: clearing the cache is simpler than evicting the oldest
             // entry.

@@ -14,7 +14,7 @@ use super::{
 use crate::cli::output::WrongUsage;
 use crate::cli::{Cli, context, input, output};
 use crate::registry::{Robot, bundled};
-use crate::robots_txt::{Dialect, ForRobot, Naming, Permission, RobotsTxt, Warning, WarningKind};
+use crate::robots_txt::{Dialect, Naming, Permission, RobotRules, RobotsTxt, Warning, WarningKind};
 
 pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -80,7 +80,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
         .iter()
         .filter_map(|robot| Some(robot.token().ok()?.as_str()));
     let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
-    file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
+    file.warnings_except(|name| tokens.contains(&name.to_ascii_lowercase()))
 }
 
 /// Returns the robots of the database, or the bundled robots.
@@ -131,7 +131,7 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the rules for a robot, whose name is extracted if the dialect compares whole names.
-fn robot(file: &RobotsTxt, user_agent: &str) -> ForRobot {
+fn robot(file: &RobotsTxt, user_agent: &str) -> RobotRules {
     if is_header(user_agent, file.dialect()) {
         file.for_header(user_agent)
     } else {

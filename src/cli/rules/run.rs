@@ -225,7 +225,7 @@ impl Commands<'_> {
         let sites = index.names().iter().zip(index.settings());
         let sites = sites.map(|(name, settings)| {
             let policy = SharedPolicy::new(app::policy(settings)?);
-            policy.lay_over(set.overlay(name));
+            policy.set_overlay(set.overlay(name));
             let policy: Arc<Policy> = Arc::clone(&policy.load());
             anyhow::Ok((name.clone(), policy))
         });

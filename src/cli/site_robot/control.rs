@@ -14,7 +14,7 @@ use crate::app::heaven_use;
 use crate::cli::output;
 use crate::cli::output::WrongUsage;
 use crate::operations::HeavenUse;
-use crate::store::{DescriptionStates, RunCommand, StoredRun};
+use crate::store::{DescriptionCounts, RunCommand, StoredRun};
 
 use super::{
     args::{ClearArgs, SiteArgs, StatusArgs},
@@ -70,7 +70,7 @@ pub(super) async fn status(
                 }
             }
         }
-        if *states != DescriptionStates::default() {
+        if *states != DescriptionCounts::default() {
             output::line(&format!(
                 "  {} more are hidden, {} did not respond and stay, {} are withdrawn for good",
                 states.hidden, states.missing, states.kept_out,
@@ -172,7 +172,7 @@ fn word(run: &StoredRun) -> &'static str {
 fn object(
     site: &str,
     last: Option<&StoredRun>,
-    (descriptions, states): (u64, DescriptionStates),
+    (descriptions, states): (u64, DescriptionCounts),
     heaven: &HeavenUse,
 ) -> Value {
     let run = last.map(|run| {

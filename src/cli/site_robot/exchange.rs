@@ -41,7 +41,7 @@ pub(super) async fn export(
             .limit(BATCH_SIZE);
         let batch = context.store.descriptions().list(&query).await?;
         let Some(last) = batch.last() else { break };
-        after = Some(DescriptionCursor::behind_url(last.description.url()));
+        after = Some(DescriptionCursor::after_url(last.description.url()));
         for stored in &batch {
             match args.format {
                 DescriptionFormat::Soif => write_soif(&stored.description, &mut out)?,

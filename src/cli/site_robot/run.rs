@@ -49,7 +49,7 @@ async fn withdraw(context: &CommandContext, args: &WithdrawArgs) -> anyhow::Resu
     let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
     let shown = output::clean(&url);
     let is_done = if args.again {
-        store.publications().admit_url(site, &url).await?
+        store.publications().readmit_url(site, &url).await?
     } else {
         let now_ms = CommandContext::now_ms();
         let was_described = store

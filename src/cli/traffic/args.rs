@@ -10,7 +10,9 @@ use clap::{
 use crate::cli::summary::SummaryForm;
 use crate::registry::Purpose;
 use crate::store::AddressNetwork;
-use crate::traffic::{By, Moment, Times, TrafficFilter, VISITORS, decision_words, verdict_words};
+use crate::traffic::{
+    By, Moment, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
+};
 
 /// Commands of `traffic`.
 #[derive(Clone, Debug, Subcommand)]
@@ -173,8 +175,8 @@ fn visitors() -> Vec<&'static str> {
 }
 
 impl ReportArgs {
-    pub(super) fn times(&self) -> Times {
-        Times {
+    pub(super) fn times(&self) -> TimeRange {
+        TimeRange {
             since: self.since,
             until: self.until,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::access_log::{LoggedRequest, Served, ServedLines};
+use crate::access_log::{LoggedRequest, LoggedResponse, ResponseParser};
 use crate::app::SiteIndex;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -17,7 +17,7 @@ use crate::store::{
     CountedMinute, CountedPaths, PathCount, Store, TrafficCount, TrafficImport, TrafficKey,
     TrafficSpan,
 };
-use crate::traffic::{PathNote, Window, shared_name};
+use crate::traffic::{ShortPath, Window, shared_name};
 
 /// Cause of decisions that other servers have made.
 const IMPORTED: &str = "imported";
@@ -53,7 +53,7 @@ pub(super) struct Counter<'c> {
     detector: &'c Detector,
     store: &'c Store,
     sites: Sites,
-    lines: ServedLines,
+    lines: ResponseParser,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
     /// Paths by hour or day; `None` if paths are not stored.
     paths: Option<BTreeMap<i64, Window>>,
@@ -82,7 +82,7 @@ impl Sites {
         })
     }
 
-    fn of<'s>(&'s self, served: &'s Served<'_>) -> &'s str {
+    fn of<'s>(&'s self, served: &'s LoggedResponse<'_>) -> &'s str {
         let number = match &self.index {
             Some(index) => index.find(served.host.as_deref(), "/"),
             None => 0,
@@ -104,7 +104,7 @@ impl<'c> Counter<'c> {
             detector,
             store,
             sites,
-            lines: ServedLines::default(),
+            lines: ResponseParser::default(),
             counts: BTreeMap::new(),
             paths: keeps_paths.then(BTreeMap::new),
             shared: HashSet::new(),
@@ -193,7 +193,10 @@ impl<'c> Counter<'c> {
     /// Counters with a shorter span would be deleted an hour later.
     fn shortest(&self, minute: i64) -> TrafficSpan {
         let age = self.now.saturating_sub(minute);
-        let kept = |span: &TrafficSpan| span.kept_minutes().is_none_or(|kept| age <= kept + MARGIN);
+        let kept = |span: &TrafficSpan| {
+            span.retention_minutes()
+                .is_none_or(|kept| age <= kept + MARGIN)
+        };
         let mut spans = TrafficSpan::ALL.into_iter();
         spans.find(kept).unwrap_or(TrafficSpan::Day)
     }
@@ -208,7 +211,7 @@ impl<'c> Counter<'c> {
         let Some(paths) = &mut self.paths else { return };
         let logged = LoggedRequest::read(line);
         let target = logged.as_ref().map_or("*", |logged| &*logged.target);
-        let note = PathNote::new(target.split(['?', '#']).next().unwrap_or_default());
+        let note = ShortPath::new(target.split(['?', '#']).next().unwrap_or_default());
         let path = note.kept_text(key.robot.is_empty());
         let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut self.shared, name));
         let window = paths.entry(span.start(minute)).or_default();
@@ -220,7 +223,7 @@ impl<'c> Counter<'c> {
     }
 }
 
-fn key(detector: &Detector, site: &str, served: &Served<'_>) -> TrafficKey {
+fn key(detector: &Detector, site: &str, served: &LoggedResponse<'_>) -> TrafficKey {
     // A client without a User-Agent is nameless, whatever else its request contains.
     let claim = detector.claim(served.user_agent.unwrap_or_default());
     let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);

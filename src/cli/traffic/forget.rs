@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::output::WrongUsage;
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
-use crate::store::{Forgetting, ForgottenRows};
+use crate::store::{DeletedRows, DeletionFilter};
 use crate::traffic::Moment;
 
 use super::args::ForgetArgs;
@@ -19,7 +19,7 @@ const MINUTE_MS: i64 = 60_000;
 
 pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode> {
     let now_ms = Clock::system().now_ms();
-    let forgetting = Forgetting {
+    let forgetting = DeletionFilter {
         address: args.address,
         robot: args.robot.clone(),
         before_ms: args
@@ -29,7 +29,7 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
     };
     let store = context::store(&context::load(cli)?).await?;
     let rows = if args.dry_run {
-        store.evidence().count_forgettable(&forgetting).await?
+        store.evidence().count_matching(&forgetting).await?
     } else {
         store.evidence().forget(&forgetting, ACTOR, now_ms).await?
     };
@@ -60,7 +60,7 @@ fn before_ms(before: Moment, now_ms: i64) -> Result<i64, WrongUsage> {
     }
 }
 
-fn told(rows: ForgottenRows, is_dry_run: bool) -> String {
+fn told(rows: DeletedRows, is_dry_run: bool) -> String {
     let done = if is_dry_run {
         "would be deleted"
     } else {

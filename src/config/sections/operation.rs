@@ -11,7 +11,7 @@ use crate::alerts::Secret;
 use crate::config::section::section;
 use crate::config::types::{FailMode, LogFilter, OwnPath, ProxyNetworks, UnixMode};
 use crate::listen::ListenAddr;
-use crate::store::KeptAddresses;
+use crate::store::AddressRetention;
 use crate::telemetry::LogFormat;
 
 section! {
@@ -78,7 +78,7 @@ section! {
     evidence_days: u32 = "30", 0..=3_650;
     /// Client addresses stored with these requests: robots (whole addresses for listed robots, /24
     /// and /48 networks for others), whole, networks (/24 and /48) or none
-    addresses: KeptAddresses = "robots";
+    addresses: AddressRetention = "robots";
     /// Whether to detect fleets of robots that claim to be browsers, and addresses with automated
     /// behaviour; shown on the console, with up to 4 MiB of memory
     fleets: bool = "false";

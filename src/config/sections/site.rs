@@ -11,7 +11,7 @@ use crate::config::types::{
     RobotsTxtSource, SuspectAction,
 };
 use crate::detect::Verdict;
-use crate::policy::{Enforce, Refusal, Spoofed};
+use crate::policy::{EnforcementMode, Refusal, Spoofed};
 use crate::registry::Purpose;
 use crate::verify::Method;
 
@@ -152,13 +152,13 @@ section! {
     pub struct EnforcementSection, EnforcementKeys = "robots_txt." @site;
     /// Whether robots.txt is enforced: off; report: violations are counted and pass; on: violations
     /// are answered with robots_txt.refusal
-    enforce: Enforce = "report";
+    enforce: EnforcementMode = "report";
     /// Response to a robot that requests a URL disallowed by robots.txt: "403", "429", redirect (to
     /// redirect_url), or pass
     refusal: Refusal = "403";
     /// Whether Crawl-delay is enforced, for each robot across all of its addresses: off, report, or
     /// on: status 429 with Retry-After
-    enforce_crawl_delay: Enforce = "report";
+    enforce_crawl_delay: EnforcementMode = "report";
 }
 
 section! {

@@ -9,10 +9,10 @@ use crate::config::{
 };
 use crate::detect::{self, Verdict};
 use crate::licensing::{Payment, Usage};
-use crate::policy::{Action, Enforce, RateKey, Refusal, Spoofed};
+use crate::policy::{Action, EnforcementMode, RateKey, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
 use crate::site_robot::Rendering;
-use crate::store::KeptAddresses;
+use crate::store::AddressRetention;
 use crate::suspect::Reason;
 use crate::telemetry::LogFormat;
 use crate::verify::Method;
@@ -124,7 +124,7 @@ macro_rules! words {
 words! {
     Mode: "mode";
     RobotsTxtSource: "way to serve it";
-    Enforce: "mode";
+    EnforcementMode: "mode";
     Refusal: "refusal";
     Spoofed: "treatment";
     Method: "method";
@@ -132,7 +132,7 @@ words! {
     Action: "action";
     RateKey: "key of a pace";
     Format: "format";
-    KeptAddresses: "part of addresses";
+    AddressRetention: "part of addresses";
     Payment: "payment";
     Usage: "use";
     SuspectAction: "action";

@@ -8,7 +8,7 @@ use axum::{
 use robot_detection::{
     clock::Clock,
     detect::{Detector, SharedDetector},
-    layer::{RobotDetectionLayer, ServedInPlace},
+    layer::{RobotDetectionLayer, ServedDirectly},
     policy::{PolicyBuilder, SharedPolicy},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
@@ -40,7 +40,7 @@ pub(super) fn router() -> Router {
         .fallback(any(async |uri: Uri| format!("page {uri}")))
 }
 
-async fn heaven(uri: Uri, served: Option<Extension<ServedInPlace>>) -> String {
+async fn heaven(uri: Uri, served: Option<Extension<ServedDirectly>>) -> String {
     match served {
         Some(Extension(served)) => format!("heaven {uri} for {}", served.uri()),
         None => format!("heaven {uri}"),

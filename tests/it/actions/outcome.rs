@@ -6,7 +6,7 @@ use robot_detection::{
     clock::Clock,
     layer::Outcome,
     policy::{
-        Action, Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, Refusal, Rule,
+        Action, Enforcement, EnforcementMode, Enforcer, Policy, PolicyBuilder, Refusal, Rule,
         SharedRobotsFiles,
     },
     registry::Purpose,
@@ -100,8 +100,8 @@ async fn a_violation_of_robots_txt_is_reported_with_the_broken_rule() {
     let text = b"User-agent: Googlebot\nDisallow: /hidden/\nUser-agent: *\nCrawl-delay: 60";
     files.replace(RobotsTxt::parse(text, Dialect::default()).into());
     let settings = Enforcement::default()
-        .rules(Enforce::On)
-        .crawl_delay(Enforce::On);
+        .rules(EnforcementMode::On)
+        .crawl_delay(EnforcementMode::On);
     let enforcer = Enforcer::new(files, settings);
     let layer = app::layer(Policy::builder(), &Clock::manual(0))
         .enforcer(enforcer.clone())

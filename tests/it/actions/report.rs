@@ -9,8 +9,8 @@ use robot_detection::{
     clock::Clock,
     layer::Outcome,
     policy::{
-        Action, Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, Rule, SharedRobotsFiles,
-        TagRule,
+        Action, Enforcement, EnforcementMode, Enforcer, Policy, PolicyBuilder, Rule,
+        SharedRobotsFiles, TagRule,
     },
     robots_txt::{Dialect, RobotsTxt},
 };
@@ -130,7 +130,7 @@ async fn dry_run_decisions_are_counted_and_reported_in_the_response() {
     let files = SharedRobotsFiles::default();
     let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /hidden/", Dialect::default());
     files.replace(file.into());
-    let enforcer = Enforcer::new(files, Enforcement::default().rules(Enforce::On));
+    let enforcer = Enforcer::new(files, Enforcement::default().rules(EnforcementMode::On));
     let tagged = policy().x_robots_tag(TagRule::builder("noindex"));
     let layer = app::layer(tagged, &Clock::manual(0))
         .enforcer(enforcer)

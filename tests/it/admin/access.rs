@@ -16,7 +16,7 @@ async fn with(client: &Client, secret: &str, method: Method, path: &str, body: &
 }
 
 /// Creates a token on the page; returns its secret.
-async fn made(browser: &Client, name: &str, scope: &str, ends: &str) -> String {
+async fn create_token(browser: &Client, name: &str, scope: &str, ends: &str) -> String {
     let fields = [("name", name), ("scope", scope), ("ends", ends)];
     let answer = browser.post("access/tokens", &fields).await;
     assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
@@ -44,7 +44,7 @@ async fn audited(site: &Site) -> Vec<String> {
 #[tokio::test]
 async fn a_token_is_shown_once_listed_with_its_last_use_and_ended() {
     let (site, browser) = site().await;
-    let secret = made(&browser, "monitoring", "read", "2026-03-31").await;
+    let secret = create_token(&browser, "monitoring", "read", "2026-03-31").await;
     let page = browser.get("access").await;
     assert!(
         !page.body.contains(&secret),
@@ -81,7 +81,7 @@ async fn a_token_is_shown_once_listed_with_its_last_use_and_ended() {
 #[tokio::test]
 async fn a_read_token_changes_nothing_on_any_route() {
     let (site, browser) = site().await;
-    let secret = made(&browser, "reader", "read", "").await;
+    let secret = create_token(&browser, "reader", "read", "").await;
     let program = site.client();
     for (method, path) in [
         (Method::POST, "api/v1/refresh"),
@@ -115,7 +115,7 @@ async fn a_read_token_changes_nothing_on_any_route() {
 #[tokio::test]
 async fn a_token_is_valid_through_its_last_day() {
     let (site, browser) = site().await;
-    let secret = made(&browser, "short", "write", "2026-03-02").await;
+    let secret = create_token(&browser, "short", "write", "2026-03-02").await;
     let program = site.client();
     let ask = || with(&program, &secret, Method::GET, "api/v1/status", "");
     site.clock.advance(Duration::from_hours(24));
@@ -129,7 +129,7 @@ async fn a_token_is_valid_through_its_last_day() {
 #[tokio::test]
 async fn a_program_creates_and_ends_tokens_but_none_that_outlasts_its_own() {
     let (site, browser) = site().await;
-    let secret = made(&browser, "deploy", "write", "2026-03-10").await;
+    let secret = create_token(&browser, "deploy", "write", "2026-03-10").await;
     let program = site.client();
     let make = |body: &'static str| with(&program, &secret, Method::POST, "api/v1/tokens", body);
     let answer = make(r#"{"name":"child","ends":"7d"}"#).await;

@@ -28,7 +28,7 @@ async fn visit(site: &Site, path: &str, user_agent: &str) {
     let policy = policy.redirect_url("/robot-heaven/").build().unwrap();
     let layer = RobotDetectionLayer::new(site.detector.clone(), SharedPolicy::new(policy))
         .clock(site.clock.clone())
-        .describe_visits(site.traffic.visits().clone())
+        .visit_switch(site.traffic.visits().clone())
         .report_outcome(true);
     let page = async |_: Request<Body>| Ok::<_, Infallible>(Response::new(String::new()));
     let counted = site

@@ -18,7 +18,7 @@ const HOUR_MS: i64 = 60 * 60_000;
 const NOTHING: &str = "Nothing needs attention.";
 
 /// Returns a site with traffic of people and well-known robots, and a page in robot heaven.
-async fn calm() -> (Site, Client) {
+async fn healthy_site() -> (Site, Client) {
     let site = Plan::open().start().await;
     // Neither impostors nor a robot with growing traffic.
     come(&site.store, &USUAL[..6], 0..60).await;
@@ -30,9 +30,9 @@ async fn calm() -> (Site, Client) {
         .await
         .unwrap();
     site.robot_runs.offer(["shop".to_owned()]);
-    site.robot_runs.tell_heaven("shop", HeavenUse::Served);
+    site.robot_runs.set_heaven_use("shop", HeavenUse::Served);
     site.robot_runs
-        .tell_times("shop", |ms| Some(ms + 24 * HOUR_MS));
+        .set_schedule("shop", |ms| Some(ms + 24 * HOUR_MS));
     let client = site.client();
     (site, client)
 }
@@ -71,9 +71,9 @@ fn certificate(names: &str, left_ms: i64, failures: u32) -> ServedCertificate {
 
 #[tokio::test]
 async fn nothing_is_listed_while_all_is_well() {
-    let (site, client) = calm().await;
+    let (site, client) = healthy_site().await;
     site.certificates
-        .report_by(|| vec![certificate("shop.example", 60 * 24 * HOUR_MS, 2)]);
+        .set_source(|| vec![certificate("shop.example", 60 * 24 * HOUR_MS, 2)]);
     let page = client.get("overview").await;
     assert!(page.text().contains(NOTHING), "{}", page.text());
     assert!(!page.body.contains("Needs you"), "{}", page.body);
@@ -82,8 +82,8 @@ async fn nothing_is_listed_while_all_is_well() {
 
 #[tokio::test]
 async fn certificates_are_listed_before_they_expire_and_when_they_cannot_be_ordered() {
-    let (site, client) = calm().await;
-    site.certificates.report_by(|| {
+    let (site, client) = healthy_site().await;
+    site.certificates.set_source(|| {
         vec![
             certificate("<b>shop</b>", 50 * HOUR_MS, 0),
             certificate("old.example", -HOUR_MS, 0),
@@ -105,7 +105,7 @@ async fn certificates_are_listed_before_they_expire_and_when_they_cannot_be_orde
 
 #[tokio::test]
 async fn a_heaven_that_is_quarantined_empty_or_old_is_listed_with_a_link() {
-    let (site, client) = calm().await;
+    let (site, client) = healthy_site().await;
     let (run, _) = site
         .store
         .frontier()
@@ -137,7 +137,7 @@ async fn a_heaven_that_is_quarantined_empty_or_old_is_listed_with_a_link() {
     )
     .await;
     // Robots are not redirected to heaven.
-    site.robot_runs.tell_heaven("shop", HeavenUse::Nothing);
+    site.robot_runs.set_heaven_use("shop", HeavenUse::Nothing);
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
 }
@@ -152,7 +152,7 @@ async fn pages_older_than_their_schedule_are_listed() {
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
     site.robot_runs
-        .tell_times("shop", |ms| Some(ms + 24 * HOUR_MS));
+        .set_schedule("shop", |ms| Some(ms + 24 * HOUR_MS));
     says(
         &client,
         "The pages of shop were generated 2 days ago; the site robot was scheduled to run \
@@ -180,7 +180,7 @@ async fn pages_older_than_their_schedule_are_listed() {
 async fn conditions_are_listed_before_any_request_is_counted() {
     let site = Plan::open().start().await;
     site.certificates
-        .report_by(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
+        .set_source(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
     says(
         &site.client(),
         "The certificate of shop.example has expired.",

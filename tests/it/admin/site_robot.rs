@@ -226,7 +226,7 @@ async fn a_run_is_started_paused_resumed_and_shown_when_it_is_done() {
             "described; they are not used: set heaven.source",
         ),
     ] {
-        site.robot_runs.tell_heaven("default", heaven);
+        site.robot_runs.set_heaven_use("default", heaven);
         let page = client.get("site-robot").await;
         assert!(page.text().contains(expected), "{}", page.text());
     }

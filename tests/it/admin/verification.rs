@@ -97,7 +97,7 @@ async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
         .clock(site.clock.clone())
         .verdicts(Arc::new(site.verifier.clone()))
         .client_address(move |_| Some(client))
-        .describe_visits(site.traffic.visits().clone())
+        .visit_switch(site.traffic.visits().clone())
         .report_outcome(true);
     let page = async |_: Request<Body>| Ok::<_, Infallible>(Response::new(String::new()));
     let page = layer.layer(tower::service_fn(page));

@@ -108,7 +108,7 @@ async fn a_robot_is_found_by_its_first_letters_with_the_keyboard_and_without_scr
     let field = browser.find("#by-robot").await;
     field.send_keys("googlebo").await.unwrap();
     browser.find("#of-robot option[value=googlebot]").await;
-    browser.turn_scripts_off().await;
+    browser.disable_scripts().await;
     go(&browser, &site, "overview").await;
     browser
         .find(".bar details:nth-of-type(2) summary")

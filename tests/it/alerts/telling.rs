@@ -179,7 +179,7 @@ async fn a_database_outage_is_reported_from_memory() {
     watcher.look().await;
     cluster.stop();
     while store.absence().is_none() {
-        store.check_presence(clock.now_ms()).await;
+        store.check_availability(clock.now_ms()).await;
     }
     watcher.look().await;
     assert!(
@@ -192,7 +192,7 @@ async fn a_database_outage_is_reported_from_memory() {
     assert_eq!(receiver.events(), ["firing"]);
     cluster.resume();
     while store.absence().is_some() {
-        store.check_presence(clock.now_ms()).await;
+        store.check_availability(clock.now_ms()).await;
     }
     clock.advance(Duration::from_mins(20));
     watcher.look().await;

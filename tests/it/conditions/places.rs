@@ -76,7 +76,7 @@ fn refuses(policy: &Policy, address: &str) -> bool {
 }
 
 /// Returns a database with one record for two networks and another for `198.51.100.0/24`.
-fn two(kind: &str, here: &Value, there: &Value) -> Vec<u8> {
+fn two_record_database(kind: &str, here: &Value, there: &Value) -> Vec<u8> {
     mmdb(
         kind,
         &[
@@ -88,7 +88,7 @@ fn two(kind: &str, here: &Value, there: &Value) -> Vec<u8> {
 }
 
 fn asns() -> Vec<u8> {
-    two(
+    two_record_database(
         "GeoLite2-ASN",
         &json!({"autonomous_system_number": 64496, "autonomous_system_organization": "Example"}),
         &json!({"autonomous_system_number": 64499}),
@@ -96,7 +96,7 @@ fn asns() -> Vec<u8> {
 }
 
 fn countries() -> Vec<u8> {
-    two(
+    two_record_database(
         "GeoLite2-Country",
         &json!({"country": {"iso_code": "DE", "names": {"en": "Germany"}}}),
         &json!({"country": {"iso_code": "FR"}}),
@@ -107,12 +107,12 @@ fn countries() -> Vec<u8> {
 async fn every_layout_is_readable() {
     let asn_files = [
         asns(),
-        two(
+        two_record_database(
             "ipinfo standard_asn.mmdb",
             &json!({"asn": "AS64496", "name": "Example"}),
             &json!({"asn": "AS64499"}),
         ),
-        two(
+        two_record_database(
             "DBIP-ASN-Lite",
             &json!({"autonomous_system_number": 64497}),
             &json!({"autonomous_system_number": 1}),
@@ -120,17 +120,17 @@ async fn every_layout_is_readable() {
     ];
     let country_files = [
         countries(),
-        two(
+        two_record_database(
             "ipinfo country.mmdb",
             &json!({"continent": "EU", "country": "DE"}),
             &json!({"country": "US"}),
         ),
-        two(
+        two_record_database(
             "ipinfo_lite.mmdb",
             &json!({"country": "Germany", "country_code": "DE"}),
             &json!({"country": "Japan", "country_code": "JP"}),
         ),
-        two(
+        two_record_database(
             "GeoLite2-City",
             &json!({"city": {"names": {"en": "Bonn"}}, "country": {"geoname_id": 1, "iso_code": "DE"}}),
             &json!({"country": {"iso_code": "us"}}),
@@ -201,7 +201,7 @@ async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing
     fs::remove_file(house.directory.path().join("asn.mmdb")).unwrap();
     house.keeper.prepare().await;
     assert!(refuses(&policy, "192.0.2.1"));
-    let moved = two(
+    let moved = two_record_database(
         "New",
         &json!({"autonomous_system_number": 1}),
         &json!({"autonomous_system_number": 64497}),

@@ -3,8 +3,8 @@
 use robot_detection::registry::Source;
 use robot_detection::store::{
     AlertAttempt, AlertState, AuditEntry, Ban, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
-    ParityResult, ParityTerms, PathCount, PathCut, PathKey, RefreshOutcome, RefreshRecord, Store,
-    StoredRanges, TrafficBatch,
+    ParityResult, ParityTerms, PathCount, PathKey, PathOmissions, RefreshOutcome, RefreshRecord,
+    Store, StoredRanges, TrafficBatch,
 };
 
 use super::house::House;
@@ -149,7 +149,7 @@ async fn paths(store: &Store, now_ms: i64) {
     ];
     let cuts = vec![(
         "shop".to_owned(),
-        PathCut {
+        PathOmissions {
             paths: 3,
             patterns: 0,
             skipped: 0,

@@ -73,7 +73,7 @@ async fn fifty_decisions_a_second_are_shown_live_and_can_be_paused() {
     browser.find("#pause").await.click().await.unwrap();
     browser.wait_for_text("#live tbody", "/while-paused").await;
 
-    browser.turn_scripts_off().await;
+    browser.disable_scripts().await;
     house.go(&browser, "live").await;
     let pause = browser.find("#pause").await;
     assert!(

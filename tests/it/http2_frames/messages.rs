@@ -1,7 +1,7 @@
 //! Malformed messages (RFC 9113 §8) do not reach the upstream.
 
 use crate::support::{
-    front::Front,
+    front::ProxyServer,
     raw::{RawServer, body, header},
 };
 
@@ -39,7 +39,7 @@ fn with<'a>(fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 /// Sends each case on a separate connection, followed by a request that must still be served.
 async fn check(cases: Vec<Case>) {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut faults = Vec::new();
     for case in &cases {
         let seen = upstream.requests().len();
@@ -136,7 +136,7 @@ async fn fields_with_line_ends_are_refused() {
 #[tokio::test]
 async fn fields_are_parsed_as_in_http_1() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut wire = Wire::connect(front.addr).await;
     let fields = GET.map(|field| match field.0 {
         ":path" => (":path", "/caf\u{e9}?\u{e9}"),
@@ -274,7 +274,7 @@ async fn bodies_have_the_declared_length() {
 async fn a_body_of_the_wrong_length_is_never_complete_at_the_upstream() {
     for (length, pieces) in [("3", ["da", "ta"]), ("5", ["da", "ta"]), ("0", ["d", ""])] {
         let upstream = RawServer::answering(OK).await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut wire = Wire::connect(front.addr).await;
         let fields = [&POST[..], &[("content-length", length)]].concat();
         wire.send(headers(1, 0, &fields)).await;
@@ -295,7 +295,7 @@ async fn a_body_of_the_wrong_length_is_never_complete_at_the_upstream() {
 async fn trailers_are_headers_at_the_end() {
     let upload = |trailers: Vec<u8>| [headers(1, 0, &POST), data(1, 0, "data"), trailers].concat();
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut wire = Wire::connect(front.addr).await;
     let trailers = [
         ("x-checksum", " abc\t"),
@@ -356,7 +356,7 @@ async fn trailers_are_headers_at_the_end() {
 #[tokio::test]
 async fn heads_beyond_the_limit_are_refused() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     for (name, fields) in [
         ("one", vec![("x-a".to_owned(), "a".repeat(70_000))]),
         (

@@ -1,6 +1,6 @@
 //! Frames that violate a rule of RFC 9113 §4 to §6, or of RFC 7541.
 
-use crate::support::{front::Front, raw::RawServer};
+use crate::support::{front::ProxyServer, raw::RawServer};
 
 use super::{
     frames::{
@@ -20,7 +20,7 @@ const COMPRESSION: &str = "goaway COMPRESSION_ERROR";
 /// Sends each case on a separate connection, then checks that another client is served.
 async fn check(cases: &[(&str, Vec<u8>, &str)]) {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut faults = Vec::new();
     for (name, frames, expected) in cases {
         let mut wire = Wire::connect(front.addr).await;
@@ -201,7 +201,7 @@ async fn a_stream_error_ends_only_the_stream() {
 #[tokio::test]
 async fn a_closed_stream_accepts_no_frames() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     for (name, late) in [
         ("DATA", data(1, END_STREAM, "late")),
         ("HEADERS", headers(1, END_STREAM, &GET)),

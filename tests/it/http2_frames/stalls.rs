@@ -5,7 +5,7 @@ use std::time::Duration;
 use robot_detection::{listen::ListenSettings, proxy::ProxySettings};
 
 use crate::support::{
-    front::{Front, listen_settings, proxy, proxy_settings, proxy_with},
+    front::{ProxyServer, listen_settings, proxy, proxy_settings, proxy_with},
     raw::{RawConnection, RawServer},
 };
 
@@ -62,7 +62,7 @@ async fn unread_downloads_are_not_buffered_in_memory() {
 #[tokio::test]
 async fn a_client_that_reads_no_page_is_disconnected_even_if_it_pings() {
     let upstream = pages().await;
-    let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let mut wire = Wire::connect(front.addr).await;
     wire.send([get(1), get(3)].concat()).await;
     wire.until_responses(2).await;
@@ -78,7 +78,7 @@ async fn a_client_that_reads_no_page_is_disconnected_even_if_it_pings() {
 #[tokio::test]
 async fn a_client_that_sends_no_request_is_disconnected() {
     let upstream = RawServer::answering("").await;
-    let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let whole = block(&GET);
     for sent in [
         Vec::new(),
@@ -100,7 +100,7 @@ async fn a_stalled_upload_is_aborted_and_the_others_continue() {
         response_timeout: Duration::from_millis(200),
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let mut wire = Wire::connect(front.addr).await;
     wire.send([post(1), data(1, 0, "begun")].concat()).await;
     assert_eq!(wire.outcome(1).await.to_string(), "408");

@@ -26,9 +26,9 @@ fn signed(agent: &str) -> [(&'static str, String); 3] {
 }
 
 /// Accepts the signature of one host, and no other.
-struct Holds;
+struct AcceptOneHost;
 
-impl Verdicts for Holds {
+impl Verdicts for AcceptOneHost {
     fn verdict(&self, _: &ClaimedRequest<'_>) -> Verdict {
         Verdict::Verified
     }
@@ -150,7 +150,7 @@ async fn an_unknown_signer_has_a_name_once_its_signature_is_verified() {
                 .paths(["/b"])
                 .robots(["unlisted"]),
         );
-    let layer = layer(rules).verdicts(Arc::new(Holds));
+    let layer = layer(rules).verdicts(Arc::new(AcceptOneHost));
     for (agent, path, status, robot) in [
         ("https://holds.example", "/a", 403, "holds.example"),
         ("https://holds.example", "/b", 403, "holds.example"),
@@ -171,7 +171,7 @@ async fn an_unknown_signer_has_a_name_once_its_signature_is_verified() {
 #[tokio::test]
 async fn a_host_with_a_verified_signature_has_its_own_pace() {
     let slow = Rule::builder(Action::Slow).paths(["/*"]).requests(2);
-    let layer = layer(Policy::builder().rule(slow)).verdicts(Arc::new(Holds));
+    let layer = layer(Policy::builder().rule(slow)).verdicts(Arc::new(AcceptOneHost));
     let mut statuses = Vec::new();
     for agent in ["fails", "other", "fails", "holds", "holds", "holds"] {
         let headers = signed(&format!("https://{agent}.example"));

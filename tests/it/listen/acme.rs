@@ -19,7 +19,7 @@ use super::{
 };
 
 use authority::Authority;
-use validation::connect_blindly;
+use validation::connect_unverified;
 
 fn ordering(authority: &Authority, cache: &Path, hosts: &[&str]) -> AcmeSettings {
     AcmeSettings {
@@ -40,7 +40,7 @@ fn tls(settings: AcmeSettings) -> Tls {
 
 /// Returns the certificate of a host, if a client that trusts the authority accepts it.
 async fn served(
-    front: &super::Front,
+    front: &super::ProxyServer,
     authority: &Authority,
     host: &str,
 ) -> io::Result<CertificateDer<'static>> {
@@ -52,7 +52,7 @@ async fn served(
 }
 
 async fn first_served(
-    front: &super::Front,
+    front: &super::ProxyServer,
     authority: &Authority,
     host: &str,
 ) -> CertificateDer<'static> {
@@ -91,7 +91,11 @@ async fn each_host_gets_a_certificate_while_others_are_served() {
         let stream = TcpStream::connect(front.addr).await.unwrap();
         connect(stream, &[&files], host, &[]).await
     };
-    assert!(connect_blindly(front.addr, "a.example", &[]).await.is_err());
+    assert!(
+        connect_unverified(front.addr, "a.example", &[])
+            .await
+            .is_err()
+    );
     for host in ["file.example", "c.wild.example"] {
         let stream = connected(host).await.unwrap();
         assert_eq!(status(&ask(stream, GET).await), 200, "{host}");
@@ -99,7 +103,7 @@ async fn each_host_gets_a_certificate_while_others_are_served() {
     assert_eq!(state(&tls, "a.example").validity, None);
     assert!(authority.issued().is_empty());
 
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     for host in hosts {
         first_served(&front, &authority, host).await;
         assert!(state(&tls, host).validity.is_some());
@@ -125,7 +129,7 @@ async fn an_issued_certificate_is_private_and_used_after_a_restart() {
     let cache = directory.path().join("cache");
     let ordered = || tls(ordering(&authority, &cache, &["a.example"]));
     let front = serve_echo(settings(&ordered())).await;
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     let certificate = first_served(&front, &authority, "a.example").await;
     drop(front);
 
@@ -166,7 +170,7 @@ async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
     authority.issue_next(1_000, 2_000);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     eventually_async("two certificates are issued", async || {
         authority.issued().len() == 2
     })
@@ -188,14 +192,14 @@ async fn a_failed_order_is_retried() {
     // At first, the host leads to another server.
     let files = write(directory.path(), "other", &["a.example"]);
     let other = serve_echo(settings(&Tls::load(vec![files]).unwrap())).await;
-    authority.leads_to(other.addr);
+    authority.set_host_address(other.addr);
     authority.refuse_next("serverInternal");
     authority.refuse_nonces(1);
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
     eventually_async("some fail", async || state(&tls, "a.example").failures >= 2).await;
     assert!(authority.issued().is_empty());
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     first_served(&front, &authority, "a.example").await;
     assert_eq!(state(&tls, "a.example").failures, 0);
     let problems = authority.problems();
@@ -217,7 +221,7 @@ async fn a_new_account_is_opened_if_the_authority_has_forgotten_the_old_one() {
     authority.refuse_next("serverInternal");
     eventually_async("an account is opened", async || authority.accounts() == 1).await;
     authority.forget();
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     eventually_async("another is opened", async || authority.accounts() == 2).await;
     first_served(&front, &authority, "a.example").await;
 }
@@ -228,14 +232,14 @@ async fn the_challenges_protocol_gets_only_the_proof() {
     let authority = Authority::start(directory.path()).await;
     let tls = tls(ordering(&authority, directory.path(), &["a.example"]));
     let front = serve_echo(settings(&tls)).await;
-    authority.leads_to(front.addr);
+    authority.set_host_address(front.addr);
     let certificate = first_served(&front, &authority, "a.example").await;
     // No proof is needed now.
-    let proof = connect_blindly(front.addr, "a.example", &["acme-tls/1"]).await;
+    let proof = connect_unverified(front.addr, "a.example", &["acme-tls/1"]).await;
     assert!(proof.is_err());
     // A client that offers more protocols is no authority, and is treated as a visitor.
     let more = ["acme-tls/1", "http/1.1"];
-    let visitor = connect_blindly(front.addr, "a.example", &more)
+    let visitor = connect_unverified(front.addr, "a.example", &more)
         .await
         .unwrap();
     assert_eq!(visitor.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
@@ -245,7 +249,7 @@ async fn the_challenges_protocol_gets_only_the_proof() {
     );
     assert_eq!(status(&ask(visitor, GET).await), 200);
     let odd = ["acme-tls/1", "odd"];
-    let odd = connect_blindly(front.addr, "a.example", &odd)
+    let odd = connect_unverified(front.addr, "a.example", &odd)
         .await
         .unwrap();
     assert_eq!(ask(odd, GET).await, "");

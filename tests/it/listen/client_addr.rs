@@ -4,7 +4,7 @@ use robot_detection::listen::ListenSettings;
 use tokio::net::TcpStream;
 
 use crate::support::{
-    front::{Front, proxy},
+    front::{ProxyServer, proxy},
     raw::{RawServer, body, header, status},
 };
 
@@ -145,7 +145,7 @@ fn get(lines: &str) -> String {
     format!("GET / HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\n{lines}\r\n")
 }
 
-async fn answer(front: &Front, request: String) -> String {
+async fn answer(front: &ProxyServer, request: String) -> String {
     ask(TcpStream::connect(front.addr).await.unwrap(), request).await
 }
 
@@ -154,7 +154,7 @@ async fn a_forged_header_of_any_spelling_changes_nothing_for_an_untrusted_peer()
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     for trusted in [&[][..], &["10.0.0.0/8", "unix:", "::1"]] {
         let front = serve_echo(trusting(trusted)).await;
-        let proxied = Front::serve_proxy(trusting(trusted), proxy(upstream.addr)).await;
+        let proxied = ProxyServer::serve_proxy(trusting(trusted), proxy(upstream.addr)).await;
         assert_eq!(status(&answer(&proxied, get("")).await), 200);
         let untouched = upstream.last_request();
         for lines in FORGED {
@@ -170,7 +170,7 @@ async fn a_forged_header_of_any_spelling_changes_nothing_for_an_untrusted_peer()
 #[tokio::test]
 async fn a_clients_other_header_spellings_are_not_forwarded_for_a_trusted_proxy() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::serve_proxy(trusting(&["127.0.0.1"]), proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(trusting(&["127.0.0.1"]), proxy(upstream.addr)).await;
     let lines =
         "X-Forwarded-For: 192.0.2.1\r\nX_Forwarded_For: 203.0.113.9\r\nX.Real.IP: 203.0.113.9";
     assert_eq!(status(&answer(&front, get(lines)).await), 200);

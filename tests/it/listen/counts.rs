@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings},
+    front::{ProxyServer, listen_settings},
     raw::{RawClient, status},
 };
 
@@ -30,7 +30,7 @@ async fn connections_are_counted_while_open_and_by_their_outcome() {
     });
     let listener = listener.await.unwrap();
     let counts = listener.counts();
-    let front = Front::with(listener, tower::service_fn(echo));
+    let front = ProxyServer::with(listener, tower::service_fn(echo));
     let mut kept = RawClient::connect(front.addr).await;
     for _ in 0..2 {
         kept.send(KEPT).await;

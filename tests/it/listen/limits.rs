@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings, proxy},
+    front::{ProxyServer, listen_settings, proxy},
     raw::{RawClient, RawServer, exchange, soon, status},
 };
 
@@ -185,7 +185,7 @@ async fn a_length_with_chunked_coding_is_400_and_closes_the_connection() {
 #[tokio::test]
 async fn an_early_response_announces_the_end_of_the_connection() {
     let nobody = proxy(([127, 0, 0, 1], 1).into());
-    let front = Front::serve(listen_settings(), nobody).await;
+    let front = ProxyServer::serve(listen_settings(), nobody).await;
     for (method, length, closes) in [("GET", 0, false), ("POST", 0, false), ("POST", 4, true)] {
         let mut client = RawClient::connect(front.addr).await;
         client
@@ -206,7 +206,7 @@ async fn a_client_still_sending_its_body_is_not_reset_by_an_early_response() {
         max_body_bytes: 200_000,
         ..listen_settings()
     };
-    let front = Front::serve(settings, nobody).await;
+    let front = ProxyServer::serve(settings, nobody).await;
     for (length, expected) in [(100_000, 502), (500_000, 413)] {
         let mut client = TcpStream::connect(front.addr).await.unwrap();
         let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
@@ -221,7 +221,7 @@ async fn a_client_still_sending_its_body_is_not_reset_by_an_early_response() {
     }
 }
 
-async fn http2(front: &Front) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
+async fn http2(front: &ProxyServer) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(front.addr).await.unwrap();
     let (client, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
@@ -276,7 +276,7 @@ async fn a_body_with_a_length_above_the_limit_is_413_and_not_forwarded() {
         max_body_bytes: 4,
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let post = |len: usize| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {len}\r\n\r\n");
     let answer = exchange(front.addr, post(4) + "1234").await;
     assert_eq!(status(&answer), 200);
@@ -297,7 +297,7 @@ async fn a_chunked_body_above_the_limit_is_413_and_never_complete() {
         max_body_bytes: 8,
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let fits = exchange(front.addr, format!("{head}8\r\n12345678\r\n0\r\n\r\n")).await;
     assert_eq!(status(&fits), 200);
@@ -329,7 +329,7 @@ async fn a_service_gets_an_error_for_a_body_that_is_too_large() {
         max_body_bytes: 3,
         ..listen_settings()
     };
-    let front = Front::serve(settings, tower::service_fn(read)).await;
+    let front = ProxyServer::serve(settings, tower::service_fn(read)).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n1234\r\n0\r\n\r\n";
     let answer = ask(TcpStream::connect(front.addr).await.unwrap(), request).await;
     assert!(
@@ -344,7 +344,7 @@ async fn a_client_that_stalls_within_a_body_is_disconnected() {
         idle_timeout: SHORT,
         ..listen_settings()
     };
-    let front = Front::serve(settings, tower::service_fn(read)).await;
+    let front = ProxyServer::serve(settings, tower::service_fn(read)).await;
     let mut slow = RawClient::connect(front.addr).await;
     slow.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
         .await;

@@ -6,7 +6,7 @@ use robot_detection::listen::ListenSettings;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::support::{
-    front::Front,
+    front::ProxyServer,
     log,
     raw::{RawClient, body, status},
 };
@@ -26,7 +26,7 @@ fn v2(command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-async fn front(trusted: &[&str]) -> Front {
+async fn front(trusted: &[&str]) -> ProxyServer {
     serve_echo(ListenSettings {
         proxy_protocol: true,
         ..trusting(trusted)
@@ -34,7 +34,7 @@ async fn front(trusted: &[&str]) -> Front {
     .await
 }
 
-async fn answer(front: &Front, bytes: impl AsRef<[u8]>) -> String {
+async fn answer(front: &ProxyServer, bytes: impl AsRef<[u8]>) -> String {
     ask(TcpStream::connect(front.addr).await.unwrap(), bytes).await
 }
 

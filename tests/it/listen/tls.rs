@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings, proxy},
+    front::{ProxyServer, listen_settings, proxy},
     raw::{LONG, RawServer, body, header, soon, status},
 };
 
@@ -71,7 +71,7 @@ pub(super) async fn connect(
 }
 
 async fn client(
-    front: &Front,
+    front: &ProxyServer,
     trusted: &[&CertificateFiles],
     name: &str,
 ) -> std::io::Result<TlsStream<TcpStream>> {
@@ -98,7 +98,7 @@ async fn requests_arrive_by_https() {
     let expected = "client=127.0.0.1 direct=true https=true trusted=false";
     assert_eq!(body(&answer), expected);
 
-    let front = Front::serve_proxy(settings(&tls), proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings(&tls), proxy(upstream.addr)).await;
     let stream = client(&front, &[&files], "site.example").await.unwrap();
     assert_eq!(body(&ask(stream, GET).await), "ok");
     let request = upstream.last_request();
@@ -257,13 +257,13 @@ async fn a_proxy_protocol_header_comes_before_the_handshake() {
     assert_eq!(body(&ask(stream, GET).await), expected);
 }
 
-async fn serve_bytes(settings: ListenSettings, len: usize) -> Front {
+async fn serve_bytes(settings: ListenSettings, len: usize) -> ProxyServer {
     let large = Bytes::from(vec![b'x'; len]);
     let service = tower::service_fn(move |_: Request<Incoming>| {
         let large = large.clone();
         async move { Ok::<_, Infallible>(Response::new(Full::new(large))) }
     });
-    Front::serve(settings, service).await
+    ProxyServer::serve(settings, service).await
 }
 
 #[tokio::test]

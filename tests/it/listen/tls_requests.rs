@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::support::{
-    front::{Front, listen_settings},
+    front::{ProxyServer, listen_settings},
     raw::soon,
 };
 
@@ -81,7 +81,7 @@ async fn tcp(url: &str) -> TcpStream {
 
 #[tokio::test]
 async fn requests_over_tls_get_the_same_responses_as_without() {
-    let upstream = Front::serve(listen_settings(), tower::service_fn(echo)).await;
+    let upstream = ProxyServer::serve(listen_settings(), tower::service_fn(echo)).await;
     let directory = tempfile::tempdir().unwrap();
     let files = write(directory.path(), "site", &["site.example"]);
     let mut command = configured(

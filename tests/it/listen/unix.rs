@@ -4,7 +4,7 @@ use robot_detection::listen::ListenSettings;
 use tokio::net::UnixStream;
 
 use crate::support::{
-    front::{Front, proxy},
+    front::{ProxyServer, proxy},
     raw::{RawServer, header, soon, status},
 };
 
@@ -72,7 +72,8 @@ async fn the_upstream_sees_that_the_peer_has_no_address() {
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let _front = Front::serve_proxy(settings(&directory, trusted), proxy(upstream.addr)).await;
+        let _front =
+            ProxyServer::serve_proxy(settings(&directory, trusted), proxy(upstream.addr)).await;
         let path = directory.path().join("site.sock");
         let stream = UnixStream::connect(&path).await.unwrap();
         assert_eq!(status(&ask(stream, FORWARDED).await), 200);

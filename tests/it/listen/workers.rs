@@ -124,9 +124,9 @@ async fn shutdown_waits_for_requests_on_all_threads() {
 
 /// Service that panics when cloned for its first connection.
 #[derive(Debug)]
-struct Flaky(Arc<AtomicBool>);
+struct PanicsOnClone(Arc<AtomicBool>);
 
-impl Clone for Flaky {
+impl Clone for PanicsOnClone {
     fn clone(&self) -> Self {
         let on_worker = std::thread::current().name() == Some("worker-0");
         let fails = on_worker && !self.0.swap(true, Ordering::SeqCst);
@@ -135,7 +135,7 @@ impl Clone for Flaky {
     }
 }
 
-impl tower::Service<Request<Incoming>> for Flaky {
+impl tower::Service<Request<Incoming>> for PanicsOnClone {
     type Response = Response<String>;
     type Error = Infallible;
     type Future = std::future::Ready<Result<Response<String>, Infallible>>;
@@ -156,7 +156,7 @@ async fn a_panic_while_accepting_is_logged_and_accepting_continues() {
     let listener = Listener::bind(listen_settings()).await.unwrap();
     let (addr, stop) = (listener.local_addr(), CancellationToken::new());
     let failed = Arc::new(AtomicBool::new(false));
-    let serving = listener.serve_on(&workers, Flaky(Arc::clone(&failed)), stop.clone());
+    let serving = listener.serve_on(&workers, PanicsOnClone(Arc::clone(&failed)), stop.clone());
     let asking = async {
         let mut lost = RawClient::connect(addr).await;
         assert!(lost.rest().await.is_empty());

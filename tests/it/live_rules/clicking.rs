@@ -13,7 +13,7 @@ use crate::{
 
 /// Input device of the administrator.
 #[derive(Clone, Copy)]
-enum Hand {
+enum InputDevice {
     Mouse,
     Keyboard,
 }
@@ -50,15 +50,15 @@ impl Fleet {
         }
     }
 
-    async fn act(&self, hand: Hand, css: &str) {
+    async fn act(&self, hand: InputDevice, css: &str) {
         match hand {
-            Hand::Mouse => self.browser.find(css).await.click().await.unwrap(),
-            Hand::Keyboard => self.browser.press(css).await,
+            InputDevice::Mouse => self.browser.find(css).await.click().await.unwrap(),
+            InputDevice::Keyboard => self.browser.press(css).await,
         }
     }
 
     /// Slows Googlebot with three clicks or keys, and undoes the rule with a fourth.
-    async fn slow_and_undo(&self, hand: Hand) {
+    async fn slow_and_undo(&self, hand: InputDevice) {
         let Self {
             first,
             second,
@@ -95,11 +95,11 @@ fn admin(instance: &Instance, page: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_robot_is_slowed_in_three_clicks_or_keys_and_released_in_one_without_scripts() {
     let mut fleet = Fleet::start().await;
-    fleet.slow_and_undo(Hand::Mouse).await;
-    fleet.browser.turn_scripts_off().await;
-    fleet.slow_and_undo(Hand::Keyboard).await;
+    fleet.slow_and_undo(InputDevice::Mouse).await;
+    fleet.browser.disable_scripts().await;
+    fleet.slow_and_undo(InputDevice::Keyboard).await;
 
-    fleet.act(Hand::Keyboard, "#pause-all").await;
+    fleet.act(InputDevice::Keyboard, "#pause-all").await;
     let browser = &mut fleet.browser;
     browser
         .wait_for_text("main", "All enforcement is paused")

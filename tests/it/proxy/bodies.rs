@@ -15,7 +15,7 @@ use tower::ServiceExt as _;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{self, Front},
+    front::{self, ProxyServer},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
 
@@ -27,7 +27,7 @@ async fn a_page_passes_completely() {
         "HTTP/1.1 404 Nothing Here\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>no</p>",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let response = exchange(front.addr, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(status(&response), 404);
     assert_eq!(header(&response, "content-type"), ["text/html"]);
@@ -48,7 +48,7 @@ async fn compressed_bodies_are_unchanged() {
     .into_bytes();
     answer.extend(&gzip);
     let upstream = RawServer::answering(answer).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send("GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
@@ -89,7 +89,7 @@ async fn responses_without_a_body_are_complete() {
         ),
     ] {
         let upstream = RawServer::answering(answer).await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         for _ in 0..2 {
             client
@@ -117,7 +117,7 @@ async fn a_large_download_arrives_completely() {
         connection.closed().await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -154,7 +154,7 @@ async fn a_client_that_stops_reading_stops_the_upstream() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     client.head().await;
@@ -216,7 +216,7 @@ async fn a_large_upload_arrives_completely() {
             .await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send(format!(
@@ -250,7 +250,7 @@ async fn chunks_are_streamed_in_both_directions() {
         connection.send("6\r\ntwo\n\n\n\r\n0\r\n\r\n").await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     // Each side sends its second half only after receiving the other's first.
     client
@@ -264,7 +264,7 @@ async fn chunks_are_streamed_in_both_directions() {
 #[tokio::test]
 async fn a_length_with_chunked_coding_is_refused() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n\
                    3\r\nabc\r\n0\r\n\r\n";
     assert_eq!(status(&exchange(front.addr, request).await), 400);
@@ -277,7 +277,7 @@ async fn a_length_next_to_the_upstreams_chunked_coding_is_dropped() {
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let response = exchange(front.addr, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(header(&response, "content-length"), Vec::<String>::new());
     assert_eq!(body(&response), "5\r\nhello\r\n0\r\n\r\n");
@@ -286,7 +286,7 @@ async fn a_length_next_to_the_upstreams_chunked_coding_is_dropped() {
 #[tokio::test]
 async fn the_body_of_a_get_is_forwarded() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let request =
         "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     assert_eq!(status(&exchange(front.addr, request).await), 200);
@@ -302,7 +302,7 @@ async fn trailers_pass_in_both_directions() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTrailer: X-Digest, X-Forwarded-For\r\n\
                    Transfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\nX-Digest: 9\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n";
     let response = exchange(front.addr, request).await;
@@ -320,7 +320,7 @@ async fn trailers_pass_in_both_directions() {
 #[tokio::test]
 async fn the_client_is_asked_for_the_body_if_it_waits_for_that() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
@@ -340,7 +340,7 @@ async fn interim_responses_do_not_end_the_request() {
          HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let response = exchange(front.addr, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!((status(&response), body(&response)), (200, "ok"));
 }
@@ -355,7 +355,7 @@ async fn a_truncated_response_is_visibly_truncated() {
                 .await;
         })
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
         assert_eq!(status(&client.head().await), 200);
@@ -383,7 +383,7 @@ async fn a_client_that_disconnects_cancels_the_upstreams_request() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await;
     soon(begun.notified()).await;
@@ -403,7 +403,7 @@ async fn an_early_response_to_an_upload_reaches_the_client() {
         connection.closed().await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nabc")

@@ -23,13 +23,13 @@ use tokio_tungstenite::{
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
-    front::{Front, listen_settings, proxy},
+    front::{ProxyServer, listen_settings, proxy},
     raw::{RawServer, header, soon},
 };
 
 type Client = http2::SendRequest<Empty<Bytes>>;
 
-async fn client(front: &Front) -> Client {
+async fn client(front: &ProxyServer) -> Client {
     let stream = TcpStream::connect(front.addr).await.unwrap();
     let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
         .await
@@ -92,7 +92,7 @@ async fn messages_pass_in_both_directions_on_several_streams() {
         }
     });
     let proxy = proxy(addr);
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut client = client(&front).await;
     let mut sockets = Vec::new();
     for _ in 0..3 {
@@ -127,7 +127,7 @@ async fn messages_pass_in_both_directions_on_several_streams() {
 async fn a_refusal_is_forwarded_with_its_page() {
     let upstream =
         RawServer::answering("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let response = connect(&mut client(&front).await, Some("websocket")).await;
     assert_eq!(response.status(), 403);
     assert_eq!(response.collect().await.unwrap().to_bytes(), "no");
@@ -156,7 +156,7 @@ async fn the_protocol_is_not_switched_without_the_servers_consent() {
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n",
     ] {
         let upstream = RawServer::answering(answer).await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let response = connect(&mut client(&front).await, Some("websocket")).await;
         assert_eq!(response.status(), 502, "{answer}");
     }
@@ -165,7 +165,7 @@ async fn the_protocol_is_not_switched_without_the_servers_consent() {
 #[tokio::test]
 async fn no_other_tunnel_is_opened() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = client(&front).await;
     for protocol in [None, Some("connect-udp"), Some("webtransport")] {
         let response = connect(&mut client, protocol).await;

@@ -3,14 +3,14 @@
 use robot_detection::listen::{ListenSettings, TrustedProxies};
 
 use crate::support::{
-    front::{Front, listen_settings, proxy, proxy_settings, proxy_with},
+    front::{ProxyServer, listen_settings, proxy, proxy_settings, proxy_with},
     raw::{RawClient, RawServer, exchange, header, status},
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Sends a request with these header lines; returns the request as the upstream received it.
-async fn forwarded(front: &Front, upstream: &RawServer, lines: &str) -> String {
+async fn forwarded(front: &ProxyServer, upstream: &RawServer, lines: &str) -> String {
     let request = format!("GET / HTTP/1.1\r\nHost: site.example\r\n{lines}\r\n");
     let response = exchange(front.addr, request).await;
     assert_eq!(status(&response), 200, "{response}");
@@ -20,7 +20,7 @@ async fn forwarded(front: &Front, upstream: &RawServer, lines: &str) -> String {
 #[tokio::test]
 async fn the_upstream_gets_a_normalised_head() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let lines = "User-Agent: test/1.0\r\nAccept: */*\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\n\
                  Keep-Alive: timeout=9\r\nProxy-Connection: keep-alive\r\nProxy-Authorization: Basic eA==\r\n\
                  Proxy: http://evil.example\r\nTE: trailers, deflate\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\
@@ -51,7 +51,7 @@ async fn the_upstream_gets_a_normalised_head() {
 #[tokio::test]
 async fn path_and_query_are_forwarded_byte_for_byte() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     for target in [
         "/",
@@ -83,7 +83,7 @@ async fn path_and_query_are_forwarded_byte_for_byte() {
 #[tokio::test]
 async fn an_absolute_target_determines_the_host() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let request = "GET http://other.example/a?b HTTP/1.1\r\nHost: site.example\r\n\r\n";
     assert_eq!(status(&exchange(front.addr, request).await), 200);
     let received = upstream.last_request();
@@ -97,7 +97,7 @@ async fn the_upstreams_own_host_is_sent_if_configured() {
     let mut settings = proxy_settings(upstream.addr);
     settings.preserve_host = false;
     settings.servers[0].push_str("/app/");
-    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let received = forwarded(&front, &upstream, "").await;
     assert!(received.starts_with("GET /app/ HTTP/1.1\r\n"), "{received}");
     assert_eq!(header(&received, "host"), [upstream.addr.to_string()]);
@@ -107,7 +107,7 @@ async fn the_upstreams_own_host_is_sent_if_configured() {
 #[tokio::test]
 async fn forged_forwarding_headers_are_never_trusted() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let forged = [
         "X-Forwarded-For",
         "x_forwarded_for",
@@ -135,7 +135,7 @@ async fn forged_forwarding_headers_are_never_trusted() {
 #[tokio::test]
 async fn our_headers_cannot_be_removed_by_naming_them_in_connection() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let lines = "Connection: Host, Via\r\nX-Forwarded-For: 203.0.113.9\r\n";
     let received = forwarded(&front, &upstream, lines).await;
     assert_eq!(header(&received, "x-forwarded-for"), ["127.0.0.1"]);
@@ -143,7 +143,8 @@ async fn our_headers_cannot_be_removed_by_naming_them_in_connection() {
     assert_eq!(header(&received, "forwarded").len(), 1);
 
     let kept = http::HeaderName::from_static("x-ours");
-    let front = Front::serve_proxy(listen_settings(), proxy(upstream.addr).keep_header(kept)).await;
+    let front =
+        ProxyServer::serve_proxy(listen_settings(), proxy(upstream.addr).keep_header(kept)).await;
     let received = forwarded(
         &front,
         &upstream,
@@ -161,7 +162,7 @@ async fn a_trusted_proxys_chain_is_kept_and_extended() {
         trusted_proxies: TrustedProxies::parse(["127.0.0.0/8"]).unwrap(),
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let lines = "X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-For: 198.51.100.7\r\nX-Forwarded-Proto: https\r\n\
                  X_Forwarded_For: 192.0.2.66\r\n";
     let received = forwarded(&front, &upstream, lines).await;
@@ -180,7 +181,7 @@ async fn hop_by_hop_headers_of_responses_are_removed() {
          Upgrade: h2c\r\nProxy-Connection: x\r\nServer: origin/1.0\r\nX-End: 1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nok",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let response = exchange(front.addr, "GET / HTTP/1.1\r\nHost: site.example\r\n\r\n").await;
     for name in [
         "connection",
@@ -198,7 +199,7 @@ async fn hop_by_hop_headers_of_responses_are_removed() {
 #[tokio::test]
 async fn requests_that_violate_http_do_not_reach_the_upstream() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     for (request, expected) in [
         ("GET / HTTP/1.1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
@@ -254,7 +255,7 @@ async fn requests_that_violate_http_do_not_reach_the_upstream() {
 #[tokio::test]
 async fn http_1_0_needs_no_host() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     assert_eq!(
         status(&exchange(front.addr, "GET / HTTP/1.0\r\n\r\n").await),
         200
@@ -273,7 +274,7 @@ async fn a_proxy_in_front_of_itself_detects_the_loop() {
         .await
         .unwrap();
     let service = proxy(listener.local_addr());
-    let front = Front::with(listener, service);
+    let front = ProxyServer::with(listener, service);
     let response = exchange(front.addr, "GET / HTTP/1.1\r\nHost: site.example\r\n\r\n").await;
     assert_eq!(status(&response), 508, "{response}");
 }

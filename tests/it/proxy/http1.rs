@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::{io::AsyncReadExt as _, sync::Notify};
 
 use crate::support::{
-    front::Front,
+    front::ProxyServer,
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
 
@@ -24,7 +24,7 @@ async fn an_upstream_that_disconnects_after_its_head_is_a_bad_gateway() {
                 .await;
         })
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         // The end arrives with the head, or a moment later, when the client already has the head.
         let response = exchange(front.addr, GET).await;
         let is_whole = status(&response) == 502 && body(&response).starts_with("502");
@@ -39,7 +39,7 @@ async fn chunks_that_are_invalid_from_the_start_are_a_bad_gateway() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     assert_eq!(status(&exchange(front.addr, GET).await), 502);
 }
 
@@ -66,7 +66,7 @@ async fn responses_over_one_connection_have_their_own_framing() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     for number in 0..100 {
         let sent = RESPONSES[number % RESPONSES.len()];
@@ -95,7 +95,7 @@ async fn the_head_of_a_slow_response_is_not_delayed() {
             connection.closed().await;
         })
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         client.send(GET).await;
         assert_eq!(status(&client.head().await), 200, "{framing}");
@@ -129,7 +129,7 @@ async fn the_rest_of_an_upload_is_sent_after_the_response_has_begun() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client
         .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nfirst")
@@ -147,7 +147,7 @@ async fn an_http_1_0_connection_with_keep_alive_is_kept() {
             "HTTP/1.0 200 OK\r\n{line}Content-Length: 2\r\n\r\nok"
         ))
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         for _ in 0..5 {
             client.send(GET).await;
@@ -176,7 +176,7 @@ async fn a_client_that_leaves_a_silent_upstream_cancels_its_request() {
             }
         })
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         client.send(GET).await;
         soon(asked.notified()).await;
@@ -204,7 +204,7 @@ async fn a_client_that_has_sent_its_next_request_is_still_connected() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
     soon(sent.notified()).await;

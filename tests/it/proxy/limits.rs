@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings, proxy, proxy_settings, proxy_with},
+    front::{ProxyServer, listen_settings, proxy, proxy_settings, proxy_with},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
 
@@ -34,7 +34,7 @@ async fn nobody() -> SocketAddr {
 #[tokio::test]
 async fn one_connection_serves_many_requests() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     for number in 0..50 {
         client.send(if number % 2 == 0 { GET } else { POST }).await;
@@ -48,7 +48,7 @@ async fn one_connection_serves_many_requests() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_clients_share_few_connections() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let addr = front.addr;
     let clients = TaskTracker::new();
     for _ in 0..16 {
@@ -82,7 +82,7 @@ async fn a_dead_idle_connection_loses_no_request() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     for number in 1..=20 {
         client.send(if number % 2 == 0 { GET } else { POST }).await;
@@ -109,7 +109,7 @@ async fn closing_on_reuse(answer: &'static str) -> RawServer {
 #[tokio::test]
 async fn an_idle_connection_that_closes_on_reuse_loses_no_repeatable_request() {
     let upstream = closing_on_reuse("").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     for number in 1..=20 {
         client.send(GET).await;
@@ -125,7 +125,7 @@ async fn a_non_idempotent_request_is_not_repeated() {
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
     ] {
         let upstream = closing_on_reuse("").await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         let mut sent = 0;
         // The first connection becomes idle a moment after the first response.
@@ -145,7 +145,7 @@ async fn a_non_idempotent_request_is_not_repeated() {
 #[tokio::test]
 async fn a_request_is_not_repeated_after_part_of_a_response() {
     let upstream = closing_on_reuse("HTTP/1.1 2").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     let mut sent = 0;
     let answer = loop {
@@ -162,7 +162,7 @@ async fn a_request_is_not_repeated_after_part_of_a_response() {
 
 #[tokio::test]
 async fn an_unreachable_upstream_is_a_bad_gateway() {
-    let front = Front::proxy(nobody().await).await;
+    let front = ProxyServer::proxy(nobody().await).await;
     let response = exchange(
         front.addr,
         "GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n",
@@ -212,7 +212,7 @@ async fn invalid_http_is_a_bad_gateway() {
             connection.send(answer).await;
         })
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let response = exchange(front.addr, GET).await;
         assert_eq!(status(&response), 502, "{answer:?}: {response}");
         assert_eq!(upstream.requests().len(), 1, "{answer:?}");
@@ -231,7 +231,7 @@ async fn an_endless_head_is_a_bad_gateway() {
         connection.closed().await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     assert_eq!(status(&exchange(front.addr, GET).await), 502);
 }
 
@@ -246,7 +246,7 @@ async fn a_silent_upstream_is_a_gateway_timeout() {
         response_timeout: SHORT,
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy_with(settings)).await;
     for request in [GET, POST] {
         let response = exchange(front.addr, request).await;
         assert_eq!(status(&response), 504);
@@ -264,7 +264,7 @@ async fn a_stalled_upload_is_a_request_timeout() {
         response_timeout: SHORT,
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nxx";
     assert_eq!(status(&exchange(front.addr, request).await), 408);
 }
@@ -280,7 +280,7 @@ async fn a_stalled_response_is_closed() {
     })
     .await;
     let front =
-        Front::serve_proxy(listen_settings(), proxy(upstream.addr).idle_timeout(SHORT)).await;
+        ProxyServer::serve_proxy(listen_settings(), proxy(upstream.addr).idle_timeout(SHORT)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
     client.head().await;
@@ -313,7 +313,7 @@ async fn an_https_upstream_without_tls_is_a_bad_gateway() {
     };
     let proxy = proxy_with(settings);
     assert!(proxy.check().await.is_err());
-    let front = Front::serve_proxy(listen_settings(), proxy).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy).await;
     assert_eq!(status(&exchange(front.addr, GET).await), 502);
 }
 
@@ -335,7 +335,7 @@ async fn shutdown_waits_for_a_slow_response() {
         }
     })
     .await;
-    let mut front = Front::proxy(upstream.addr).await;
+    let mut front = ProxyServer::proxy(upstream.addr).await;
     let mut idle = RawClient::connect(front.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
@@ -362,7 +362,7 @@ async fn shutdown_closes_endless_responses() {
         drain_timeout: SHORT,
         ..listen_settings()
     };
-    let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let mut front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
     eventually_async("the request has arrived", async || {
@@ -382,7 +382,7 @@ async fn clients_without_a_request_are_disconnected() {
         idle_timeout: SHORT,
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     for start in [
         "",
         "PRI * HTTP/2",
@@ -405,7 +405,7 @@ async fn a_slow_head_is_closed() {
         header_timeout: SHORT,
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send("GET / HTTP/1.1\r\n").await;
     let mut lines = tokio::time::interval(SHORT / 10);
@@ -427,7 +427,7 @@ async fn a_slow_head_is_closed() {
 #[tokio::test]
 async fn a_too_large_head_is_refused() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let lines = "X: y\r\n".repeat(200);
     let response = exchange(
         front.addr,
@@ -451,7 +451,7 @@ async fn excess_connections_wait() {
         max_connections: 1,
         ..listen_settings()
     };
-    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut first = RawClient::connect(front.addr).await;
     first.send(GET).await;
     assert_eq!(status(&first.response().await), 200);
@@ -465,7 +465,7 @@ async fn excess_connections_wait() {
 
 #[tokio::test]
 async fn a_port_in_use_is_reported() {
-    let front = Front::proxy(nobody().await).await;
+    let front = ProxyServer::proxy(nobody().await).await;
     let settings = ListenSettings {
         addr: front.addr.into(),
         ..listen_settings()

@@ -22,13 +22,13 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
-    front::{Front, listen_settings, proxy},
+    front::{ProxyServer, listen_settings, proxy},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-async fn http2<B>(front: &Front) -> http2::SendRequest<B>
+async fn http2<B>(front: &ProxyServer) -> http2::SendRequest<B>
 where
     B: hyper::body::Body<Data = Bytes, Error = std::convert::Infallible> + Send + Unpin + 'static,
 {
@@ -43,7 +43,7 @@ where
 #[tokio::test]
 async fn http2_by_prior_knowledge_becomes_http_1_1() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = http2(&front).await;
     let request = Request::get("http://site.example:81/a//b?c;d")
         .header("cookie", "a=1")
@@ -85,7 +85,7 @@ async fn http2_uploads_and_streams_share_a_connection() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let client = http2(&front).await;
     let uploads = (0..20).map(|number| {
         let mut client = client.clone();
@@ -122,7 +122,7 @@ async fn silent() -> (RawServer, Arc<Notify>, Arc<Notify>) {
 #[tokio::test]
 async fn a_reset_stream_cancels_the_upstreams_request() {
     let (upstream, begun, ended) = silent().await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = http2(&front).await;
     let request = Request::get("http://a/")
         .body(Empty::<Bytes>::new())
@@ -140,7 +140,7 @@ async fn shutdown_closes_endless_streams() {
         drain_timeout: Duration::from_millis(100),
         ..listen_settings()
     };
-    let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
+    let mut front = ProxyServer::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = http2(&front).await;
     let request = Request::get("http://a/")
         .body(Empty::<Bytes>::new())
@@ -156,7 +156,7 @@ async fn shutdown_closes_endless_streams() {
 #[tokio::test]
 async fn a_host_that_differs_from_the_authority_is_refused() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = http2(&front).await;
     let request = Request::get("http://site.example/")
         .header("host", "other.example")
@@ -183,7 +183,7 @@ async fn websocket_messages_pass_in_both_directions() {
             }
         }
     });
-    let front = Front::proxy(addr).await;
+    let front = ProxyServer::proxy(addr).await;
     let url = format!("ws://{}/chat?room=1", front.addr);
     let (mut socket, response) = tokio_tungstenite::connect_async(url).await.unwrap();
     assert_eq!(response.status(), 101);
@@ -213,7 +213,7 @@ async fn bytes_after_the_switch_pass_unchanged_up_to_the_end() {
         connection.closed().await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(WEBSOCKET).await;
     let head = client.head().await;
@@ -235,7 +235,7 @@ async fn bytes_after_the_switch_pass_unchanged_up_to_the_end() {
 #[tokio::test]
 async fn without_a_101_the_protocol_is_not_switched() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     // The following bytes are the next request, not the new protocol.
     client
@@ -255,7 +255,7 @@ async fn without_a_101_the_protocol_is_not_switched() {
 #[tokio::test]
 async fn an_upgrade_that_would_hide_requests_is_not_forwarded() {
     let upstream = RawServer::answering(OK).await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     for lines in [
         "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
         "Connection: Upgrade\r\nUpgrade: websocket, H2C",
@@ -280,7 +280,7 @@ async fn an_unrequested_switch_is_a_bad_gateway() {
             "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
         )
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{asked}\r\n");
         assert_eq!(status(&exchange(front.addr, request).await), 502, "{asked}");
     }
@@ -297,7 +297,7 @@ async fn closing_the_proxy_closes_its_tunnels() {
     })
     .await;
     let proxy = proxy(upstream.addr);
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(WEBSOCKET).await;
     assert_eq!(status(&client.head().await), 101);

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings, proxy_with},
+    front::{ProxyServer, listen_settings, proxy_with},
     program::{DEADLINE, eventually},
     raw::{RawClient, RawServer, body, exchange, soon, status},
 };
@@ -77,7 +77,7 @@ async fn healthy(proxy: &Proxy, addr: SocketAddr, expected: bool) {
 #[tokio::test]
 async fn requests_are_shared_among_servers() {
     let (one, two) = (named("one").await, named("two").await);
-    let front = Front::serve_proxy(
+    let front = ProxyServer::serve_proxy(
         listen_settings(),
         proxy_with(settings(&[one.addr, two.addr])),
     )
@@ -111,7 +111,7 @@ async fn a_busy_server_gets_no_more_than_its_share() {
     .await;
     let fast = named("fast").await;
     let proxy = proxy_with(settings(&[slow.addr, fast.addr]));
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     let addr = front.addr;
     let tasks = TaskTracker::new();
     // Until one request hangs, either server may get each request.
@@ -138,7 +138,7 @@ async fn an_unreachable_server_loses_no_request() {
     let gone = nobody().await;
     let there = named("there").await;
     let proxy = proxy_with(settings(&[gone, there.addr]));
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     for number in 0..40 {
         let request = if number % 2 == 0 { GET } else { POST };
         let answer = exchange(front.addr, request).await;
@@ -162,7 +162,7 @@ async fn without_a_reachable_server_the_response_is_a_bad_gateway() {
         nobody().await,
     ];
     let proxy = proxy_with(settings(&gone));
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     for _ in 0..10 {
         assert_eq!(status(&exchange(front.addr, GET).await), 502);
     }
@@ -181,7 +181,7 @@ async fn a_request_that_was_sent_is_not_sent_to_another_server() {
     .await;
     let there = named("there").await;
     let proxy = proxy_with(settings(&[broken.addr, there.addr]));
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut failed = 0;
     for _ in 0..60 {
         match status(&exchange(front.addr, POST).await) {
@@ -202,7 +202,7 @@ async fn a_recovered_server_gets_requests_again() {
     drop(listener);
     let there = named("there").await;
     let proxy = proxy_with(settings(&[addr, there.addr]));
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     soon(async {
         while state(&proxy, addr).is_healthy {
             exchange(front.addr, GET).await;
@@ -260,7 +260,7 @@ async fn a_server_with_a_failing_check_is_excluded_until_the_check_succeeds() {
         let requests = server.requests();
         requests.iter().filter(|r| r.starts_with("GET / ")).count()
     };
-    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+    let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
     is_well.store(false, Ordering::SeqCst);
     exchange(front.addr, GET).await; // The first request starts the checks.
     healthy(&proxy, sick.addr, false).await;
@@ -346,7 +346,7 @@ fn connections_stay_on_their_thread() {
                 header_timeout: DEADLINE,
                 ..listen_settings()
             };
-            let front = Front::serve_proxy(listen, proxy.clone()).await;
+            let front = ProxyServer::serve_proxy(listen, proxy.clone()).await;
             let mut client = RawClient::connect(front.addr).await;
             for mine in [number, number + 3] {
                 eventually("it is this thread's turn", || {
@@ -375,7 +375,7 @@ fn connections_stay_on_their_thread() {
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+                let front = ProxyServer::serve_proxy(listen_settings(), proxy.clone()).await;
                 assert_eq!(status(&exchange(front.addr, GET).await), 200);
             });
         });

@@ -30,7 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::support::{
     eventually::eventually_async,
-    front::{Front, listen_settings, proxy_with},
+    front::{ProxyServer, listen_settings, proxy_with},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
     upstream::{Body, Certificate, Upstream, echo, text},
 };
@@ -58,8 +58,8 @@ fn tls(upstream: &Upstream, certificate: &Certificate, http2: bool) -> Proxy {
     })
 }
 
-async fn front(proxy: Proxy) -> Front {
-    Front::serve_proxy(listen_settings(), proxy).await
+async fn front(proxy: Proxy) -> ProxyServer {
+    ProxyServer::serve_proxy(listen_settings(), proxy).await
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ pub(super) enum Expected {
 
 /// Expected state of the client's connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Then {
+pub(super) enum ConnectionState {
     Open,
     Closed,
     Any,
@@ -47,7 +47,7 @@ pub(super) struct Case {
     pub(super) early: bool,
     /// Allowed results for each request.
     pub(super) client: Vec<Vec<Expected>>,
-    pub(super) then: Then,
+    pub(super) then: ConnectionState,
     /// Allowed numbers of requests at the upstream.
     pub(super) upstream: Vec<usize>,
     /// Whether a request may be truncated on its way to the upstream.
@@ -76,7 +76,7 @@ impl Case {
             answers: Vec::new(),
             early: false,
             client: Vec::new(),
-            then: Then::Any,
+            then: ConnectionState::Any,
             upstream: Vec::new(),
             cut: false,
             seen: Vec::new(),
@@ -169,9 +169,9 @@ fn send(steps: &mut Vec<Step>, bytes: Vec<u8>) {
 fn client(case: &mut Case, text: &str) -> Option<()> {
     let (statuses, then) = text.rsplit_once(' ')?;
     case.then = match then {
-        "open" => Then::Open,
-        "closed" => Then::Closed,
-        "any" => Then::Any,
+        "open" => ConnectionState::Open,
+        "closed" => ConnectionState::Closed,
+        "any" => ConnectionState::Any,
         _ => return None,
     };
     for allowed in statuses.split(' ') {
@@ -264,6 +264,6 @@ fn lines_of_a_case_are_parsed() {
         vec![Expected::Nothing],
     ];
     assert_eq!(case.client, allowed);
-    assert_eq!((case.then, case.responses()), (Then::Closed, 1));
+    assert_eq!((case.then, case.responses()), (ConnectionState::Closed, 1));
     assert_eq!((&case.upstream[..], case.cut), (&[0, 1][..], true));
 }

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt as _, stream};
 
-use crate::support::front::Front;
+use crate::support::front::ProxyServer;
 
 use super::{
     case::{self, Case},
@@ -64,7 +64,7 @@ async fn all_pass(text: &str) {
 
 async fn pass(case: &Case) -> Result<(), String> {
     let upstream = Upstream::start().await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     play::check(&Place::Tcp(front.addr), &upstream, case).await
 }
 

@@ -25,7 +25,7 @@ const REFUSALS: [u16; 18] = [
 
 /// Result of a case with one server.
 #[derive(Debug)]
-struct Verdict {
+struct CaseCounts {
     /// Number of requests that reached the upstream, valid or not.
     forwarded: usize,
     /// Number of responses that are not refusals.
@@ -80,7 +80,7 @@ async fn our_proxy_is_never_laxer_than_both_peers() {
     );
 }
 
-async fn ours(cases: &[Case]) -> Vec<Verdict> {
+async fn ours(cases: &[Case]) -> Vec<CaseCounts> {
     let upstream = Upstream::start().await;
     let directory = tempfile::tempdir().unwrap();
     let url = format!("http://{}", upstream.addr);
@@ -92,7 +92,7 @@ async fn theirs(
     cases: &[Case],
     directory: &Path,
     start: impl Fn(&Path, &str) -> Peer,
-) -> Vec<Verdict> {
+) -> Vec<CaseCounts> {
     let upstream = Upstream::start().await;
     let peer = start(directory, &upstream.addr.to_string());
     let Place::Unix(socket) = &peer.place else {
@@ -105,7 +105,7 @@ async fn theirs(
     verdicts(cases, &peer.place, &upstream).await
 }
 
-async fn verdicts(cases: &[Case], place: &Place, upstream: &Upstream) -> Vec<Verdict> {
+async fn verdicts(cases: &[Case], place: &Place, upstream: &Upstream) -> Vec<CaseCounts> {
     let mut verdicts = Vec::new();
     for case in cases {
         let observed = play::observe(place, upstream, case, PATIENCE).await;
@@ -114,7 +114,7 @@ async fn verdicts(cases: &[Case], place: &Place, upstream: &Upstream) -> Vec<Ver
     verdicts
 }
 
-fn verdict(observed: &Observed) -> Verdict {
+fn verdict(observed: &Observed) -> CaseCounts {
     let responses = observed.responses();
     let statuses: Vec<_> = responses
         .iter()
@@ -147,7 +147,7 @@ fn verdict(observed: &Observed) -> Verdict {
         .iter()
         .filter(|response| !response.is_cut && !REFUSALS.contains(&response.status))
         .count();
-    Verdict {
+    CaseCounts {
         forwarded,
         // Invalid messages, in either direction, were forwarded all the same.
         passed: passed + wrong + usize::from(observed.received.malformed.is_some()),

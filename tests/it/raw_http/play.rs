@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{
-    case::{Case, Expected, Step, Then},
+    case::{Case, ConnectionState, Expected, Step},
     client::{Client, Place, Received},
     strict::{Request, Response},
     upstream::{PROBE_TARGET, Seen, Upstream},
@@ -78,7 +78,7 @@ pub(super) async fn check(place: &Place, upstream: &Upstream, case: &Case) -> Re
 async fn play(client: &mut Client, case: &Case) {
     steps(client, case).await;
     client.responses(case.responses()).await;
-    if case.then != Then::Closed && !case.steps.contains(&Step::End) {
+    if case.then != ConnectionState::Closed && !case.steps.contains(&Step::End) {
         client.send(PROBE).await;
     }
     client.until_end().await;
@@ -146,7 +146,7 @@ fn client_faults(case: &Case, observed: &Observed, faults: &mut Vec<String>) {
     if probes > 1 || (probes == 1 && !is_last) {
         faults.push("the next request's response is not the next one".to_owned());
     }
-    if case.then == Then::Open && probes != 1 {
+    if case.then == ConnectionState::Open && probes != 1 {
         faults.push("the connection does not serve the next request".to_owned());
     }
     // A 101 is followed by bytes of the other side.

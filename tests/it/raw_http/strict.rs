@@ -91,9 +91,9 @@ pub(super) fn response(bytes: &[u8], method: &str, ended: bool) -> Read<Response
     }
 }
 
-type Found<T> = Result<Option<(T, usize)>, &'static str>;
+type ParseResult<T> = Result<Option<(T, usize)>, &'static str>;
 
-fn whole_request(bytes: &[u8], head: usize, early: bool) -> Found<Request> {
+fn whole_request(bytes: &[u8], head: usize, early: bool) -> ParseResult<Request> {
     let (line, mut headers) = lines(&bytes[..head])?;
     let [method, target, version] = line.split(|byte| *byte == b' ').collect::<Vec<_>>()[..] else {
         return Err("request line is not three words");
@@ -128,7 +128,7 @@ fn whole_request(bytes: &[u8], head: usize, early: bool) -> Found<Request> {
     Ok(Some((request, head + len)))
 }
 
-fn whole_response(bytes: &[u8], head: usize, method: &str, ended: bool) -> Found<Response> {
+fn whole_response(bytes: &[u8], head: usize, method: &str, ended: bool) -> ParseResult<Response> {
     let (line, mut headers) = lines(&bytes[..head])?;
     let status = line
         .strip_prefix(b"HTTP/1.1 ")
@@ -242,7 +242,7 @@ fn framing(headers: &Headers) -> Result<Option<Framing>, &'static str> {
     }
 }
 
-fn body(bytes: &[u8], framing: Framing, headers: &mut Headers) -> Found<Vec<u8>> {
+fn body(bytes: &[u8], framing: Framing, headers: &mut Headers) -> ParseResult<Vec<u8>> {
     match framing {
         Framing::Length(len) => Ok(bytes.get(..len).map(|body| (body.to_vec(), len))),
         Framing::Chunked => chunks(bytes, headers),
@@ -250,7 +250,7 @@ fn body(bytes: &[u8], framing: Framing, headers: &mut Headers) -> Found<Vec<u8>>
 }
 
 /// Parses chunks without extensions, and trailers.
-fn chunks(bytes: &[u8], headers: &mut Headers) -> Found<Vec<u8>> {
+fn chunks(bytes: &[u8], headers: &mut Headers) -> ParseResult<Vec<u8>> {
     let mut body = Vec::new();
     let mut at = 0;
     loop {

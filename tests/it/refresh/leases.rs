@@ -27,11 +27,11 @@ use crate::support::{
 };
 
 /// Process that refreshes from a server.
-struct Refreshing {
+struct RefreshProcess {
     child: Child,
 }
 
-impl Refreshing {
+impl RefreshProcess {
     fn start(directory: &Path, database: &str, from: &str) -> Self {
         let child = command(directory)
             .args(arguments(database, from))
@@ -72,9 +72,9 @@ async fn in_the_middle(server: &TestServer) {
     eventually_async("a request has arrived", async || !server.seen().is_empty()).await;
 }
 
-async fn killed_in_the_middle(database: &str, directory: &Path) {
+async fn assert_survives_kill(database: &str, directory: &Path) {
     let server = TestServer::new(Reply::Hang);
-    let killed = Refreshing::start(directory, database, &server.url("/all.txt"));
+    let killed = RefreshProcess::start(directory, database, &server.url("/all.txt"));
     in_the_middle(&server).await;
     killed.signal("KILL");
     assert!(!killed.end().0);
@@ -86,7 +86,7 @@ async fn killed_in_the_middle(database: &str, directory: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_refresh_blocks_no_other_with_sqlite() {
     let directory = tempfile::tempdir().unwrap();
-    killed_in_the_middle("sqlite://a.db", directory.path()).await;
+    assert_survives_kill("sqlite://a.db", directory.path()).await;
     let files = std::fs::read_dir(directory.path()).unwrap();
     let left = files
         .map(|file| file.unwrap().file_name().into_string().unwrap())
@@ -98,13 +98,13 @@ async fn a_killed_refresh_blocks_no_other_with_sqlite() {
 async fn a_killed_refresh_blocks_no_other_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
     let database = postgres::database_url().await;
-    killed_in_the_middle(&database, directory.path()).await;
+    assert_survives_kill(&database, directory.path()).await;
 }
 
 async fn named_in_the_message(database: &str, directory: &Path) {
     let server = TestServer::new(Reply::Hang);
     let url = server.url("/all.txt");
-    let first = Refreshing::start(directory, database, &url);
+    let first = RefreshProcess::start(directory, database, &url);
     in_the_middle(&server).await;
     let second = program::run(directory, &arguments(database, &url));
     let told = String::from_utf8_lossy(&second.stderr).into_owned();
@@ -180,7 +180,7 @@ fn gated(gate: &Arc<Gate>) -> TestServer {
 }
 
 /// Expires all leases.
-async fn let_leases_end(database: &str) {
+async fn expire_leases(database: &str) {
     let sql = "UPDATE leases SET until_ms = 1";
     if database.starts_with("postgres") {
         let mut raw = sqlx::PgConnection::connect(database).await.unwrap();
@@ -191,15 +191,15 @@ async fn let_leases_end(database: &str) {
     }
 }
 
-async fn frozen_in_the_middle(database: &str, directory: &Path) {
+async fn assert_survives_freeze(database: &str, directory: &Path) {
     let gate = Arc::<Gate>::default();
     let server = gated(&gate);
     let url = server.url("/all.txt");
-    let frozen = Refreshing::start(directory, database, &url);
+    let frozen = RefreshProcess::start(directory, database, &url);
     let has_asked = async || gate.asked.load(Ordering::SeqCst) > 0;
     eventually_async("a request has arrived", has_asked).await;
     frozen.signal("STOP");
-    let_leases_end(database).await;
+    expire_leases(database).await;
     program::succeed(directory, &arguments(database, &url));
 
     frozen.signal("CONT");
@@ -218,12 +218,12 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
 async fn a_frozen_refresh_publishes_nothing_with_sqlite() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.db");
-    frozen_in_the_middle(&format!("sqlite://{}", file.display()), directory.path()).await;
+    assert_survives_freeze(&format!("sqlite://{}", file.display()), directory.path()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_refresh_publishes_nothing_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
     let database = postgres::database_url().await;
-    frozen_in_the_middle(&database, directory.path()).await;
+    assert_survives_freeze(&database, directory.path()).await;
 }

@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use robot_detection::{
     app::RobotDetection,
     clock::Clock,
-    policy::{Enforce, Enforcement, RobotsFiles},
+    policy::{Enforcement, EnforcementMode, RobotsFiles},
 };
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -91,7 +91,7 @@ async fn empty_states_explain_what_to_do() {
 
 #[tokio::test]
 async fn the_page_shows_mode_text_and_violations() {
-    let strict = Enforcement::default().rules(Enforce::On);
+    let strict = Enforcement::default().rules(EnforcementMode::On);
     let text = format!("{FILE}\nUser-agent: bingbot\nCrawl-delay: 10\n");
     let robots = handle(googlebots(&text), strict).await;
     visit(&robots, "www.example.com", "/private/a?b=c", GOOGLEBOT).await;
@@ -141,7 +141,7 @@ async fn the_page_shows_mode_text_and_violations() {
 
 #[tokio::test]
 async fn the_tester_accepts_ids_tokens_and_user_agents_and_has_no_effects() {
-    let strict = Enforcement::default().rules(Enforce::On);
+    let strict = Enforcement::default().rules(EnforcementMode::On);
     let robots = handle(googlebots(FILE), strict).await;
     for (robot, url, line, decision) in [
         ("googlebot", "/private/a", Some(3), "refuse"),
@@ -218,7 +218,7 @@ async fn each_hosts_file_can_be_viewed_and_tested() {
 
 #[tokio::test]
 async fn the_identify_page_shows_robots_txt() {
-    let strict = Enforcement::default().rules(Enforce::On);
+    let strict = Enforcement::default().rules(EnforcementMode::On);
     let robots = handle(googlebots(FILE), strict).await;
     let page = fetch(
         &robots,
@@ -273,7 +273,7 @@ async fn hostile_text_is_escaped_and_never_run() {
 
 #[tokio::test]
 async fn a_person_uses_the_tester_by_keyboard_on_desktop_and_phone() {
-    let strict = Enforcement::default().rules(Enforce::On);
+    let strict = Enforcement::default().rules(EnforcementMode::On);
     let text = format!(
         "{}\nSitemap: https://www.example.com/{}.xml\n",
         FILE,

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use robot_detection::policy::{Action, Broken, Enforce, Policy, Refusal};
+use robot_detection::policy::{Action, Broken, EnforcementMode, Policy, Refusal};
 
 use super::site::{EXAMPLEBOT, FILE, FIREFOX, NEWSBOT, Site, UNLISTED, file};
 use crate::support::log;
 
 fn strict(text: &str) -> Site {
-    Site::new(text, |layer| layer.enforce_robots_txt(Enforce::On))
+    Site::new(text, |layer| layer.enforce_robots_txt(EnforcementMode::On))
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn each_refusal_has_its_status_and_text() {
         (Refusal::Redirect, 302, "", "/robot-heaven/"),
     ] {
         let site = Site::new(FILE, |layer| {
-            let layer = layer.enforce_robots_txt(Enforce::On);
+            let layer = layer.enforce_robots_txt(EnforcementMode::On);
             layer.robots_txt_refusal(refusal)
         });
         let answer = site.get("/private/a", EXAMPLEBOT).await;
@@ -78,7 +78,9 @@ async fn each_refusal_has_its_status_and_text() {
 #[tokio::test]
 async fn without_a_redirect_url_the_redirect_is_a_403() {
     let site = Site::new(FILE, |layer| {
-        let layer = layer.redirect_url("").enforce_robots_txt(Enforce::On);
+        let layer = layer
+            .redirect_url("")
+            .enforce_robots_txt(EnforcementMode::On);
         layer.robots_txt_refusal(Refusal::Redirect)
     });
     assert_eq!(site.status("/private/a", EXAMPLEBOT).await, 403);
@@ -109,10 +111,10 @@ async fn reporting_is_the_default_and_passes_everything() {
 
 #[tokio::test]
 async fn off_checks_nothing_and_settings_change_immediately() {
-    let site = Site::new(FILE, |layer| layer.enforce_robots_txt(Enforce::Off));
+    let site = Site::new(FILE, |layer| layer.enforce_robots_txt(EnforcementMode::Off));
     assert_eq!(site.status("/private/a", EXAMPLEBOT).await, 200);
     assert!(site.violations().rules.is_empty());
-    let strict = site.enforcer.settings().rules(Enforce::On);
+    let strict = site.enforcer.settings().rules(EnforcementMode::On);
     site.enforcer.replace_settings(strict);
     assert_eq!(site.status("/private/a", EXAMPLEBOT).await, 403);
     site.enforcer
@@ -198,7 +200,9 @@ async fn robots_that_always_pass_are_exempt_but_pass_rules_exempt_no_others() {
     use robot_detection::policy::Rule;
     let site = |policy| {
         Site::new("User-agent: *\nDisallow: /\n", |layer| {
-            layer.policy(|_| policy).enforce_robots_txt(Enforce::On)
+            layer
+                .policy(|_| policy)
+                .enforce_robots_txt(EnforcementMode::On)
         })
     };
     let allowed = site(Policy::builder().allow_robots(["example-corp", "unlisted"]));

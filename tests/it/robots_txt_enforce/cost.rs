@@ -14,8 +14,8 @@ use robot_detection::{
     detect::{Detector, SharedDetector},
     layer::RobotDetectionLayer,
     policy::{
-        self, Enforce, Enforcement, Enforcer, RobotRequest, SharedPolicy, SharedRobotsFiles,
-        Visitor,
+        self, Enforcement, EnforcementMode, Enforcer, RobotRequest, SharedPolicy,
+        SharedRobotsFiles, Visitor,
     },
 };
 use tower::{Layer as _, Service, service_fn};
@@ -38,7 +38,9 @@ fn enforcer() -> Enforcer {
     let files = SharedRobotsFiles::default();
     files.replace(file(&large_file()).into());
     let settings = Enforcement::default();
-    let settings = settings.rules(Enforce::On).crawl_delay(Enforce::On);
+    let settings = settings
+        .rules(EnforcementMode::On)
+        .crawl_delay(EnforcementMode::On);
     Enforcer::new(files, settings)
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use robot_detection::policy::{Broken, Enforce};
+use robot_detection::policy::{Broken, EnforcementMode};
 
 use super::site::{EXAMPLEBOT, FIREFOX, NEWSBOT, Site, UNLISTED};
 
@@ -14,13 +14,13 @@ User-agent: *
 Crawl-delay: 2
 ";
 
-fn site(mode: Enforce) -> Site {
+fn site(mode: EnforcementMode) -> Site {
     Site::new(FILE, |layer| layer.enforce_crawl_delay(mode))
 }
 
 #[tokio::test]
 async fn a_robot_that_ignores_the_delay_gets_a_retry_after() {
-    let site = site(Enforce::On);
+    let site = site(EnforcementMode::On);
     assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
     assert_eq!(site.status("/b", EXAMPLEBOT).await, 200);
     site.clock.advance(Duration::from_millis(1_500));
@@ -46,7 +46,7 @@ async fn a_robot_that_ignores_the_delay_gets_a_retry_after() {
 
 #[tokio::test]
 async fn a_robot_that_keeps_the_delay_is_never_refused() {
-    let site = site(Enforce::On);
+    let site = site(EnforcementMode::On);
     for number in 0..100 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200, "{number}");
         site.clock.advance(Duration::from_secs(10));
@@ -56,7 +56,7 @@ async fn a_robot_that_keeps_the_delay_is_never_refused() {
 
 #[tokio::test]
 async fn report_mode_counts_and_passes_everything() {
-    let site = site(Enforce::Report);
+    let site = site(EnforcementMode::Report);
     for _ in 0..5 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
     }
@@ -67,7 +67,7 @@ async fn report_mode_counts_and_passes_everything() {
 
 #[tokio::test]
 async fn each_robot_has_its_own_delay_and_people_have_none() {
-    let site = site(Enforce::On);
+    let site = site(EnforcementMode::On);
     let other = UNLISTED.replace("Mystery", "Secret");
     for user_agent in [EXAMPLEBOT, NEWSBOT, UNLISTED, &other] {
         let mut statuses = Vec::new();
@@ -83,7 +83,7 @@ async fn each_robot_has_its_own_delay_and_people_have_none() {
 
 #[tokio::test]
 async fn exempt_disallowed_and_redirected_requests_do_not_count() {
-    let site = site(Enforce::On);
+    let site = site(EnforcementMode::On);
     for _ in 0..10 {
         for (path, status) in [
             ("/robots.txt", 200),
@@ -100,7 +100,7 @@ async fn exempt_disallowed_and_redirected_requests_do_not_count() {
 
 #[tokio::test]
 async fn off_tracks_no_delay() {
-    let site = site(Enforce::Off);
+    let site = site(EnforcementMode::Off);
     for _ in 0..10 {
         assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
     }

@@ -2,14 +2,16 @@
 
 use robot_detection::{
     detect::UNLISTED as UNLISTED_ID,
-    policy::{Enforce, RobotsFiles},
+    policy::{EnforcementMode, RobotsFiles},
     registry::Robot,
 };
 
 use super::site::{EXAMPLEBOT, NEWSBOT, Site, UNLISTED, file, robot};
 
 fn strict(text: &str, robots: impl IntoIterator<Item = Robot>) -> Site {
-    Site::with(text, robots, |layer| layer.enforce_robots_txt(Enforce::On))
+    Site::with(text, robots, |layer| {
+        layer.enforce_robots_txt(EnforcementMode::On)
+    })
 }
 
 /// Returns a file in which each group disallows its own path.
@@ -103,7 +105,9 @@ async fn each_host_has_its_own_file() {
         .host("a.example", file("User-agent: *\nDisallow: /a/\n"))
         .host("b.example:8080", file("User-agent: *\nDisallow: /b/\n"));
     let site = Site::new("", |layer| {
-        layer.robots_txt(files).enforce_robots_txt(Enforce::On)
+        layer
+            .robots_txt(files)
+            .enforce_robots_txt(EnforcementMode::On)
     });
     for (host, refused) in [
         ("a.example", "/a/"),
@@ -125,7 +129,9 @@ async fn each_host_has_its_own_file() {
 async fn without_a_file_nothing_is_enforced() {
     let files = RobotsFiles::default().host("a.example", file("User-agent: *\nDisallow: /\n"));
     let site = Site::new("", |layer| {
-        layer.robots_txt(files).enforce_robots_txt(Enforce::On)
+        layer
+            .robots_txt(files)
+            .enforce_robots_txt(EnforcementMode::On)
     });
     assert_eq!(
         site.ask("GET", "a.example", "/", EXAMPLEBOT).await.status,

@@ -242,7 +242,7 @@ fn the_explanation_lists_each_evaluated_rule() {
 }
 
 #[derive(Clone, Debug)]
-struct Wanted {
+struct RuleSpec {
     pass: bool,
     path: Option<&'static str>,
     robots: Option<Vec<&'static str>>,
@@ -252,7 +252,7 @@ struct Wanted {
     url: Option<&'static str>,
 }
 
-impl Wanted {
+impl RuleSpec {
     fn rule(&self) -> RuleBuilder {
         let mut rule = if self.pass { pass() } else { redirect() };
         if let Some(path) = self.path {
@@ -277,7 +277,7 @@ impl Wanted {
     }
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+fn wanted() -> impl Strategy<Value = RuleSpec> {
     let id = prop_oneof![
         Just("alpha"),
         Just("beta"),
@@ -304,7 +304,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         proptest::option::of(prop_oneof![Just("/p/h/"), Just("/g/"), Just("/m/h")]),
     )
         .prop_map(
-            |(pass, path, robots, purposes, operator, source, url)| Wanted {
+            |(pass, path, robots, purposes, operator, source, url)| RuleSpec {
                 pass,
                 path,
                 robots,
@@ -317,7 +317,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 }
 
 /// Returns a policy with some rules; `None` if they are rejected.
-fn some_policy(rules: &[Wanted], lists: u8, pattern: &str) -> Option<Policy> {
+fn some_policy(rules: &[RuleSpec], lists: u8, pattern: &str) -> Option<Policy> {
     let denied = if lists & 1 == 0 {
         vec![]
     } else {
@@ -329,7 +329,7 @@ fn some_policy(rules: &[Wanted], lists: u8, pattern: &str) -> Option<Policy> {
         .deny_robots(denied)
         .allow_robots(allowed)
         .never("/p/never")
-        .rules(rules.iter().map(Wanted::rule))
+        .rules(rules.iter().map(RuleSpec::rule))
         .build()
         .ok()
 }
@@ -395,7 +395,7 @@ proptest! {
             .allow_robots(if lists & 2 == 0 { vec![] } else { vec!["beta"] })
             .never("/p/never")
             .purposes([])
-            .rules(rules.iter().map(Wanted::rule))
+            .rules(rules.iter().map(RuleSpec::rule))
             .rule(redirect().paths(["/m/*"]).purposes(purposes).redirect_url("/robot-heaven/"))
             .build()
             .unwrap();

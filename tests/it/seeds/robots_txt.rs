@@ -19,7 +19,7 @@ fn answers(dialect: Dialect, text: &str, questions: &[(&str, &str)]) -> Vec<Stri
 
 /// Asserts results in the format of [`answers`].
 #[track_caller]
-fn holds(dialect: Dialect, text: &str, expected: &[&str]) {
+fn assert_results(dialect: Dialect, text: &str, expected: &[&str]) {
     let questions: Vec<_> = expected
         .iter()
         .map(|line| {
@@ -199,7 +199,7 @@ fn geoportal_falls_back_to_the_general_section() {
 
 #[test]
 fn geoportals_program_uses_the_longest_match_of_both_sections() {
-    holds(
+    assert_results(
         Dialect::geoportal_longest(),
         GEOPORTAL,
         &[
@@ -213,7 +213,7 @@ fn geoportals_program_uses_the_longest_match_of_both_sections() {
 
 #[test]
 fn geoportal_joins_sections_of_the_same_robots_and_decodes_values() {
-    holds(
+    assert_results(
         Dialect::geoportal(),
         "\
 User-agent: A
@@ -311,7 +311,7 @@ fn yandex_today_treats_host_and_clean_param_as_data() {
 /// RFC 9309 §5.1 and §5.2.
 #[test]
 fn the_examples_of_rfc_9309_are_followed() {
-    holds(
+    assert_results(
         Dialect::rfc9309(),
         "\
 User-Agent: *
@@ -345,7 +345,7 @@ User-Agent: quxbot
             "+0 foobot http://host.example/robots.txt",
         ],
     );
-    holds(
+    assert_results(
         Dialect::rfc9309(),
         "User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n",
         &[
@@ -358,7 +358,7 @@ User-Agent: quxbot
 /// RFC 9309 §2.2.1: groups of one robot are one group, `*` is for the others.
 #[test]
 fn groups_of_one_robot_are_combined() {
-    holds(
+    assert_results(
         Dialect::rfc9309(),
         "\
 User-Agent: ExampleBot
@@ -427,7 +427,7 @@ fn escapes_are_compared_as_in_rfc_9309() {
 /// The escape of a wildcard is three octets of the rule.
 #[test]
 fn an_escaped_wildcard_is_longer_than_a_wildcard() {
-    holds(
+    assert_results(
         Dialect::rfc9309(),
         "User-agent: *\nAllow: /a*\nDisallow: /a%2A\n",
         &["-3 x /a*b", "+2 x /ab"],
@@ -437,7 +437,7 @@ fn an_escaped_wildcard_is_longer_than_a_wildcard() {
 /// Errors that Google's parser tolerates (google/robotstxt, restated).
 #[test]
 fn google_tolerates_typos_and_a_missing_colon() {
-    holds(
+    assert_results(
         Dialect::google(),
         "\u{feff}user agent FooBot\nuseragent: FooBot\nDissallow: /a\ndisalow /b\nDiasllow: /c\n\
          disallaw: /d\nDisallow /e f\nsite-map: http://host.example/s.xml\n",
@@ -450,7 +450,7 @@ fn google_tolerates_typos_and_a_missing_colon() {
             "+0 foobot/2.1 /a",
         ],
     );
-    holds(
+    assert_results(
         Dialect::google(),
         "User-agent: FooBot/1.0 x\nDisallow: /a\nUser-agent: * y\nDisallow: /b\nAllow: /c/index.html\nDisallow: /c\n",
         &[
@@ -479,7 +479,7 @@ fn google_tolerates_typos_and_a_missing_colon() {
 /// `WWW::RobotRules` 6.02.
 #[test]
 fn the_standard_of_1994_is_applied_as_by_robotrules() {
-    holds(
+    assert_results(
         Dialect::v0(),
         "\
 Disallow: /early
@@ -524,7 +524,7 @@ Disallow: /late
 fn an_allow_line_does_not_end_a_list_of_agents_where_only_disallow_does() {
     let mut dialect = Dialect::v0();
     dialect.allow = true;
-    holds(
+    assert_results(
         dialect,
         "User-agent: a\nAllow: /x\nUser-agent: b\nDisallow: /\nUser-agent: c\nDisallow: /z\n",
         &["+2 a /x", "-4 a /y", "+2 b /x", "-4 b /y", "-6 c /z"],
@@ -534,7 +534,7 @@ fn an_allow_line_does_not_end_a_list_of_agents_where_only_disallow_does() {
 /// The draft of 1996: a record ends at a blank line, and the first match wins.
 #[test]
 fn the_draft_of_1996_uses_the_first_match_of_the_first_record() {
-    holds(
+    assert_results(
         Dialect::v1(),
         "\
 User-agent: Foo

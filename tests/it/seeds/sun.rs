@@ -71,7 +71,7 @@ pub(crate) fn reply(seen: &Seen) -> Reply {
 }
 
 /// Serves the same site to requests with the whole URL.
-pub(crate) fn as_proxy(seen: &Seen) -> Reply {
+pub(crate) fn reply_to_absolute_url(seen: &Seen) -> Reply {
     let mut seen = seen.clone();
     seen.path = seen.path.replace("http://site.example", "");
     reply(&seen)

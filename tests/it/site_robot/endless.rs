@@ -24,13 +24,13 @@ use tokio::{
 
 /// A site; stops when dropped.
 #[derive(Debug)]
-pub(crate) struct Endless {
+pub(crate) struct GeneratedSite {
     pub(crate) origin: String,
     asked: Arc<Mutex<Vec<(String, HeaderMap)>>>,
     _server: JoinSet<()>,
 }
 
-impl Endless {
+impl GeneratedSite {
     /// Starts a site that responds to each path with its query in the given way.
     pub(crate) async fn open(
         answer: impl Fn(&str) -> Response<Body> + Clone + Send + Sync + 'static,

@@ -22,12 +22,12 @@ use tokio::{
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) origin: String,
-    served: Arc<Served>,
+    served: Arc<SiteState>,
     _server: JoinSet<()>,
 }
 
 #[derive(Debug)]
-struct Served {
+struct SiteState {
     pages: Mutex<BTreeMap<String, Page>>,
     asked: Mutex<Vec<Asked>>,
     heard: tokio::sync::Notify,
@@ -147,7 +147,7 @@ impl Site {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let mut slow = interval(Duration::from_millis(4));
         slow.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let served = Arc::new(Served {
+        let served = Arc::new(SiteState {
             pages: Mutex::default(),
             asked: Mutex::default(),
             heard: tokio::sync::Notify::new(),
@@ -195,7 +195,7 @@ impl Site {
     }
 
     /// Waits until a number of requests have arrived.
-    pub(crate) async fn until_asked(&self, count: usize) {
+    pub(crate) async fn wait_for_requests(&self, count: usize) {
         loop {
             let heard = self.served.heard.notified();
             if self.served.asked.lock().unwrap().len() >= count {
@@ -206,7 +206,7 @@ impl Site {
     }
 }
 
-async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response<Body> {
+async fn answer(State(served): State<Arc<SiteState>>, request: Request) -> Response<Body> {
     let path = request.uri().path_and_query().unwrap().as_str().to_owned();
     served.asked.lock().unwrap().push(Asked {
         method: request.method().to_string(),

@@ -78,7 +78,7 @@ async fn with_a_delay_kept_connections_are_closed_by_their_responses_and_no_requ
                 client
                     .send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n")
                     .await;
-                let answer = client.maybe_response().await;
+                let answer = client.next_response().await;
                 let answer = answer.unwrap_or_else(|| panic!("a request was lost"));
                 assert_eq!(status(&answer), 200, "{answer}");
                 answered.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Canonical URLs, on both engines.
 
-use robot_detection::store::LearntCanonical;
+use robot_detection::store::LearnedCanonical;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
@@ -8,8 +8,8 @@ on_each_engine! {
     canonical_urls_expire_and_are_deleted_if_their_target_is_gone,
 }
 
-fn learnt(url: &str, canonical: Option<&str>) -> LearntCanonical {
-    LearntCanonical {
+fn learnt(url: &str, canonical: Option<&str>) -> LearnedCanonical {
+    LearnedCanonical {
         url: url.to_owned(),
         canonical: canonical.map(str::to_owned),
     }

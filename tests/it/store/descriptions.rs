@@ -259,7 +259,7 @@ async fn texts_are_loaded_in_order_and_omitted_from_lists(database: TestDatabase
         async move {
             store
                 .descriptions()
-                .without_texts(SITE, &after, limit)
+                .list_without_texts(SITE, &after, limit)
                 .await
                 .unwrap()
         }

@@ -1,7 +1,7 @@
 //! Evidence of single requests is stored once, limited, and deleted on demand.
 
 use robot_detection::store::{
-    AuditEntry, BrokenRule, Evidence, EvidenceBatch, EvidenceQuery, Forgetting, Store,
+    AuditEntry, BrokenRule, DeletionFilter, Evidence, EvidenceBatch, EvidenceQuery, Store,
 };
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
@@ -302,14 +302,14 @@ async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestD
         },
     ];
     add(&store, 1, &noted).await;
-    let of = |address: &str| Forgetting {
+    let of = |address: &str| DeletionFilter {
         address: Some(address.parse().unwrap()),
-        ..Forgetting::default()
+        ..DeletionFilter::default()
     };
-    let counted = kept.count_forgettable(&of("203.0.113.7")).await.unwrap();
+    let counted = kept.count_matching(&of("203.0.113.7")).await.unwrap();
     assert_eq!((counted.evidence, counted.of_networks), (3, 1));
     assert_eq!(times(&store, &EvidenceQuery::default()).await.len(), 6);
-    let of_bingbot = Forgetting {
+    let of_bingbot = DeletionFilter {
         robot: Some("bingbot".to_owned()),
         ..of("203.0.113.0/24")
     };
@@ -319,9 +319,9 @@ async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestD
         .await
         .unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5, 4, 2]);
-    let before = Forgetting {
+    let before = DeletionFilter {
         before_ms: Some(5),
-        ..Forgetting::default()
+        ..DeletionFilter::default()
     };
     kept.forget(&before, "command line", 11).await.unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5]);
@@ -360,9 +360,9 @@ async fn hostile_text_is_stored_as_text(database: TestDatabase) {
         store.evidence().list(&query).await.unwrap()[0].evidence,
         noted
     );
-    let forgetting = Forgetting {
+    let forgetting = DeletionFilter {
         robot: Some(hostile.to_owned()),
-        ..Forgetting::default()
+        ..DeletionFilter::default()
     };
     assert_eq!(
         store

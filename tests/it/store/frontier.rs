@@ -67,7 +67,7 @@ async fn enter(store: &Store, run: &StoredRun, paths: &[(&str, u32)]) -> u64 {
         .iter()
         .map(|(path, depth)| found(path, *depth))
         .collect();
-    let entered = store.frontier().enter_urls(SITE, run.run_id, 1, &urls);
+    let entered = store.frontier().add_urls(SITE, run.run_id, 1, &urls);
     entered.await.unwrap()
 }
 
@@ -269,7 +269,7 @@ async fn hosts_with_waiting_urls_are_listed(database: TestDatabase) {
     }
     store
         .frontier()
-        .enter_urls(SITE, run.run_id, 1, &urls)
+        .add_urls(SITE, run.run_id, 1, &urls)
         .await
         .unwrap();
     let hosts = store
@@ -441,7 +441,7 @@ async fn thousands_of_descriptions_are_withdrawn_in_batches(database: TestDataba
     assert_eq!(ended.counts.withdrawn, 2_498);
     let left = store
         .frontier()
-        .described_md5(SITE, run.run_id, "", 9)
+        .described_digests(SITE, run.run_id, "", 9)
         .await
         .unwrap();
     assert_eq!(
@@ -481,21 +481,29 @@ async fn a_robots_txt_is_stored_replaced_and_deleted(database: TestDatabase) {
         last_modified: None,
         body: "User-agent: *\nDisallow: /\u{e4}'\\\n".to_owned(),
     };
-    store.frontier().keep_robots_txt(SITE, &copy).await.unwrap();
+    store
+        .frontier()
+        .save_robots_txt_copy(SITE, &copy)
+        .await
+        .unwrap();
     assert_eq!(known(SITE).await.as_ref(), Some(&copy));
     assert_eq!(known("other").await, None);
     (copy.etag, copy.last_modified) = (None, Some("Sat, 21 Nov 2026 00:00:00 GMT".to_owned()));
     copy.body.clear();
-    store.frontier().keep_robots_txt(SITE, &copy).await.unwrap();
     store
         .frontier()
-        .keep_robots_txt("other", &copy)
+        .save_robots_txt_copy(SITE, &copy)
+        .await
+        .unwrap();
+    store
+        .frontier()
+        .save_robots_txt_copy("other", &copy)
         .await
         .unwrap();
     assert_eq!(known(SITE).await.as_ref(), Some(&copy));
     store
         .frontier()
-        .forget_robots_txt(SITE, &file)
+        .remove_robots_txt_copy(SITE, &file)
         .await
         .unwrap();
     assert_eq!(known(SITE).await, None);

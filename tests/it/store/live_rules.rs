@@ -1,6 +1,6 @@
 //! Live rules are stored, announced and logged in one transaction.
 
-use robot_detection::store::{AddedLiveRule, LiveRuleChange, NewLiveRule, Store, StoredLiveRule};
+use robot_detection::store::{AddRuleOutcome, LiveRuleChange, NewLiveRule, Store, StoredLiveRule};
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
@@ -39,8 +39,8 @@ async fn add(store: &Store, ends_ms: Option<i64>, now_ms: i64) -> Option<i64> {
         replaces: false,
     };
     match store.live_rules().add(rule, 3, change(now_ms)).await {
-        Ok(AddedLiveRule::Added(id)) => Some(id),
-        Ok(AddedLiveRule::Full) => None,
+        Ok(AddRuleOutcome::Added(id)) => Some(id),
+        Ok(AddRuleOutcome::Full) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -105,15 +105,15 @@ async fn a_name_belongs_to_one_active_rule(database: TestDatabase) {
         let added = store.live_rules().add(rule, 3, change(now_ms)).await;
         added.unwrap()
     };
-    let AddedLiveRule::Added(first) = named("{}", false, 1).await else {
+    let AddRuleOutcome::Added(first) = named("{}", false, 1).await else {
         panic!("the name is not in use");
     };
-    assert_eq!(named("{}", false, 2).await, AddedLiveRule::Taken(first));
+    assert_eq!(named("{}", false, 2).await, AddRuleOutcome::Taken(first));
     let version = store.live_rules().list(2).await.unwrap().version;
-    assert_eq!(named("{}", true, 3).await, AddedLiveRule::Unchanged(first));
+    assert_eq!(named("{}", true, 3).await, AddRuleOutcome::Unchanged(first));
     let stored = store.live_rules().list(3).await.unwrap();
     assert_eq!(stored.version, version, "nothing has changed");
-    let AddedLiveRule::Replaced(second) = named("[]", true, 4).await else {
+    let AddRuleOutcome::Replaced(second) = named("[]", true, 4).await else {
         panic!("the definition differs");
     };
     assert_eq!(in_force(&store, 5).await, [second]);
@@ -122,7 +122,7 @@ async fn a_name_belongs_to_one_active_rule(database: TestDatabase) {
     assert_eq!(restored.unwrap(), None, "the name is in use");
     let after = named("{}", false, 100).await;
     assert!(
-        matches!(after, AddedLiveRule::Added(_)),
+        matches!(after, AddRuleOutcome::Added(_)),
         "the other rule has expired"
     );
 }

@@ -111,13 +111,13 @@ async fn eight_concurrent_first_requests_get_the_same_key(database: TestDatabase
         let store = database.store().await;
         instances.spawn(async move {
             let key = format!("key {number}");
-            store.own_robot_key(&key, 1).await.unwrap()
+            store.site_robot_key(&key, 1).await.unwrap()
         });
     }
     let keys = instances.join_all().await;
     assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
     let store = database.store().await;
-    assert_eq!(store.own_robot_key("another", 2).await.unwrap(), keys[0]);
+    assert_eq!(store.site_robot_key("another", 2).await.unwrap(), keys[0]);
 }
 
 async fn other_instances_are_notified_of_orders_and_heavens(database: TestDatabase) {

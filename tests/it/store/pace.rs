@@ -1,6 +1,6 @@
 //! The counts of a fleet's instances add up, by the database's clock.
 
-use robot_detection::store::{PaceDebt, Store};
+use robot_detection::store::{RateLimitDebt, Store};
 
 use crate::support::eventually::eventually_async;
 
@@ -17,8 +17,8 @@ const HOUR_US: i64 = 3_600_000_000;
 /// Longest time between two statements on a busy machine.
 const MINUTE_US: i64 = 60_000_000;
 
-fn debt(rule: i64, bucket: i64, debt_us: i64) -> PaceDebt {
-    PaceDebt {
+fn debt(rule: i64, bucket: i64, debt_us: i64) -> RateLimitDebt {
+    RateLimitDebt {
         rule,
         bucket,
         debt_us,
@@ -93,7 +93,7 @@ async fn concurrent_reports_do_not_wait_for_each_other(database: TestDatabase) {
     }
     let all = store.pace().since(0).await.unwrap().debts;
     assert_eq!(all.len(), 300);
-    let is_whole = |debt: &PaceDebt| debt.debt_us > 10 * HOUR_US - MINUTE_US;
+    let is_whole = |debt: &RateLimitDebt| debt.debt_us > 10 * HOUR_US - MINUTE_US;
     assert!(all.iter().all(is_whole));
 }
 

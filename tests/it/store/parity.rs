@@ -2,7 +2,7 @@
 
 use robot_detection::{
     description::ResourceDescription,
-    store::{DescriptionQuery, ParityResult, ParityTerms, SAYS_MORE, Store},
+    store::{DIFFERS_FROM_ORIGINAL, DescriptionQuery, ParityResult, ParityTerms, Store},
 };
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
@@ -78,7 +78,7 @@ async fn pages_with_extra_text_are_withdrawn_until_they_agree(database: TestData
     assert_eq!(shown(&store).await, "ac");
     assert_ne!(store.heaven_version(SITE).await.unwrap(), version);
     let reason = publications.hidden_reason(SITE, &url("b")).await.unwrap();
-    assert_eq!(reason.as_deref(), Some(SAYS_MORE));
+    assert_eq!(reason.as_deref(), Some(DIFFERS_FROM_ORIGINAL));
     let kept = store.descriptions().kept(SITE, &url("b")).await.unwrap();
     assert_eq!(kept.unwrap().description.title(), "B");
     let differing = publications.differing_pages(SITE, 9).await.unwrap();

@@ -4,7 +4,7 @@ use robot_detection::{
     description::ResourceDescription,
     store::{
         ClaimedUrl, DescriptionChange, DescriptionQuery, FoundUrl, Loss, PageRecord, RunCounts,
-        RunKey, RunState, StagedChange, StagedSelection, Store, StoredRun, WITHDRAWN,
+        RunKey, RunState, StagedChange, StagedSelection, Store, StoredRun, WITHDRAWN_BY_ADMIN,
     },
 };
 
@@ -65,7 +65,7 @@ async fn visit_as(
     let urls: Vec<_> = urls.collect();
     store
         .frontier()
-        .enter_urls(SITE, run.run_id, 1, &urls)
+        .add_urls(SITE, run.run_id, 1, &urls)
         .await
         .unwrap();
     let hosts = [("www.example.com:80".to_owned(), 99)];
@@ -324,7 +324,7 @@ async fn a_page_is_withdrawn_everywhere_and_admitted_again(database: TestDatabas
     );
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
     let reason = publications.hidden_reason(SITE, &url("a")).await.unwrap();
-    assert_eq!(reason.as_deref(), Some(WITHDRAWN));
+    assert_eq!(reason.as_deref(), Some(WITHDRAWN_BY_ADMIN));
     publications.undo(SITE, 31).await.unwrap().unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"], "it stays withdrawn");
 
@@ -334,8 +334,8 @@ async fn a_page_is_withdrawn_everywhere_and_admitted_again(database: TestDatabas
             .await
             .unwrap()
     );
-    assert!(publications.admit_url(SITE, &url("a")).await.unwrap());
-    assert!(!publications.admit_url(SITE, &url("a")).await.unwrap());
+    assert!(publications.readmit_url(SITE, &url("a")).await.unwrap());
+    assert!(!publications.readmit_url(SITE, &url("a")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
     // A page that forbids indexing stays hidden.
     publications
@@ -347,7 +347,7 @@ async fn a_page_is_withdrawn_everywhere_and_admitted_again(database: TestDatabas
         (page.description, page.loss) = (DescriptionChange::Withdraw, Some(Loss::Told));
     })
     .await;
-    assert!(!publications.admit_url(SITE, &url("b")).await.unwrap());
+    assert!(!publications.readmit_url(SITE, &url("b")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 }
 
@@ -384,7 +384,7 @@ async fn a_permanently_withdrawn_page_stays_out(database: TestDatabase) {
     assert!(
         store
             .publications()
-            .admit_url(SITE, &url("c"))
+            .readmit_url(SITE, &url("c"))
             .await
             .unwrap()
     );
@@ -466,7 +466,7 @@ async fn identical_contents_at_many_urls_are_reported(database: TestDatabase) {
     let same = ["same".to_owned()];
     let discarded = store
         .publications()
-        .discard_doubtful_pages(SITE, second.run_id, &same);
+        .discard_suspicious_pages(SITE, second.run_id, &same);
     discarded.await.unwrap();
     assert!(
         !store

@@ -37,7 +37,11 @@ mod shared {
     }
 }
 
-async fn replace(store: &Store, robots: &[Robot], now_ms: i64) -> robot_detection::store::Changes {
+async fn replace(
+    store: &Store,
+    robots: &[Robot],
+    now_ms: i64,
+) -> robot_detection::store::RobotChanges {
     store
         .robots()
         .replace_source(&web_robots(), robots, &state(), now_ms)

@@ -1,7 +1,7 @@
 //! Counts of requested paths add up, exactly once, within the promised space.
 
 use robot_detection::store::{
-    CountedPaths, Forgetting, PathCount, PathCut, PathKey, PathSums, Store, TrafficBatch,
+    CountedPaths, DeletionFilter, PathCount, PathKey, PathOmissions, PathSums, Store, TrafficBatch,
     path_above,
 };
 use tokio::task::JoinSet;
@@ -75,7 +75,7 @@ async fn paths_of_hours_and_days_add_up_and_a_batch_counts_once(database: TestDa
     let mut batch = counted(NOW, &[("bot", "/a/b/c", 4), ("", "/a/b/*", 2)]);
     batch.cuts = vec![(
         "shop".to_owned(),
-        PathCut {
+        PathOmissions {
             paths: 3,
             patterns: 1,
             skipped: 2,
@@ -173,16 +173,12 @@ async fn old_paths_are_pruned_and_others_can_be_deleted(database: TestDatabase) 
 
 /// Deletes paths as the command does, and checks that the announced number is right.
 async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) -> u64 {
-    let forgetting = Forgetting {
+    let forgetting = DeletionFilter {
         address: None,
         robot: robot.map(str::to_owned),
         before_ms: before_minute.map(|minute| minute * 60_000),
     };
-    let counted = store
-        .evidence()
-        .count_forgettable(&forgetting)
-        .await
-        .unwrap();
+    let counted = store.evidence().count_matching(&forgetting).await.unwrap();
     let forgotten = store
         .evidence()
         .forget(&forgetting, "test", NOW * 60_000)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use robot_detection::{
     registry::Status,
-    store::{PresenceChange, Store, StoreErrorKind},
+    store::{AvailabilityChange, Store, StoreErrorKind},
 };
 
 use super::{TestDatabase, ids, on_shared_engines, robot, state, web_robots};
@@ -159,7 +159,7 @@ async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
         .unwrap();
     store.close().await;
     let store = Store::connect(&url).await.unwrap();
-    assert_eq!(store.check_presence(1).await, None);
+    assert_eq!(store.check_availability(1).await, None);
 
     let mut bytes = std::fs::read(&path).unwrap();
     // A leaf page of a table has type 13.
@@ -176,7 +176,7 @@ async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     std::fs::write(&path, &bytes).unwrap();
     let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
-    let Some(PresenceChange::Away(absence)) = store.check_presence(7).await else {
+    let Some(AvailabilityChange::Away(absence)) = store.check_availability(7).await else {
         panic!("the damage was not noticed");
     };
     assert_eq!(
@@ -186,6 +186,6 @@ async fn a_damaged_file_counts_as_unavailable_and_is_not_written_to() {
     let error = store.robots().add(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
-    assert_eq!(store.check_presence(8).await, None);
+    assert_eq!(store.check_availability(8).await, None);
     assert!(std::fs::read(&path).unwrap() == bytes, "the file changed");
 }

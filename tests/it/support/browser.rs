@@ -105,14 +105,14 @@ impl Browser {
     }
 
     /// Disables scripts from now on.
-    pub(crate) async fn turn_scripts_off(&self) {
+    pub(crate) async fn disable_scripts(&self) {
         let value = json!({ "value": true });
         self.devtools("Emulation.setScriptExecutionDisabled", value)
             .await;
     }
 
     /// Sets another User-Agent from now on.
-    pub(crate) async fn call_itself(&self, user_agent: &str) {
+    pub(crate) async fn set_user_agent(&self, user_agent: &str) {
         let value = json!({ "userAgent": user_agent });
         self.devtools("Emulation.setUserAgentOverride", value).await;
     }

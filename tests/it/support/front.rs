@@ -23,13 +23,13 @@ use super::program::fast_path;
 
 /// A running listener; it stops when dropped.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct ProxyServer {
     pub(crate) addr: SocketAddr,
     pub(crate) stop: CancellationToken,
     pub(crate) done: JoinHandle<()>,
 }
 
-impl Front {
+impl ProxyServer {
     /// Serves a proxy in front of the upstream.
     pub(crate) async fn proxy(upstream: SocketAddr) -> Self {
         Self::serve_proxy(listen_settings(), proxy(upstream)).await
@@ -104,7 +104,7 @@ impl HttpService for Forward {
     }
 }
 
-impl Drop for Front {
+impl Drop for ProxyServer {
     fn drop(&mut self) {
         self.stop.cancel();
     }

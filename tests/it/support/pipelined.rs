@@ -37,7 +37,7 @@ const PATIENCE: u32 = 20;
 
 /// A request as one of the parsers reads it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Asked {
+struct ParsedRequest {
     method: String,
     target: String,
     body: Vec<u8>,
@@ -60,8 +60,8 @@ pub(crate) fn check(input: &[u8], cuts: [usize; 2]) -> usize {
     whole.seen.len()
 }
 
-fn assert_agrees(input: &[u8], served: &Served, expected: &[Asked]) {
-    let Served { seen, statuses } = served;
+fn assert_agrees(input: &[u8], served: &ListenerResult, expected: &[ParsedRequest]) {
+    let ListenerResult { seen, statuses } = served;
     let text = text(input);
     assert!(
         expected.starts_with(seen),
@@ -84,14 +84,14 @@ fn text(input: &[u8]) -> String {
 
 /// The listener's result for some bytes.
 #[derive(Debug, Default)]
-struct Served {
-    seen: Vec<Asked>,
+struct ListenerResult {
+    seen: Vec<ParsedRequest>,
     /// Statuses of the final responses, in order.
     statuses: Vec<u16>,
 }
 
-fn served(pieces: &[&[u8]]) -> Served {
-    let mut served = Served::default();
+fn served(pieces: &[&[u8]]) -> ListenerResult {
+    let mut served = ListenerResult::default();
     let mut reader = PlainReader::new(&ListenSettings::default());
     let mut at = 0;
     let mut piece: &[u8] = b"";
@@ -117,11 +117,11 @@ fn served(pieces: &[&[u8]]) -> Served {
     }
     let mut rest = vec![reader.rest().to_vec()];
     rest.extend(pieces[at..].iter().map(|piece| piece.to_vec()));
-    by_hyper(rest, &mut served);
+    parse_with_hyper(rest, &mut served);
     served
 }
 
-fn by_hyper(pieces: Vec<Vec<u8>>, served: &mut Served) {
+fn parse_with_hyper(pieces: Vec<Vec<u8>>, served: &mut ListenerResult) {
     let seen = RefCell::new(Vec::new());
     let output = Rc::<RefCell<Vec<u8>>>::default();
     let io = Io {
@@ -156,7 +156,10 @@ fn by_hyper(pieces: Vec<Vec<u8>>, served: &mut Served) {
 }
 
 /// Reads the whole body, as the proxy does; refuses what the proxy would.
-async fn answer(request: Request<Incoming>, seen: &RefCell<Vec<Asked>>) -> Response<Full<Bytes>> {
+async fn answer(
+    request: Request<Incoming>,
+    seen: &RefCell<Vec<ParsedRequest>>,
+) -> Response<Full<Bytes>> {
     let is_refused = request.method() == Method::CONNECT;
     let (parts, body) = request.into_parts();
     let body = body.collect().await;
@@ -177,8 +180,8 @@ async fn answer(request: Request<Incoming>, seen: &RefCell<Vec<Asked>>) -> Respo
     response
 }
 
-fn asked(request: &Request<Vec<u8>>, is_last: bool) -> Asked {
-    Asked {
+fn asked(request: &Request<Vec<u8>>, is_last: bool) -> ParsedRequest {
+    ParsedRequest {
         method: request.method().to_string(),
         target: request.uri().to_string(),
         body: request.body().clone(),
@@ -266,7 +269,7 @@ impl Write for Io {
 }
 
 /// Parses the complete requests before the first invalid or incomplete one.
-fn expected(input: &[u8]) -> Vec<Asked> {
+fn expected(input: &[u8]) -> Vec<ParsedRequest> {
     let mut expected = Vec::new();
     let mut rest = input;
     while let Some((asked, behind)) = request(rest) {
@@ -276,7 +279,7 @@ fn expected(input: &[u8]) -> Vec<Asked> {
     expected
 }
 
-fn request(input: &[u8]) -> Option<(Asked, &[u8])> {
+fn request(input: &[u8]) -> Option<(ParsedRequest, &[u8])> {
     let (head, skipped) = encoded(input)?;
     let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut lines);
@@ -317,10 +320,10 @@ fn request(input: &[u8]) -> Option<(Asked, &[u8])> {
     ))
 }
 
-fn read(parsed: &httparse::Request<'_, '_>, body: Vec<u8>, is_last: bool) -> Option<Asked> {
+fn read(parsed: &httparse::Request<'_, '_>, body: Vec<u8>, is_last: bool) -> Option<ParsedRequest> {
     // As forwarded: without a fragment.
     let target: http::Uri = parsed.path?.parse().ok()?;
-    Some(Asked {
+    Some(ParsedRequest {
         method: parsed.method?.to_owned(),
         target: target.to_string(),
         body,
@@ -357,19 +360,19 @@ fn encoded(input: &[u8]) -> Option<(Vec<u8>, usize)> {
 }
 
 /// Contradictory or invalid headers.
-struct Wrong;
+struct InvalidFraming;
 
 /// Returns the length on which all lines agree, if any.
-fn length(headers: &HeaderMap) -> Result<Option<u64>, Wrong> {
+fn length(headers: &HeaderMap) -> Result<Option<u64>, InvalidFraming> {
     let mut length = None;
     for line in headers.get_all("content-length") {
-        let text = line.to_str().map_err(|_| Wrong)?;
+        let text = line.to_str().map_err(|_| InvalidFraming)?;
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Wrong);
+            return Err(InvalidFraming);
         }
-        let told = text.parse::<u64>().map_err(|_| Wrong)?;
+        let told = text.parse::<u64>().map_err(|_| InvalidFraming)?;
         if length.is_some_and(|before| before != told) {
-            return Err(Wrong);
+            return Err(InvalidFraming);
         }
         length = Some(told);
     }

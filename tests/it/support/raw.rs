@@ -177,7 +177,7 @@ impl RawClient {
     }
 
     /// Reads one response with its body; returns `None` if the connection ends before.
-    pub(crate) async fn maybe_response(&mut self) -> Option<String> {
+    pub(crate) async fn next_response(&mut self) -> Option<String> {
         soon(read_message(&mut self.stream, &mut self.buffer)).await
     }
 

@@ -1,7 +1,9 @@
 //! robots.txt, and robots with a false claim.
 
 use robot_detection::{
-    policy::{Enforce, Enforcement, Enforcer, Policy, RobotRequest, SharedRobotsFiles, Visitor},
+    policy::{
+        Enforcement, EnforcementMode, Enforcer, Policy, RobotRequest, SharedRobotsFiles, Visitor,
+    },
     robots_txt::{Dialect, RobotsTxt},
 };
 
@@ -14,7 +16,12 @@ fn enforcer() -> Enforcer {
     let files = SharedRobotsFiles::default();
     files.replace(RobotsTxt::parse(FILE, Dialect::default()).into());
     let settings = Enforcement::default();
-    Enforcer::new(files, settings.rules(Enforce::On).crawl_delay(Enforce::On))
+    Enforcer::new(
+        files,
+        settings
+            .rules(EnforcementMode::On)
+            .crawl_delay(EnforcementMode::On),
+    )
 }
 
 /// Returns `true` if Googlebot's request counts as a violation.

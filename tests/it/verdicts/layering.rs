@@ -22,7 +22,8 @@ use robot_detection::{
     clock::Clock,
     detect::{Detector, SharedDetector, Verdict},
     layer::{
-        ClaimedRequest, Identification, Outcome, OwnRobot, RobotDetectionLayer, Settling, Verdicts,
+        ClaimedRequest, Identification, Outcome, RobotDetectionLayer, SiteRobotKey, VerdictFuture,
+        Verdicts,
     },
     policy::{Action, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed as Treatment},
 };
@@ -60,7 +61,7 @@ impl Verdicts for Known {
         self.verdicts[visit.claim.id()]
     }
 
-    fn settled(&self, _: &ClaimedRequest<'_>) -> Option<Settling> {
+    fn settled(&self, _: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
         Some(Box::pin(pending()))
     }
 }
@@ -306,7 +307,10 @@ async fn the_layer_alone_does_not_wait() {
 #[tokio::test]
 async fn our_site_robot_passes_even_if_taken_for_an_impostor() {
     let layer = layer(Policy::builder().spoofed(Treatment::Refuse)).verdicts(known(Spoofed));
-    let (own, clock) = (OwnRobot::new(b"a key"), Clock::manual(1_800_000_000_000));
+    let (own, clock) = (
+        SiteRobotKey::new(b"a key"),
+        Clock::manual(1_800_000_000_000),
+    );
     let layer = layer.clock(clock.clone()).own_robot(own.clone());
     let app =
         service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
@@ -315,7 +319,7 @@ async fn our_site_robot_passes_even_if_taken_for_an_impostor() {
         let request = Request::get("/")
             .header("user-agent", GOOGLEBOT)
             .header("host", "h.example")
-            .header(OwnRobot::HEADER, signature)
+            .header(SiteRobotKey::HEADER, signature)
             .body(Body::empty())
             .unwrap();
         let response = layer.layer(app).oneshot(request).await.unwrap();

@@ -99,7 +99,7 @@ async fn describing_visits_costs_passed_requests_nothing() {
             .report_outcome(true)
     };
     let switch = VisitSwitch::default();
-    let (plain, noting) = (asking(), asking().describe_visits(switch.clone()));
+    let (plain, noting) = (asking(), asking().visit_switch(switch.clone()));
     switch.describe_noteworthy(true);
     for (robot, address) in [("listbot/1", IN_LIST), ("Firefox/1", ELSEWHERE)] {
         let cost = allocations(&plain, robot, address);

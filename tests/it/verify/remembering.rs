@@ -179,7 +179,7 @@ async fn the_first_requests_are_pending_and_verified_once() {
     for _ in 0..3 {
         assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
     }
-    house.dns.until_under_way(1).await;
+    house.dns.wait_for_pending(1).await;
     let settled = [(); 2].map(|()| {
         house.with("hostbot/1", Some(IN_LIST), |request| {
             house.verifier.settled(request)
@@ -323,7 +323,7 @@ async fn a_running_verification_with_old_settings_is_discarded() {
     house.dns.host(IN_LIST, "a.robots.example");
     house.dns.hold();
     assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
-    house.dns.until_under_way(1).await;
+    house.dns.wait_for_pending(1).await;
     let settled = house.with("hostbot/1", Some(IN_LIST), |request| {
         house.verifier.settled(request)
     });
@@ -344,7 +344,7 @@ async fn shutdown_does_not_wait_for_verifications() {
     let settled = house.with("hostbot/1", Some(IN_LIST), |request| {
         house.verifier.settled(request)
     });
-    house.dns.until_under_way(1).await;
+    house.dns.wait_for_pending(1).await;
     house.stop.cancel();
     house.tasks.close();
     house.tasks.wait().await;

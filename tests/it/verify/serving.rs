@@ -76,7 +76,7 @@ async fn a_rule_waits_for_the_verdict() {
     site.dns.hold();
     let server = site.serve();
     let release = async {
-        site.dns.until_under_way(2).await;
+        site.dns.wait_for_pending(2).await;
         site.dns.release();
     };
     let (impostor, robot, ()) = tokio::join!(
@@ -97,7 +97,7 @@ async fn a_request_that_has_waited_too_long_is_decided_as_pending() {
         let answer = ask(&server, "hostbot/1", ELSEWHERE);
         assert_eq!((answer.status, &*answer.text()), (200, "pending"));
     }
-    site.dns.until_under_way(1).await;
+    site.dns.wait_for_pending(1).await;
     site.dns.release();
     eventually("the impostor is refused", || {
         ask(&server, "hostbot/1", ELSEWHERE).status == 403

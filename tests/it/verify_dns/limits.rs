@@ -29,7 +29,7 @@ async fn proofs_of_one_address_share_its_queries() {
             (suffix, spelled(prover.prove(address, &suffixes).await).0)
         });
     }
-    server.until_under_way(1).await;
+    server.wait_for_pending(1).await;
     server.release();
     for (suffix, word) in proofs.join_all().await {
         let expected = ["contradicted", "confirmed"];
@@ -52,7 +52,7 @@ async fn the_number_of_concurrent_lookups_is_limited() {
         let (prover, address) = (prover.clone(), address(at).to_string());
         proofs.spawn(async move { prove(&prover, &address).await });
     }
-    server.until_under_way(7).await;
+    server.wait_for_pending(7).await;
     // Proofs above the limit have ended; the others wait.
     for _ in 0..10 {
         let (word, text) = proofs.join_next().await.unwrap().unwrap();
@@ -83,7 +83,7 @@ async fn a_proof_that_waits_too_long_contradicts_nothing() {
         let prover = prover.clone();
         JoinSet::from_iter([async move { prove(&prover, "192.0.2.1").await }])
     };
-    server.until_under_way(1).await;
+    server.wait_for_pending(1).await;
     let (word, text) = prove(&prover, "192.0.2.2").await;
     assert_eq!(word, "nothing", "{text}");
     assert!(text.ends_with(": too many lookups in progress."), "{text}");
@@ -105,7 +105,7 @@ async fn a_cancelled_proof_gives_its_place_to_another() {
         tokio::select! {
             biased;
             _ = given_up => panic!("the proof must not finish yet"),
-            () = server.until_under_way(1) => {}
+            () = server.wait_for_pending(1) => {}
         }
     }
     server.release();

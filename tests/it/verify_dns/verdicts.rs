@@ -322,7 +322,7 @@ async fn a_response_too_long_for_udp_is_fetched_by_tcp() {
     server.forward("crawl.googlebot.com", "192.0.2.1");
     let (word, text) = prove(&prover(&server), "192.0.2.1").await;
     assert_eq!(word, "confirmed", "{text}");
-    assert!(server.was_asked_by_tcp());
+    assert!(server.received_tcp_query());
 }
 
 #[tokio::test]

@@ -128,8 +128,8 @@ async fn a_metadata_document_contains_the_keys_or_their_url() {
 
 #[tokio::test]
 async fn an_implausible_metadata_document_proves_nothing() {
-    type Made = fn(&Operator) -> String;
-    let documents: [(Made, &str); 6] = [
+    type ContentBuilder = fn(&Operator) -> String;
+    let documents: [(ContentBuilder, &str); 6] = [
         (
             |operator| format!(r#"{{"jwks":{}}}"#, operator.jwks("")),
             "client_id is not the document's URL",

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::support::{front::Front, raw::soon};
+use crate::support::{front::ProxyServer, raw::soon};
 
 pub(super) const CONTINUATION: u8 = 0;
 pub(super) const TEXT: u8 = 1;
@@ -179,7 +179,7 @@ async fn echo(stream: TcpStream) {
 /// Runs each case with and without the proxy: both must receive the same, expected bytes.
 pub(super) async fn check(cases: Vec<Case>) {
     let echo = Echo::start().await;
-    let front = Front::proxy(echo.addr).await;
+    let front = ProxyServer::proxy(echo.addr).await;
     for case in &cases {
         let direct = soon(run(echo.addr, case)).await;
         let (name, expected) = (&case.name, case.expected.join(" "));

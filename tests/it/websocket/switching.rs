@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use crate::support::{
-    front::Front,
+    front::ProxyServer,
     raw::{RawClient, RawConnection, RawServer, body, header, soon, status},
 };
 
@@ -48,7 +48,7 @@ async fn mirror(headers: &'static str) -> RawServer {
     .await
 }
 
-async fn switched(front: &Front, request: impl AsRef<[u8]>) -> (RawClient, String) {
+async fn switched(front: &ProxyServer, request: impl AsRef<[u8]>) -> (RawClient, String) {
     let mut client = RawClient::connect(front.addr).await;
     client.send(request).await;
     let head = client.head().await;
@@ -59,7 +59,7 @@ async fn switched(front: &Front, request: impl AsRef<[u8]>) -> (RawClient, Strin
 #[tokio::test]
 async fn bytes_sent_with_the_request_follow_the_switch() {
     let upstream = mirror("").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let early = [whole(TEXT, "early"), vec![0xfe; 20_000]].concat();
     let request = [HANDSHAKE.as_bytes(), &early].concat();
     let (mut client, _) = switched(&front, request).await;
@@ -85,7 +85,7 @@ async fn a_refusal_is_forwarded_and_the_connection_is_kept() {
             "HTTP/1.1 {line}\r\n{headers}Content-Length: 2\r\n\r\nno"
         ))
         .await;
-        let front = Front::proxy(upstream.addr).await;
+        let front = ProxyServer::proxy(upstream.addr).await;
         let mut client = RawClient::connect(front.addr).await;
         for _ in 0..2 {
             client.send(HANDSHAKE).await;
@@ -103,7 +103,7 @@ async fn a_refusal_is_forwarded_and_the_connection_is_kept() {
 #[tokio::test]
 async fn frames_sent_before_a_refusal_are_not_parsed_as_a_request() {
     let upstream = RawServer::answering("HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let mut client = RawClient::connect(front.addr).await;
     let early = whole(TEXT, "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n");
     client.send([HANDSHAKE.as_bytes(), &early].concat()).await;
@@ -126,7 +126,7 @@ async fn protocols_and_extensions_are_negotiated_between_the_ends() {
          X-Detail: kept\r\n",
     )
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let request = HANDSHAKE.replacen(
         "\r\n\r\n",
         "\r\nSec-WebSocket-Protocol: chat.v1, chat.v2\r\nSec-WebSocket-Protocol: chat.v3\r\n\
@@ -181,7 +181,7 @@ async fn a_half_closed_client_still_receives() {
         connection.send(format!("heard {}", said.len())).await;
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
     client.send(vec![1; MIB]).await;
     client.stream.shutdown().await.unwrap();
@@ -204,7 +204,7 @@ async fn a_half_closed_upstream_still_receives() {
         }
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
     assert_eq!(client.rest().await, b"bye");
     client.send(vec![1; MIB]).await;
@@ -216,7 +216,7 @@ async fn a_half_closed_upstream_still_receives() {
 #[tokio::test]
 async fn large_transfers_pass_in_both_directions_concurrently() {
     let upstream = mirror("").await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
     let sent: Vec<u8> = (0_u32..4 << 20).flat_map(u32::to_le_bytes).collect();
     let (mut from, mut to) = client.stream.split();
@@ -249,7 +249,7 @@ async fn a_client_that_does_not_read_yet_can_continue_sending() {
         to.write_all(&said.len().to_be_bytes()).await.unwrap();
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
     soon(client.stream.write_all(&vec![1; LEN])).await.unwrap();
     client.stream.shutdown().await.unwrap();
@@ -267,7 +267,7 @@ async fn an_upstream_that_disconnects_ends_the_clients_connection() {
         drop(connection);
     })
     .await;
-    let front = Front::proxy(upstream.addr).await;
+    let front = ProxyServer::proxy(upstream.addr).await;
     let (mut client, _) = switched(&front, HANDSHAKE).await;
     client.send(whole(TEXT, "hello")).await;
     assert_eq!(client.rest().await, b"");

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use bytes::Bytes;
 
 use robot_detection_layer::layer::{Outcome, ReadyHead};
-use robot_detection_traffic::traffic::decision_word;
+use robot_detection_traffic::traffic::decision_name;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
@@ -52,7 +52,7 @@ pub fn answer<B: Default>(
 ) -> Response<B> {
     let person = Outcome::default();
     let outcome = outcome.unwrap_or(&person);
-    let (decision, cause) = (decision_word(outcome), outcome.cause().as_bytes());
+    let (decision, cause) = (decision_name(outcome), outcome.cause().as_bytes());
     if dialect == Dialect::Nginx {
         return to_nginx(answered, decision, cause);
     }

@@ -10,7 +10,7 @@ use crate::probe::PROBE_HEADER;
 use robot_detection_http::listen::{
     ClientAddr, RequestContext, TrustedProxies, read_target, withholds,
 };
-use robot_detection_layer::layer::OwnRobot;
+use robot_detection_layer::layer::SiteRobotKey;
 
 use super::{
     CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
@@ -41,14 +41,14 @@ const INGRESS_NGINX: [&str; 7] = [
 const KEPT: [HeaderName; 5] = [
     PROBE_HEADER,
     REQUEST,
-    OwnRobot::HEADER,
+    SiteRobotKey::HEADER,
     IDENTIFICATION_HEADER,
     VERDICT_HEADER,
 ];
 
 /// Reason why a query describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Misdescribed {
+pub enum InvalidDescription {
     /// The front proxy's file is wrong, or not the one printed by this program.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
@@ -58,7 +58,7 @@ pub enum Misdescribed {
 }
 
 /// Description of the visitor's request in a query.
-struct Described {
+struct RequestDescription {
     client: IpAddr,
     /// Whether the visitor used HTTPS; `None` if not specified.
     is_https: Option<bool>,
@@ -82,18 +82,18 @@ pub fn describe(
     rest: &str,
     question: &mut Request<RequestContext>,
     proxies: &TrustedProxies,
-) -> Result<(), Misdescribed> {
+) -> Result<(), InvalidDescription> {
     let headers = question.headers();
     if withholds(headers.get_all(CONNECTION).iter()) {
-        return Err(Misdescribed::Request);
+        return Err(InvalidDescription::Request);
     }
     let described = match dialect {
         Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy | Dialect::Apache => {
-            Described::in_one(headers)?
+            RequestDescription::in_one(headers)?
         }
-        Dialect::Traefik => Described::by_traefik(headers, proxies)?,
-        Dialect::Envoy => Described::by_envoy(headers, rest)?,
-        Dialect::IngressNginx => Described::by_ingress_nginx(headers)?,
+        Dialect::Traefik => RequestDescription::by_traefik(headers, proxies)?,
+        Dialect::Envoy => RequestDescription::by_envoy(headers, rest)?,
+        Dialect::IngressNginx => RequestDescription::by_ingress_nginx(headers)?,
     };
     if let Some(method) = described.method {
         *question.method_mut() = method;
@@ -102,24 +102,24 @@ pub fn describe(
     let told = ClientAddr::told(described.client, described.is_https);
     question.body_mut().set_client(told);
     let headers = question.headers_mut();
-    take_description(headers, dialect);
+    strip_description(headers, dialect);
     if let Some(host) = described.host {
         headers.insert(header::HOST, host);
     }
     Ok(())
 }
 
-impl Described {
-    fn in_one(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+impl RequestDescription {
+    fn in_one(headers: &HeaderMap) -> Result<Self, InvalidDescription> {
         let line = once(headers, &REQUEST)?.ok_or(missing(&REQUEST))?;
         let mut parts = line.as_bytes().splitn(5, |byte| *byte == b' ');
-        let short = || Misdescribed::Header(REQUEST, "does not have five parts");
+        let short = || InvalidDescription::Header(REQUEST, "does not have five parts");
         let mut next = || parts.next().ok_or_else(short);
         let client = address(&REQUEST, next()?)?;
         let is_https = Some(is_https(next()?));
         let method = Some(method(&REQUEST, next()?)?);
         let host = other_host(headers, next()?)?;
-        let uri = read_target(next()?).map_err(|_| Misdescribed::Request)?;
+        let uri = read_target(next()?).map_err(|_| InvalidDescription::Request)?;
         Ok(Self {
             client,
             is_https,
@@ -129,7 +129,10 @@ impl Described {
         })
     }
 
-    fn by_traefik(headers: &HeaderMap, proxies: &TrustedProxies) -> Result<Self, Misdescribed> {
+    fn by_traefik(
+        headers: &HeaderMap,
+        proxies: &TrustedProxies,
+    ) -> Result<Self, InvalidDescription> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let host = once(headers, &X_FORWARDED_HOST)?;
         let uri = read_target(sent(&X_FORWARDED_URI)?.as_bytes());
@@ -140,20 +143,20 @@ impl Described {
                 &X_FORWARDED_METHOD,
                 sent(&X_FORWARDED_METHOD)?.as_bytes(),
             )?),
-            uri: uri.map_err(|_| Misdescribed::Request)?,
+            uri: uri.map_err(|_| InvalidDescription::Request)?,
             host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
         })
     }
 
     /// Parses the absolute URL from ingress-nginx; `Host` is the endpoint's own.
-    fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+    fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, InvalidDescription> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();
-        let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "contains no URL");
+        let no_url = || InvalidDescription::Header(X_ORIGINAL_URL, "contains no URL");
         let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
         let (scheme, rest) = url.split_at_checked(mark).unwrap_or_default();
         let rest = rest.get("://".len()..).unwrap_or_default();
-        let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Request)?;
+        let slash = memchr::memchr(b'/', rest).ok_or(InvalidDescription::Request)?;
         let (host, target) = rest.split_at(slash);
         Ok(Self {
             client: address(&X_REAL_IP, sent(&X_REAL_IP)?.as_bytes())?,
@@ -162,23 +165,23 @@ impl Described {
                 &X_ORIGINAL_METHOD,
                 sent(&X_ORIGINAL_METHOD)?.as_bytes(),
             )?),
-            uri: read_target(target).map_err(|_| Misdescribed::Request)?,
-            host: Some(HeaderValue::from_bytes(host).map_err(|_| Misdescribed::Request)?),
+            uri: read_target(target).map_err(|_| InvalidDescription::Request)?,
+            host: Some(HeaderValue::from_bytes(host).map_err(|_| InvalidDescription::Request)?),
         })
     }
 
     /// Envoy's query has the visitor's method and `Host`, and the visitor's path after its own.
-    fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, Misdescribed> {
+    fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, InvalidDescription> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
         if !rest.starts_with('/') {
-            return Err(Misdescribed::Request);
+            return Err(InvalidDescription::Request);
         }
         let uri = Uri::try_from(rest);
         Ok(Self {
             client: address(&CLIENT, client.as_bytes())?,
             is_https: scheme(headers, &SCHEME)?,
             method: None,
-            uri: uri.map_err(|_| Misdescribed::Request)?,
+            uri: uri.map_err(|_| InvalidDescription::Request)?,
             host: None,
         })
     }
@@ -189,9 +192,9 @@ impl Described {
 /// # Errors
 ///
 /// Fails if the header is missing, duplicated or contains no page.
-pub fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
+pub fn take_page(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
-    Page::of_header(page).ok_or(Misdescribed::Header(PAGE, "contains no page"))
+    Page::from_header(page).ok_or(InvalidDescription::Header(PAGE, "contains no page"))
 }
 
 /// Page to serve directly instead of the requested page.
@@ -217,7 +220,7 @@ impl Page {
         HeaderValue::try_from(format!("{}{mark}", self.path)).ok()
     }
 
-    fn of_header(header: &HeaderValue) -> Option<Self> {
+    fn from_header(header: &HeaderValue) -> Option<Self> {
         let bytes = header.as_bytes();
         let path = bytes.strip_suffix(Self::OF_SUSPECT.as_bytes());
         Some(Self {
@@ -231,35 +234,38 @@ impl Page {
 fn once<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'h HeaderValue>, Misdescribed> {
+) -> Result<Option<&'h HeaderValue>, InvalidDescription> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(Misdescribed::Header(name.clone(), "is duplicated")),
+        Some(_) => Err(InvalidDescription::Header(name.clone(), "is duplicated")),
     }
 }
 
-fn missing(name: &HeaderName) -> Misdescribed {
-    Misdescribed::Header(name.clone(), "is missing")
+fn missing(name: &HeaderName) -> InvalidDescription {
+    InvalidDescription::Header(name.clone(), "is missing")
 }
 
 /// Parses a single address, with or without brackets; lists and ports are invalid.
-fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
+fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, InvalidDescription> {
     let text = value.trim_ascii();
     let bare = text
         .strip_prefix(b"[")
         .and_then(|text| text.strip_suffix(b"]"));
     let text = str::from_utf8(bare.unwrap_or(text)).ok();
     let address = text.and_then(|text| text.parse().ok());
-    address.ok_or(Misdescribed::Header(name.clone(), "contains no address"))
+    address.ok_or(InvalidDescription::Header(
+        name.clone(),
+        "contains no address",
+    ))
 }
 
 /// Returns the last address in Traefik's list that is not a trusted proxy's.
 ///
 /// Traefik appends its peer to the addresses sent by a trusted peer. An invalid entry ends the
 /// search at the address after it, as for our own listeners.
-fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdescribed> {
+fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, InvalidDescription> {
     let mut entries = list.rsplit(|byte| *byte == b',');
     let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
     while proxies.contains(client)
@@ -271,12 +277,12 @@ fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdesc
     Ok(client)
 }
 
-fn method(name: &HeaderName, value: &[u8]) -> Result<Method, Misdescribed> {
-    let no_method = |_| Misdescribed::Header(name.clone(), "contains no method");
+fn method(name: &HeaderName, value: &[u8]) -> Result<Method, InvalidDescription> {
+    let no_method = |_| InvalidDescription::Header(name.clone(), "contains no method");
     Method::from_bytes(value).map_err(no_method)
 }
 
-fn scheme(headers: &HeaderMap, name: &HeaderName) -> Result<Option<bool>, Misdescribed> {
+fn scheme(headers: &HeaderMap, name: &HeaderName) -> Result<Option<bool>, InvalidDescription> {
     Ok(once(headers, name)?.map(|scheme| is_https(scheme.as_bytes())))
 }
 
@@ -288,7 +294,7 @@ fn is_https(scheme: &[u8]) -> bool {
 ///
 /// The headers that our own site robot signs remain, because they identify the robot. So do the
 /// names by which the site identifies a visitor: a visitor that sends them is refused.
-fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
+fn strip_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays, so that the map need not be rebuilt for the next query.
         *line = HeaderValue::from_static("");
@@ -308,12 +314,15 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
 /// Returns the host by which the proxy routed if not that of `Host`, ignoring the port.
 ///
 /// Signatures cover the port (RFC 9421 §2.2.3), so it stays. An empty text and `-` are no host.
-fn other_host(headers: &HeaderMap, routed_by: &[u8]) -> Result<Option<HeaderValue>, Misdescribed> {
+fn other_host(
+    headers: &HeaderMap,
+    routed_by: &[u8],
+) -> Result<Option<HeaderValue>, InvalidDescription> {
     let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
     if matches!(routed_by, b"" | b"-") || host.is_some_and(|host| is_host(host, routed_by)) {
         return Ok(None);
     }
-    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Request)?;
+    let host = HeaderValue::from_bytes(routed_by).map_err(|_| InvalidDescription::Request)?;
     Ok(Some(host))
 }
 

@@ -26,7 +26,7 @@ pub enum Dialect {
 
 /// Resource requested at a path of the endpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asked<'a> {
+pub enum EndpointRequest<'a> {
     /// A decision; the rest of the path belongs to the visitor's request.
     Decision(Dialect, &'a str),
     /// The page that is served directly instead of another.
@@ -65,7 +65,7 @@ impl Dialect {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> EndpointRequest<'a> {
     /// Parses the target of a request to the endpoint.
     pub fn of(uri: &'a Uri) -> Self {
         let target = uri.path_and_query().map_or("", |target| target.as_str());
@@ -94,35 +94,63 @@ mod tests {
     #[test]
     fn each_proxy_has_its_own_path() {
         for (target, asked) in [
-            ("/check/nginx", Asked::Decision(Dialect::Nginx, "")),
-            ("/check/caddy", Asked::Decision(Dialect::Caddy, "")),
-            ("/check/traefik", Asked::Decision(Dialect::Traefik, "")),
-            ("/check/haproxy", Asked::Decision(Dialect::Haproxy, "")),
-            ("/check/envoy", Asked::Decision(Dialect::Envoy, "")),
+            (
+                "/check/nginx",
+                EndpointRequest::Decision(Dialect::Nginx, ""),
+            ),
+            (
+                "/check/caddy",
+                EndpointRequest::Decision(Dialect::Caddy, ""),
+            ),
+            (
+                "/check/traefik",
+                EndpointRequest::Decision(Dialect::Traefik, ""),
+            ),
+            (
+                "/check/haproxy",
+                EndpointRequest::Decision(Dialect::Haproxy, ""),
+            ),
+            (
+                "/check/envoy",
+                EndpointRequest::Decision(Dialect::Envoy, ""),
+            ),
             (
                 "/check/envoy/a/b?c=/d",
-                Asked::Decision(Dialect::Envoy, "/a/b?c=/d"),
+                EndpointRequest::Decision(Dialect::Envoy, "/a/b?c=/d"),
             ),
-            ("/check/envoy?c", Asked::Decision(Dialect::Envoy, "?c")),
-            ("/check/page", Asked::Page),
-            ("/check/page/a", Asked::Nothing),
-            ("/check/report", Asked::Report),
-            ("/check/report/a", Asked::Nothing),
-            ("/check/health", Asked::Health),
-            ("/check/nginx/a", Asked::Nothing),
-            ("/check/nginx?a", Asked::Decision(Dialect::Nginx, "")),
-            ("/check/page?a", Asked::Page),
-            ("/check/apache", Asked::Decision(Dialect::Apache, "")),
+            (
+                "/check/envoy?c",
+                EndpointRequest::Decision(Dialect::Envoy, "?c"),
+            ),
+            ("/check/page", EndpointRequest::Page),
+            ("/check/page/a", EndpointRequest::Nothing),
+            ("/check/report", EndpointRequest::Report),
+            ("/check/report/a", EndpointRequest::Nothing),
+            ("/check/health", EndpointRequest::Health),
+            ("/check/nginx/a", EndpointRequest::Nothing),
+            (
+                "/check/nginx?a",
+                EndpointRequest::Decision(Dialect::Nginx, ""),
+            ),
+            ("/check/page?a", EndpointRequest::Page),
+            (
+                "/check/apache",
+                EndpointRequest::Decision(Dialect::Apache, ""),
+            ),
             (
                 "/check/ingress-nginx",
-                Asked::Decision(Dialect::IngressNginx, ""),
+                EndpointRequest::Decision(Dialect::IngressNginx, ""),
             ),
-            ("/check/ingress", Asked::Nothing),
-            ("/check/", Asked::Nothing),
-            ("/check", Asked::Nothing),
-            ("/", Asked::Nothing),
+            ("/check/ingress", EndpointRequest::Nothing),
+            ("/check/", EndpointRequest::Nothing),
+            ("/check", EndpointRequest::Nothing),
+            ("/", EndpointRequest::Nothing),
         ] {
-            assert_eq!(Asked::of(&target.parse().unwrap()), asked, "{target}");
+            assert_eq!(
+                EndpointRequest::of(&target.parse().unwrap()),
+                asked,
+                "{target}"
+            );
         }
     }
 }

@@ -17,16 +17,16 @@ mod redirect;
 mod report;
 
 pub use answer::{Answered, answer, mark, plain_pass};
-pub use described::{Misdescribed, Page, describe, take_page};
-pub use dialect::{Asked, Dialect};
+pub use described::{InvalidDescription, Page, describe, take_page};
+pub use dialect::{Dialect, EndpointRequest};
 pub use map_line::CheckToken;
 pub use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 pub use proxy_file::{
-    FileOptions, Finding, Front, FrontSite, GivenHeader, Inspection, NginxPart, OwnPath, Place,
-    PlaceError, ProxyFile, TextError, inspect, proxy_file,
+    FileOptions, Finding, Front, FrontSite, Inspection, NginxPart, OwnPath, Place, PlaceError,
+    ProxyFile, RuleHeader, TextError, inspect, proxy_file,
 };
 pub use redirect::requested_page;
-pub use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
+pub use report::{MAX_REPORT_BYTES, ReportErrors, VisitorReport, YesNo, read_report};
 
 use axum::http::HeaderName;
 

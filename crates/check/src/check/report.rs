@@ -16,7 +16,7 @@ const MAX_TOLD: usize = 20;
 /// Entry of a front proxy's report about one visitor.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Reported {
+pub struct VisitorReport {
     /// Address of the visitor.
     pub address: IpAddr,
     /// User-Agent that the visitor sends.
@@ -40,12 +40,12 @@ pub enum YesNo {
 
 /// Error of an invalid report, with a line for each invalid entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct WrongReport {
+pub struct ReportErrors {
     text: String,
     wrong: usize,
 }
 
-impl WrongReport {
+impl ReportErrors {
     /// Adds the error of an entry; the first entry has the number 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
@@ -80,7 +80,7 @@ impl WrongReport {
 /// # Errors
 ///
 /// Returns each invalid entry with its number; one invalid entry invalidates the whole report.
-pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
+pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     let text =
         std::str::from_utf8(body).map_err(|_| "the report is not valid UTF-8\n".to_owned())?;
     let text = text.trim();
@@ -103,7 +103,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
             "a report must have 1 to {MAX_ENTRIES} visitors, but this one has {number}\n"
         ));
     }
-    let (mut reported, mut wrong) = (Vec::new(), WrongReport::default());
+    let (mut reported, mut wrong) = (Vec::new(), ReportErrors::default());
     for (number, entry) in entries {
         match entry {
             Ok(entry) => reported.push(entry),
@@ -113,7 +113,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
     wrong.or(reported)
 }
 
-fn of_line(line: &str) -> Result<Reported, String> {
+fn of_line(line: &str) -> Result<VisitorReport, String> {
     let line = line.trim();
     if line.starts_with('{') {
         return of_json(serde_json::from_str(line));
@@ -129,7 +129,7 @@ fn of_line(line: &str) -> Result<Reported, String> {
         "no" => YesNo::No,
         _ => return Err("yes or no must follow the address".to_owned()),
     };
-    Ok(Reported {
+    Ok(VisitorReport {
         address,
         user_agent: user_agent.trim().to_owned(),
         person,
@@ -137,7 +137,7 @@ fn of_line(line: &str) -> Result<Reported, String> {
     })
 }
 
-fn of_json(entry: serde_json::Result<Reported>) -> Result<Reported, String> {
+fn of_json(entry: serde_json::Result<VisitorReport>) -> Result<VisitorReport, String> {
     entry.map_err(|error| error.to_string())
 }
 
@@ -151,7 +151,7 @@ mod tests {
         match read_report(body.as_bytes()) {
             Ok(all) => {
                 let all = all.iter().map(|one| {
-                    let Reported {
+                    let VisitorReport {
                         address,
                         user_agent,
                         person,

@@ -6,7 +6,7 @@
 mod probes;
 mod token;
 
-pub use probes::{Door, ForgedToken, Note, Probe, Probes};
+pub use probes::{ForgedToken, Note, Probe, ProbePoint, Probes};
 pub use token::{ProbeKey, Purpose};
 
 use axum::http::HeaderName;

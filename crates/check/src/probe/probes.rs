@@ -16,7 +16,7 @@ use robot_detection_http::listen::RequestContext;
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::layer::Outcome;
 use robot_detection_store::store::Store;
-use robot_detection_traffic::traffic::decision_word;
+use robot_detection_traffic::traffic::decision_name;
 
 use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
@@ -53,7 +53,7 @@ pub struct Probe {
 /// Component at which a probe arrived.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Door {
+pub enum ProbePoint {
     /// The decision endpoint, queried by a front proxy.
     Endpoint,
     /// This program's own proxy.
@@ -64,7 +64,7 @@ pub enum Door {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Note {
     /// Component at which the probe arrived.
-    pub door: Door,
+    pub door: ProbePoint,
     /// Address of the visitor according to the probe request.
     pub address: IpAddr,
     /// Path and query of the probe request.
@@ -103,7 +103,7 @@ impl Probes {
     pub fn take(
         self: &Arc<Self>,
         request: &mut Request<RequestContext>,
-        door: Door,
+        door: ProbePoint,
     ) -> Result<Option<Box<Probe>>, ForgedToken> {
         if !request.headers().contains_key(PROBE_HEADER) {
             return Ok(None);
@@ -176,7 +176,7 @@ impl Probe {
         let nobody = Outcome::default();
         let outcome = outcome.unwrap_or(&nobody);
         if !is_silent {
-            decision_word(outcome).clone_into(&mut note.decision);
+            decision_name(outcome).clone_into(&mut note.decision);
             outcome.cause().clone_into(&mut note.cause);
         }
         let (store, now_ms) = (probes.store.clone(), probes.clock.now_ms());

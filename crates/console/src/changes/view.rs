@@ -68,7 +68,7 @@ impl ChangeQuery {
             .filter(|entry| self.event.is_empty() || entry.event == self.event);
         let views = asked.map(|entry| ChangeView::new(entry, &undoable, now_ms));
         let mut views: Vec<_> = views.collect();
-        offer_once(&mut views);
+        keep_newest_undo(&mut views);
         Ok((views, events))
     }
 }
@@ -141,7 +141,7 @@ impl Undo {
 }
 
 /// Keeps the undo button only on the newest entry that it would undo.
-fn offer_once(views: &mut [ChangeView]) {
+fn keep_newest_undo(views: &mut [ChangeView]) {
     let mut offered = Vec::new();
     for view in views {
         if let Some(undo) = view.undo {

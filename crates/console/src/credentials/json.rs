@@ -7,7 +7,7 @@ use axum::{
 };
 use robot_detection_operations::{
     sessions::{self, EndedSessions, Sessions},
-    tokens::{self, MadeToken, MakeToken, Tokens},
+    tokens::{self, CreatedToken, NewToken, Tokens},
 };
 use tower_sessions::Session;
 
@@ -26,8 +26,8 @@ pub(crate) async fn tokens(State(state): State<AdminState>) -> Result<Json<Token
 pub(crate) async fn make_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
-    JsonBody(request): JsonBody<MakeToken>,
-) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    JsonBody(request): JsonBody<NewToken>,
+) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     let made = tokens::make(&state.caller_as(&visitor), &request).await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
@@ -36,8 +36,8 @@ pub(crate) async fn put_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-    JsonBody(request): JsonBody<MakeToken>,
-) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    JsonBody(request): JsonBody<NewToken>,
+) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     let made = tokens::put(&state.caller_as(&visitor), &name, &request).await?;
     let status = match made.secret {
         Some(_) => StatusCode::CREATED,

@@ -5,7 +5,7 @@ use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use robot_detection_operations::{
     Invalid, Refusal,
     sessions::{self, Session as AdminSession},
-    tokens::{self, MakeToken, Token},
+    tokens::{self, NewToken, Token},
 };
 use serde::Deserialize;
 use tower_sessions::Session;
@@ -25,7 +25,7 @@ struct AccessPage {
     page: Page,
     tokens: Vec<Token>,
     sessions: Vec<AdminSession>,
-    form: MakeToken,
+    form: NewToken,
     /// Errors in the fields of the token form.
     errors: Vec<Invalid>,
     /// Name and secret of the token that was just created.
@@ -79,7 +79,7 @@ pub(crate) async fn make_token(
     Extension(visitor): Extension<Visitor>,
     session: Session,
     page: Page,
-    Fields(form): Fields<MakeToken>,
+    Fields(form): Fields<NewToken>,
 ) -> Result<Response, Problem> {
     let made = tokens::make(&state.caller_as(&visitor), &form).await;
     let mut answer = AccessPage::new(&state, &session, page).await?;
@@ -135,7 +135,7 @@ impl AccessPage {
             page,
             tokens: tokens::list(&caller).await?.tokens,
             sessions: sessions.sessions,
-            form: MakeToken::default(),
+            form: NewToken::default(),
             errors: Vec::new(),
             made: None,
             note: None,

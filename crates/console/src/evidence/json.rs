@@ -71,7 +71,7 @@ pub(crate) struct EvidenceParams {
 /// Stored request with its ID.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Evidence")]
-struct KeptView {
+struct StoredRequestView {
     id: i64,
     #[serde(flatten)]
     request: EvidenceView,
@@ -81,7 +81,7 @@ struct KeptView {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct EvidencePage {
     /// Stored requests, newest first.
-    evidence: Vec<KeptView>,
+    evidence: Vec<StoredRequestView>,
     /// Cursor of the next page; absent on the last page.
     next: Option<String>,
     kept_days: u32,
@@ -106,7 +106,7 @@ pub(crate) async fn json(
     let last = found.last().filter(|_| !is_last);
     let next = last.map(|last| cursor(&last.id));
     let now_ms = state.now_ms();
-    let rows = found.iter().map(|found| KeptView {
+    let rows = found.iter().map(|found| StoredRequestView {
         id: found.id,
         request: EvidenceView::new(&found.evidence, now_ms),
     });
@@ -151,7 +151,7 @@ impl EvidenceParams {
 }
 
 /// Returns the rows as a CSV file.
-fn csv(rows: &[KeptView]) -> Response {
+fn csv(rows: &[StoredRequestView]) -> Response {
     let mut text = csv_row(COLUMNS.map(str::to_owned));
     for row in rows {
         text.push_str(&csv_row(cells(row.id, &row.request)));

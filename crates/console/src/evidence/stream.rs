@@ -22,7 +22,7 @@ use tower_sessions::Session;
 
 use super::{filter::EvidenceFilter, row::EvidenceView};
 use crate::{fields::Params, problem::Problem, session, state::AdminState};
-use robot_detection_traffic::traffic::Viewing;
+use robot_detection_traffic::traffic::LiveViewer;
 
 /// Interval between checks for new decisions.
 const EVERY: Duration = Duration::from_millis(500);
@@ -52,7 +52,7 @@ struct Stream {
     after: u64,
     people: Option<u64>,
     sender: mpsc::Sender<Bytes>,
-    _viewing: Viewing,
+    _viewing: LiveViewer,
 }
 
 /// Response body whose data comes from a channel.

@@ -13,7 +13,7 @@ use super::violations::seconds;
 use robot_detection_layer::detect::{Claim, Detector, Listed};
 use robot_detection_layer::policy::{Enforcer, Request};
 use robot_detection_operations::decisions::DecisionView;
-use robot_detection_robots_txt::{ForRobot, RobotsTxt};
+use robot_detection_robots_txt::{RobotRules, RobotsTxt};
 
 /// Maximum length of the robot, URL and host to check.
 const MAX_BYTES: usize = 16 * 1024;
@@ -141,7 +141,7 @@ impl<'d> RobotName<'d> {
         claim.map_or(Self::Name, Self::Claim)
     }
 
-    fn rules(&self, file: &RobotsTxt, text: &str) -> ForRobot {
+    fn rules(&self, file: &RobotsTxt, text: &str) -> RobotRules {
         match self {
             Self::Claim(claim) => Enforcer::rules_of(file, claim, text.as_bytes()),
             Self::Name if text.contains([' ', '/']) => file.for_header(text),
@@ -179,7 +179,7 @@ impl<'d> RobotName<'d> {
 }
 
 impl VerdictView {
-    fn new(rules: &ForRobot, target: &str) -> Self {
+    fn new(rules: &RobotRules, target: &str) -> Self {
         let verdict = rules.check(target);
         Self {
             allowed: verdict.allowed(),

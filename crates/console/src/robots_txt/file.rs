@@ -48,7 +48,7 @@ impl WarningView {
             .map(|token| token.as_str().to_ascii_lowercase())
             .collect();
         let is_name = |name: &str| tokens.contains(&name.to_ascii_lowercase());
-        file.warnings_but_for(is_name).iter().map(view).collect()
+        file.warnings_except(is_name).iter().map(view).collect()
     }
 }
 

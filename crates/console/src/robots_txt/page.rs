@@ -22,7 +22,7 @@ use super::{
     violations::ViolationsView,
 };
 use robot_detection_layer::detect::Detector;
-use robot_detection_layer::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
+use robot_detection_layer::policy::{Enforcement, EnforcementMode, Refusal, RobotsFiles};
 
 /// Maximum number of hosts on the page.
 const MAX_HOSTS: usize = 200;
@@ -166,12 +166,12 @@ impl ModeView {
     fn new(settings: Enforcement, has_file: bool) -> Self {
         let heading = match settings.rules {
             _ if !has_file => "No robots.txt is in force",
-            Enforce::Off => "robots.txt is not enforced",
-            Enforce::Report => "Violations of robots.txt are reported only",
-            Enforce::On => "robots.txt is enforced",
+            EnforcementMode::Off => "robots.txt is not enforced",
+            EnforcementMode::Report => "Violations of robots.txt are reported only",
+            EnforcementMode::On => "robots.txt is enforced",
         };
         Self {
-            is_on: has_file && settings.rules == Enforce::On,
+            is_on: has_file && settings.rules == EnforcementMode::On,
             heading,
             text: format!("{} {}", rules_text(settings), delay_text(settings)),
         }
@@ -180,23 +180,25 @@ impl ModeView {
 
 fn rules_text(settings: Enforcement) -> &'static str {
     match (settings.rules, settings.refusal) {
-        (Enforce::Off, _) => "Disallow rules are ignored.",
-        (Enforce::Report, _) | (Enforce::On, Refusal::Pass) => {
+        (EnforcementMode::Off, _) => "Disallow rules are ignored.",
+        (EnforcementMode::Report, _) | (EnforcementMode::On, Refusal::Pass) => {
             "Requests for disallowed paths pass and are counted."
         }
-        (Enforce::On, Refusal::TooManyRequests) => "Requests for disallowed paths get status 429.",
-        (Enforce::On, Refusal::Redirect) => {
+        (EnforcementMode::On, Refusal::TooManyRequests) => {
+            "Requests for disallowed paths get status 429."
+        }
+        (EnforcementMode::On, Refusal::Redirect) => {
             "Requests for disallowed paths are redirected to robot heaven."
         }
-        (Enforce::On, _) => "Requests for disallowed paths get status 403.",
+        (EnforcementMode::On, _) => "Requests for disallowed paths get status 403.",
     }
 }
 
 fn delay_text(settings: Enforcement) -> &'static str {
     match settings.crawl_delay {
-        Enforce::Off => "Crawl-delay is ignored.",
-        Enforce::Report => "Requests earlier than the Crawl-delay are counted.",
-        Enforce::On => "Requests earlier than the Crawl-delay get status 429.",
+        EnforcementMode::Off => "Crawl-delay is ignored.",
+        EnforcementMode::Report => "Requests earlier than the Crawl-delay are counted.",
+        EnforcementMode::On => "Requests earlier than the Crawl-delay get status 429.",
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::{DEFAULT_SITE, Moment, page::encode, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::UNLISTED;
-use robot_detection_store::store::{BrokenRule, KeptViolation};
+use robot_detection_store::store::{BrokenRule, StoredViolation};
 
 /// Maximum number of violations that are read.
 const MAX_VIOLATIONS: u64 = 2_000;
@@ -77,7 +77,7 @@ impl ViolationsView {
         }
     }
 
-    fn new(violations: Vec<KeptViolation>, now_ms: i64) -> Self {
+    fn new(violations: Vec<StoredViolation>, now_ms: i64) -> Self {
         let mut view = Self::default();
         for violation in violations {
             let seen = ViolationView::new(&violation, now_ms);
@@ -107,7 +107,7 @@ impl ViolationsView {
 }
 
 impl ViolationView {
-    fn new(violation: &KeptViolation, now_ms: i64) -> Self {
+    fn new(violation: &StoredViolation, now_ms: i64) -> Self {
         let (hits, refused, last) = (violation.hits, violation.refused, &violation.last);
         Self {
             robot: last.robot.clone(),

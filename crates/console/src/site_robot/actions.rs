@@ -164,7 +164,7 @@ pub(crate) struct ChangedPages {
 /// Number of pages queued for another visit.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AcceptedPages")]
-pub(crate) struct ToldPages {
+pub(crate) struct QueuedPages {
     site: String,
     pages: usize,
 }
@@ -174,7 +174,7 @@ pub(crate) struct ToldPages {
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
-) -> Result<(StatusCode, Json<ToldPages>), Problem> {
+) -> Result<(StatusCode, Json<QueuedPages>), Problem> {
     let of = RobotSite::find(&state, &body.site).await?;
     let operations = state.operations();
     let robot = operations.robot_runs.robot(&of.name).ok_or_else(|| {
@@ -190,7 +190,7 @@ pub(crate) async fn changed_json(
         .map_err(|error| Problem::invalid(error.to_string()))?;
     if !operations
         .robot_runs
-        .tell_changed(&of.name, &urls, operations.clock.now_ms())
+        .queue_changed(&of.name, &urls, operations.clock.now_ms())
     {
         let message =
             "More than 1,000 pages were submitted within an hour; start a full run instead.";
@@ -201,7 +201,7 @@ pub(crate) async fn changed_json(
         ));
     }
     let (site, pages) = (of.name, urls.len());
-    Ok((StatusCode::ACCEPTED, Json(ToldPages { site, pages })))
+    Ok((StatusCode::ACCEPTED, Json(QueuedPages { site, pages })))
 }
 
 /// Requests a run or a state of the open run; returns `true` if there was a run to change.

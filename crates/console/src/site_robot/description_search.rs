@@ -69,7 +69,7 @@ impl DescriptionSearch {
             begins
         };
         let query = DescriptionQuery::new(site)
-            .after(DescriptionCursor::behind_url(after))
+            .after(DescriptionCursor::after_url(after))
             // Reads one entry more than a page shows, to detect whether another page follows.
             .limit(u32::try_from(self.limit + 1).unwrap_or(u32::MAX));
         let found = store.descriptions().entries(&query).await?;

@@ -9,7 +9,7 @@ mod robot_site;
 mod status;
 
 pub(super) use actions::{
-    ChangedPages, Cleared, ToldPages, accept, accept_json, changed_json, clear, clear_json,
+    ChangedPages, Cleared, QueuedPages, accept, accept_json, changed_json, clear, clear_json,
     confirm, pause, pause_json, resume, resume_json, run, run_json, stop, stop_json,
 };
 pub(super) use descriptions::{DescriptionList, OneDescription, list, list_json, one, one_json};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::TimeZone;
 use robot_detection_traffic::summary::Count;
-use robot_detection_traffic::traffic::{Course, Line};
+use robot_detection_traffic::traffic::{Line, TimeSteps};
 
 use super::{marks::ChangeMarks, number::short};
 
@@ -84,7 +84,7 @@ impl AreaChart {
     /// Creates the chart from lines, largest first; lines without a colour are combined.
     pub(super) fn new(
         lines: &[Line],
-        course: &Course,
+        course: &TimeSteps,
         zone: TimeZone,
         name: impl Fn(&Line) -> Named,
     ) -> Self {
@@ -115,7 +115,7 @@ impl AreaChart {
         Self::drawn(&layers, course, zone)
     }
 
-    fn drawn(layers: &[(Named, Vec<u64>, u64)], course: &Course, zone: TimeZone) -> Self {
+    fn drawn(layers: &[(Named, Vec<u64>, u64)], course: &TimeSteps, zone: TimeZone) -> Self {
         let sums: Vec<u64> = (0..course.steps)
             .map(|at| {
                 layers
@@ -180,7 +180,7 @@ impl AreaChart {
 }
 
 /// Returns the position of a time on the axis, clamped to its ends.
-pub(super) fn place(at_ms: i64, course: &Course) -> u64 {
+pub(super) fn place(at_ms: i64, course: &TimeSteps) -> u64 {
     let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
     let length = course
         .step
@@ -245,7 +245,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 }
 
 /// Returns the segments of incomplete steps, in which the chart rises or falls at its ends.
-fn partial(course: &Course) -> Vec<(u64, u64)> {
+fn partial(course: &TimeSteps) -> Vec<(u64, u64)> {
     let last = course.steps.saturating_sub(1);
     let ends = [
         (course.begins_late, 0),
@@ -263,7 +263,7 @@ fn partial(course: &Course) -> Vec<(u64, u64)> {
         .collect()
 }
 
-fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
+fn labels(course: &TimeSteps, zone: TimeZone) -> Vec<LabelView> {
     let last = course.steps.saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS)
         .map(|number| number * last / (LABELS - 1))
@@ -286,7 +286,7 @@ fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
 }
 
 /// Returns the time of a step; days are in UTC, as stored.
-fn step_text(start: i64, course: &Course, zone: TimeZone) -> String {
+fn step_text(start: i64, course: &TimeSteps, zone: TimeZone) -> String {
     let day = 24 * 60;
     let at_ms = start.saturating_mul(MINUTE_MS);
     if course.step >= day {
@@ -333,7 +333,7 @@ mod tests {
 
     fn chart(lines: &[Line]) -> AreaChart {
         let steps = lines.first().map_or(0, |line| line.steps.len());
-        let course = Course {
+        let course = TimeSteps {
             began: 0,
             step: 60,
             steps,

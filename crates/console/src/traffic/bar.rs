@@ -6,7 +6,7 @@ use robot_detection_traffic::traffic::{NONE_KNOWN, decision_words, verdict_words
 
 use super::{
     loaded::Traffic,
-    question::{AskedTime, TIMES, TrafficQuestion},
+    question::{Period, TIMES, TrafficQuestion},
 };
 
 /// The filter bar: plain links and forms that need no script.
@@ -79,8 +79,8 @@ impl BarView {
             .map(|(key, value)| (*key, (*value).to_owned()))
             .collect();
         let (since, until) = match &question.time {
-            AskedTime::Word(_) => (String::new(), String::new()),
-            AskedTime::Range { since, until } => (since.clone(), until.clone()),
+            Period::Word(_) => (String::new(), String::new()),
+            Period::Range { since, until } => (since.clone(), until.clone()),
         };
         let filters = question.filters();
         let input = |key, label, value: &Option<String>| InputView {
@@ -108,7 +108,7 @@ impl BarView {
                 let none: Vec<_> = filters.iter().map(|(key, _)| (*key, "")).collect();
                 question.link(page, &with(own, &none))
             },
-            is_range: matches!(question.time, AskedTime::Range { .. }),
+            is_range: matches!(question.time, Period::Range { .. }),
             since,
             until,
             shown: range(traffic, &traffic.told),
@@ -153,7 +153,7 @@ fn kept(
 
 fn times(page: &str, own: &[(&str, &str)], question: &TrafficQuestion) -> Vec<PresetView> {
     let view = |(word, name): &(&'static str, &'static str)| {
-        let is_chosen = question.time == AskedTime::Word(word);
+        let is_chosen = question.time == Period::Word(word);
         let other = with(own, &[("since", ""), ("until", ""), ("time", word)]);
         PresetView {
             word,

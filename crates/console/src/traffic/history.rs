@@ -4,7 +4,7 @@ use crate::{page::Page, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Kind;
 use robot_detection_store::store::TrafficKey;
 use robot_detection_traffic::summary::Count;
-use robot_detection_traffic::traffic::{Course, Figures, KnownRobots, Line};
+use robot_detection_traffic::traffic::{Figures, KnownRobots, Line, TimeSteps};
 
 use super::{
     TrafficParams,
@@ -120,10 +120,10 @@ impl History {
 
 impl Layers {
     /// Returns the requests of each word over time, omitting words without requests.
-    fn lines(self, figures: &Figures<'_>, course: &Course) -> Vec<Line> {
+    fn lines(self, figures: &Figures<'_>, course: &TimeSteps) -> Vec<Line> {
         let count = |hits| Count { hits, bytes: 0 };
         let line = |word: &&str| {
-            let steps = figures.steps_of(course, |key| (self.word_of)(key) == *word);
+            let steps = figures.requests_per_step(course, |key| (self.word_of)(key) == *word);
             Line {
                 cells: vec![Some((*word).to_owned())],
                 count: count(steps.iter().sum()),

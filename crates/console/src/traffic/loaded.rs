@@ -10,7 +10,7 @@ use crate::{TimeZone, fields::Params, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Detector;
 use robot_detection_store::store::{TrafficSeries, TrafficSpan};
 use robot_detection_traffic::traffic::{
-    Course, Figures, KnownRobots, NONE_KNOWN, PEOPLE, TrafficFilter, told,
+    Figures, KnownRobots, NONE_KNOWN, PEOPLE, TimeSteps, TrafficFilter, told,
 };
 
 use super::{
@@ -77,7 +77,7 @@ impl Traffic {
         let before = told.start - length..told.start;
         // Compared with a partly recorded period, every robot would appear to increase.
         let is_whole = first.is_some_and(|first| first <= before.start) && length > 0;
-        let span = Course::span(&minutes);
+        let span = TimeSteps::span(&minutes);
         let longest = most.map_or(span, |most| most.min(span));
         let mut times = vec![(minutes.clone(), Some(longest))];
         times.extend(is_whole.then_some((before.clone(), None)));
@@ -147,9 +147,11 @@ impl Traffic {
     }
 
     /// Returns the time steps of the charts.
-    pub(super) fn course(&self) -> Course {
+    pub(super) fn course(&self) -> TimeSteps {
         let part = self.series.parts.first();
-        part.map_or_else(Course::default, |part| Course::new(&self.told, &part.steps))
+        part.map_or_else(TimeSteps::default, |part| {
+            TimeSteps::new(&self.told, &part.steps)
+        })
     }
 
     /// Returns the names of the sites, for the filter choices.

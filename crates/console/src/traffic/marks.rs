@@ -2,7 +2,7 @@
 
 use crate::{page::encode, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_store::store::{AuditEntry, LastChanges};
-use robot_detection_traffic::traffic::Course;
+use robot_detection_traffic::traffic::TimeSteps;
 
 use super::{area::place, loaded::Traffic};
 
@@ -99,7 +99,7 @@ fn link(since: i64, until: i64) -> String {
 /// Returns the marks from left to right; nearby changes share one mark.
 fn marks(
     newest_first: &[AuditEntry],
-    course: &Course,
+    course: &TimeSteps,
     time: impl Fn(i64) -> String,
 ) -> Vec<MarkView> {
     let mut groups: Vec<(u64, Vec<&AuditEntry>)> = Vec::new();
@@ -143,7 +143,7 @@ mod tests {
             detail: String::new(),
         };
         let entries: Vec<_> = times_ms.iter().rev().map(entry).collect();
-        let course = Course {
+        let course = TimeSteps {
             began: 100,
             step: 10,
             steps: 11,

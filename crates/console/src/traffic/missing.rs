@@ -7,14 +7,14 @@ use crate::{page::encode, problem::Problem, state::AdminState};
 use super::paths_table::RowView;
 
 /// Descriptions of a site, searchable by path.
-pub(super) struct Described<'s> {
+pub(super) struct DescribedPages<'s> {
     state: &'s AdminState,
     site: &'s str,
     /// Scheme, host and port of the site's pages.
     origin: Url,
 }
 
-impl<'s> Described<'s> {
+impl<'s> DescribedPages<'s> {
     /// Creates the search; returns `None` if the site has no descriptions.
     pub(super) async fn of(state: &'s AdminState, site: &'s str) -> Result<Option<Self>, Problem> {
         let first = state

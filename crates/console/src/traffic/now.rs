@@ -15,7 +15,9 @@ use crate::{AdminSite, refreshes};
 use robot_detection_layer::detect::{Detector, Kind, Verdict};
 use robot_detection_layer::policy::Action;
 use robot_detection_store::store::TrafficKey;
-use robot_detection_traffic::traffic::{By, Course, Figures, KnownRobots, NONE_KNOWN, SPARED};
+use robot_detection_traffic::traffic::{
+    By, Figures, KEPT_FROM_UPSTREAM, KnownRobots, NONE_KNOWN, TimeSteps,
+};
 
 use super::{
     TrafficParams,
@@ -66,7 +68,7 @@ struct NowView {
     robots: Vec<RowView>,
     /// Link to the list of all robots.
     all_robots: String,
-    spared: SparedView,
+    spared: AvoidedLoadView,
 }
 
 struct SentenceView {
@@ -84,7 +86,7 @@ struct TileView {
 }
 
 /// Requests that did not reach the upstream.
-struct SparedView {
+struct AvoidedLoadView {
     figure: FigureView,
     share: String,
     /// Numbers of requests by action.
@@ -202,13 +204,13 @@ impl NowView {
                 TOP_ROBOTS,
             ),
             all_robots: question.link("robots", &[]),
-            spared: SparedView::new(traffic, &figures),
+            spared: AvoidedLoadView::new(traffic, &figures),
         }
     }
 }
 
 /// Returns the chart of robots; people are omitted because their larger numbers would dominate.
-fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) -> AreaChart {
+fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &TimeSteps) -> AreaChart {
     let figures = traffic.robots_only(known);
     let lines = figures.lines(by, course);
     AreaChart::new(&lines, course, traffic.zone, |line| {
@@ -247,7 +249,7 @@ fn tiles(
     traffic: &Traffic,
     figures: &Figures<'_>,
     before: Option<&Figures<'_>>,
-    course: &Course,
+    course: &TimeSteps,
 ) -> Vec<TileView> {
     let is_kind =
         |key: &TrafficKey, kinds: &[Kind]| kinds.iter().any(|kind| kind.as_str() == key.kind);
@@ -258,7 +260,7 @@ fn tiles(
         };
         let now = total(figures);
         let link = traffic.question.link("traffic", &[other]);
-        let steps = figures.steps_of(course, is_of);
+        let steps = figures.requests_per_step(course, is_of);
         TileView {
             name,
             note,
@@ -295,7 +297,7 @@ fn tiles(
     ]
 }
 
-impl SparedView {
+impl AvoidedLoadView {
     /// Counts requests whose enforced decision was not to pass.
     fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
         let mut all = 0;
@@ -315,7 +317,7 @@ impl SparedView {
         let spared = parts.iter().map(|(_, hits)| hits).sum();
         let link = |word: &str| traffic.question.link("traffic", &[("decision", word)]);
         Self {
-            figure: FigureView::requests(spared, link(SPARED)),
+            figure: FigureView::requests(spared, link(KEPT_FROM_UPSTREAM)),
             share: percent(spared, all),
             parts: parts
                 .into_iter()

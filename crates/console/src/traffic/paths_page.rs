@@ -26,9 +26,9 @@ use robot_detection_traffic::traffic::{PEOPLE, PathFigures, PathFilter, PathGrou
 use super::{
     TrafficParams,
     bar::{BarView, InputView, PresetView, SelectView},
-    missing::Described,
+    missing::DescribedPages,
     paths_table::{CountsView, TableView},
-    question::{AskedTime, TIMES, TrafficQuestion, text, wrong},
+    question::{Period, TIMES, TrafficQuestion, text, wrong},
 };
 
 /// Query parameters of the page, its JSON and its CSV.
@@ -78,7 +78,7 @@ struct ChoiceView {
 }
 
 /// Period and filter, with the figures that they select.
-struct Asked {
+struct PathSelection {
     question: TrafficQuestion,
     path: Option<String>,
     figures: PathFigures,
@@ -93,11 +93,11 @@ pub(crate) async fn show(
     Params(path): Params<PathParam>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let asked = Asked::load(&state, &params, &path).await?;
+    let asked = PathSelection::load(&state, &params, &path).await?;
     let mut view = PathsView::new(&asked);
     // A path's site is known if a site is selected or there is only one.
     if let Some(site) = asked.site()
-        && let Some(described) = Described::of(&state, site).await?
+        && let Some(described) = DescribedPages::of(&state, site).await?
     {
         described.mark(&mut view.paths.rows).await?;
     }
@@ -132,7 +132,7 @@ pub(crate) async fn json(
     Params(params): Params<TrafficParams>,
     Params(path): Params<PathParam>,
 ) -> Result<Json<PathsAnswer>, Problem> {
-    let asked = Asked::load(&state, &params, &path).await?;
+    let asked = PathSelection::load(&state, &params, &path).await?;
     let figures = &asked.figures;
     let table = |group, name: &str| {
         let (rows, _) = figures.top(group, 0);
@@ -157,7 +157,7 @@ pub(crate) async fn download(
     Params(params): Params<TrafficParams>,
     Params(path): Params<PathParam>,
 ) -> Result<Response, Problem> {
-    let asked = Asked::load(&state, &params, &path).await?;
+    let asked = PathSelection::load(&state, &params, &path).await?;
     let (rows, _) = asked.figures.top(PathGroup::Path, 0);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -170,7 +170,7 @@ pub(crate) async fn download(
     Ok((headers, path_csv("path", &rows)).into_response())
 }
 
-impl Asked {
+impl PathSelection {
     async fn load(
         state: &AdminState,
         params: &TrafficParams,
@@ -233,8 +233,8 @@ impl Asked {
         let exact = |minute: i64| zone.exact(minute.saturating_mul(MINUTE_MS));
         let filter = &self.question.filter;
         let (since, until) = match &self.question.time {
-            AskedTime::Word(_) => (String::new(), String::new()),
-            AskedTime::Range { since, until } => (since.clone(), until.clone()),
+            Period::Word(_) => (String::new(), String::new()),
+            Period::Range { since, until } => (since.clone(), until.clone()),
         };
         let path = self.path.clone().map(|path| ("path", path));
         let is_filtered = self.path.is_some() || !filter.is_empty();
@@ -269,7 +269,7 @@ impl Asked {
             } else {
                 String::new()
             },
-            is_range: matches!(self.question.time, AskedTime::Range { .. }),
+            is_range: matches!(self.question.time, Period::Range { .. }),
             since,
             until,
             shown: format!(
@@ -288,7 +288,7 @@ impl Asked {
             word,
             name,
             link: self.question.link("paths", &other),
-            is_chosen: self.question.time == AskedTime::Word(word),
+            is_chosen: self.question.time == Period::Word(word),
         }
     }
 
@@ -308,7 +308,7 @@ impl Asked {
 }
 
 impl PathsView {
-    fn new(asked: &Asked) -> Self {
+    fn new(asked: &PathSelection) -> Self {
         let figures = &asked.figures;
         let path = |name: &str| asked.link("paths", "path", name);
         let robot = |name: &str| asked.link("paths", "robot", name);
@@ -333,12 +333,12 @@ impl PathsView {
     }
 }
 
-fn filter_of(asked: &Asked) -> &str {
+fn filter_of(asked: &PathSelection) -> &str {
     asked.path.as_deref().unwrap_or_default()
 }
 
 /// Returns the links from all paths down to the selected one.
-fn steps(asked: &Asked) -> Vec<ChoiceView> {
+fn steps(asked: &PathSelection) -> Vec<ChoiceView> {
     let Some(path) = &asked.path else {
         return Vec::new();
     };

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::{TimeZone, robot_links};
 use robot_detection_layer::registry::{Purpose, Robot};
 use robot_detection_traffic::traffic::{
-    By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
+    By, Moment, NONE_KNOWN, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
 
 /// Words for periods up to now, and their labels.
@@ -33,14 +33,14 @@ const MAX_BYTES: usize = 1_000;
 /// Validated period and filter of a traffic page.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficQuestion {
-    pub(super) time: AskedTime,
-    pub(super) times: Times,
+    pub(super) time: Period,
+    pub(super) times: TimeRange,
     pub(super) filter: TrafficFilter,
 }
 
 /// Period as given in the URL of a traffic page.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum AskedTime {
+pub(super) enum Period {
     /// Predefined period, one of [`TIMES`].
     Word(&'static str),
     /// Custom period; an empty `until` means now.
@@ -100,9 +100,9 @@ impl TrafficQuestion {
     /// Returns the parameters from which the question was parsed.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = match &self.time {
-            AskedTime::Word(word) if *word == DEFAULT_TIME => Vec::new(),
-            AskedTime::Word(word) => vec![("time", (*word).to_owned())],
-            AskedTime::Range { since, until } => {
+            Period::Word(word) if *word == DEFAULT_TIME => Vec::new(),
+            Period::Word(word) => vec![("time", (*word).to_owned())],
+            Period::Range { since, until } => {
                 vec![("since", since.clone()), ("until", until.clone())]
             }
         };
@@ -151,13 +151,13 @@ impl TrafficQuestion {
     /// Returns the previous period as text: "in the previous 24 hours".
     pub(super) fn before_words(&self) -> String {
         match &self.time {
-            AskedTime::Word("1h") => "in the previous hour".to_owned(),
-            AskedTime::Word(word) => {
+            Period::Word("1h") => "in the previous hour".to_owned(),
+            Period::Word(word) => {
                 let name = TIMES.iter().find(|(of, _)| of == word);
                 let name = name.map_or(*word, |(_, name)| *name);
                 format!("in the previous {name}")
             }
-            AskedTime::Range { .. } => "in the previous period of the same length".to_owned(),
+            Period::Range { .. } => "in the previous period of the same length".to_owned(),
         }
     }
 }
@@ -173,7 +173,7 @@ fn visitors_word(total: &str) -> &str {
     }
 }
 
-fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Times), Problem> {
+fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(Period, TimeRange), Problem> {
     let [since, until] = [&params.since, &params.until].map(|text| text.trim());
     if since.is_empty() && until.is_empty() {
         let words = TIMES.iter().map(|(word, _)| *word);
@@ -183,12 +183,12 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Time
             .find(|(word, _)| Some(*word) == asked.as_deref());
         let word = known.map_or(DEFAULT_TIME, |(word, _)| *word);
         let since = moment("time", word, zone)?;
-        return Ok((AskedTime::Word(word), Times { since, until: None }));
+        return Ok((Period::Word(word), TimeRange { since, until: None }));
     }
     if !params.time.trim().is_empty() {
         return Err(wrong("time must not be combined with since or until"));
     }
-    let times = Times {
+    let times = TimeRange {
         since: match since {
             "" => Moment::All,
             since => moment("since", since, zone)?,
@@ -199,7 +199,7 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Time
         },
     };
     let [since, until] = [since, until].map(str::to_owned);
-    Ok((AskedTime::Range { since, until }, times))
+    Ok((Period::Range { since, until }, times))
 }
 
 fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {

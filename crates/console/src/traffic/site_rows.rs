@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{problem::Problem, state::AdminState};
 use robot_detection_layer::detect::{Kind, Verdict};
-use robot_detection_traffic::traffic::{Figures, KnownRobots, SPARED, is_spared};
+use robot_detection_traffic::traffic::{Figures, KEPT_FROM_UPSTREAM, KnownRobots, is_spared};
 
 use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
@@ -90,7 +90,7 @@ impl SiteRow {
             people: figure(sums.people, ("visitors", "people")),
             robots: figure(sums.robots, ("visitors", "robots")),
             impostors: figure(sums.impostors, ("verdict", Verdict::Spoofed.as_str())),
-            spared: figure(sums.spared, ("decision", SPARED)),
+            spared: figure(sums.spared, ("decision", KEPT_FROM_UPSTREAM)),
             bytes: FigureView::bytes(sums.bytes),
             name,
         }

@@ -329,7 +329,7 @@ impl Day {
                 is_conditional: event.is_conditional,
                 ..Observation::default()
             };
-            let is_flagged = flags.fleet_of(&seen).is_some();
+            let is_flagged = flags.fleet_for(&seen).is_some();
             if event.is_robot {
                 robots += 1;
                 if is_flagged && before.is_none() {

@@ -24,11 +24,11 @@ pub(super) struct TappedStream<S> {
     /// Checked bytes to be read next, for which there was not enough space.
     followed: BytesMut,
     /// Checks; `None` if nothing is checked.
-    tap: Option<HeadTap>,
+    tap: Option<HeadScanner>,
 }
 
 #[derive(Debug)]
-struct HeadTap {
+struct HeadScanner {
     activity: Arc<Activity>,
     framing: RequestFraming,
     /// Number of requests served before.
@@ -49,7 +49,7 @@ impl<S> TappedStream<S> {
             stream,
             unread,
             followed: BytesMut::new(),
-            tap: activity.map(|activity| HeadTap {
+            tap: activity.map(|activity| HeadScanner {
                 earlier: activity.requests(),
                 activity,
                 framing: RequestFraming::default(),
@@ -67,7 +67,7 @@ impl<S> TappedStream<S> {
     }
 }
 
-impl HeadTap {
+impl HeadScanner {
     /// Checks the bytes read; returns those that hyper may see.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
         let Activity {
@@ -120,7 +120,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
             read_again(&mut this.followed, buf);
             return Poll::Ready(Ok(()));
         }
-        if this.tap.as_ref().is_some_and(HeadTap::is_over) {
+        if this.tap.as_ref().is_some_and(HeadScanner::is_over) {
             return Poll::Ready(Err(wrong()));
         }
         let before = buf.filled().len();

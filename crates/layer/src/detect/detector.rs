@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
-    known_agents::{Hit, Known, KnownAgents},
+    known_agents::{CachedResult, Hit, KnownAgents},
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
     unlisted::{self, MARKS, Marks},
@@ -80,7 +80,7 @@ impl Detector {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
         let mut rejected = Vec::new();
-        for robot in of_best_source(robots) {
+        for robot in keep_best_sources(robots) {
             // A robot without a usable pattern is dropped, so that the next robot gets
             // its number.
             let refused = builder.add(taking_part.len(), &robot);
@@ -251,24 +251,24 @@ impl Detector {
     ///
     /// Most requests have a User-Agent seen before; scanning it again would cost a twentieth of a
     /// passing request, and a tenth of a redirect.
-    pub(crate) fn claim_by(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
+    pub(crate) fn claim_cached(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);
         };
         match known.get(key) {
-            Some(Known::Nobody) => return None,
-            Some(Known::Robot(hit)) => return self.listed(&hit).map(Claim::Listed),
+            Some(CachedResult::Nobody) => return None,
+            Some(CachedResult::Robot(hit)) => return self.listed(&hit).map(Claim::Listed),
             None if user_agent.trim_ascii().is_empty() => return Some(Claim::Nameless),
             None => {}
         }
         match self.search(user_agent) {
             (None, _) => {
-                known.set(key, &Known::Nobody);
+                known.set(key, &CachedResult::Nobody);
                 None
             }
             (claim, hit) => {
                 if let Some(hit) = hit {
-                    known.set(key, &Known::Robot(hit));
+                    known.set(key, &CachedResult::Robot(hit));
                 }
                 claim
             }
@@ -343,7 +343,7 @@ fn read(user_agent: &[u8]) -> &[u8] {
 }
 
 /// Removes inactive robots, and robots with an id that a better source has.
-pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
+pub(super) fn keep_best_sources(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
     let mut active: Vec<_> = robots
         .into_iter()
         .filter(|robot| robot.is_active())
@@ -395,10 +395,10 @@ mod tests {
         ] {
             let user_agent = user_agent.as_bytes();
             let key = AgentKey::of(user_agent);
-            let first = detector.claim_by(user_agent, key);
+            let first = detector.claim_cached(user_agent, key);
             assert_eq!(first.as_ref().map(Claim::id), id, "{user_agent:?}");
             assert_eq!(first, detector.claim(user_agent));
-            assert_eq!(first, detector.claim_by(user_agent, key));
+            assert_eq!(first, detector.claim_cached(user_agent, key));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    detector::{LIMITS, of_best_source},
+    detector::{LIMITS, keep_best_sources},
     matcher::{Builder, Ranked},
     rules::{Edge, Plain},
 };
@@ -56,7 +56,7 @@ fn in_order(
 ) -> Exported {
     let mut left_out = Exported::default();
     let active: Vec<Arc<Robot>> = left_out.active(robots).into_iter().cloned().collect();
-    let best = of_best_source(active.iter().cloned());
+    let best = keep_best_sources(active.iter().cloned());
     let kept: HashSet<_> = best.iter().map(Arc::as_ptr).collect();
     for robot in active
         .iter()

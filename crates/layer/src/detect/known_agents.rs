@@ -65,7 +65,7 @@ impl Hit {
 
 /// Cached result for a User-Agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Known {
+pub(super) enum CachedResult {
     Nobody,
     Robot(Hit),
 }
@@ -77,16 +77,16 @@ pub(super) struct KnownAgents(KeyedWords<AGENTS>);
 impl KnownAgents {
     /// Returns the cached result for a User-Agent.
     #[inline]
-    pub(super) fn get(&self, key: AgentKey) -> Option<Known> {
+    pub(super) fn get(&self, key: AgentKey) -> Option<CachedResult> {
         let word = self.0.get(key.number())?;
-        Some(Hit::unpacked(word).map_or(Known::Nobody, Known::Robot))
+        Some(Hit::unpacked(word).map_or(CachedResult::Nobody, CachedResult::Robot))
     }
 
     /// Caches the result for a User-Agent if it fits.
-    pub(super) fn set(&self, key: AgentKey, known: &Known) {
+    pub(super) fn set(&self, key: AgentKey, known: &CachedResult) {
         let word = match known {
-            Known::Nobody => Some(NOBODY),
-            Known::Robot(hit) => hit.packed(),
+            CachedResult::Nobody => Some(NOBODY),
+            CachedResult::Robot(hit) => hit.packed(),
         };
         if let Some(word) = word {
             self.0.set(key.number(), word);
@@ -98,8 +98,8 @@ impl KnownAgents {
 mod tests {
     use super::*;
 
-    fn robot(robot: u32, pattern: u32, range: Range<usize>) -> Known {
-        Known::Robot(Hit {
+    fn robot(robot: u32, pattern: u32, range: Range<usize>) -> CachedResult {
+        CachedResult::Robot(Hit {
             robot,
             pattern,
             range,
@@ -110,7 +110,7 @@ mod tests {
     fn result_for_a_user_agent_is_cached() {
         let memory = KnownAgents::default();
         for (number, known) in [
-            Known::Nobody,
+            CachedResult::Nobody,
             robot(0, 0, 0..0),
             robot(2_896, 7, 25..34),
             robot(

@@ -153,7 +153,7 @@ impl Detector {
         agents: impl IntoIterator<Item = &'h [u8]>,
     ) -> Option<Claim<'d>> {
         if let Some(Claim::Listed(listed)) = &by_name
-            && !listed.robot.purpose.is_anybody_s()
+            && !listed.robot.purpose.is_general_tool()
         {
             return by_name;
         }

@@ -31,7 +31,7 @@ impl Specificity {
         Self {
             is_mark: false,
             shared: robot.purpose == Purpose::Shared,
-            weak: robot.purpose.is_anybody_s(),
+            weak: robot.purpose.is_general_tool(),
             length: Reverse(0),
             source: robot.source.precedence(),
             robot: number,

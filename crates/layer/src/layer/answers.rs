@@ -11,14 +11,14 @@ use http::{
 
 use crate::detect::{Claim, Verdict};
 use crate::policy::{
-    Action, Answer, CountedBreach, Decision, Policy, Redirect, Rule, SharedPolicy, Visitor,
+    Action, Answer, CountedViolation, Decision, Policy, Redirect, Rule, SharedPolicy, Visitor,
 };
 
 use super::{
     Stats,
-    future::Reply,
+    future::LayerReply,
     head::{Head, RefusalBody, seconds},
-    stages::{Case, Disposition},
+    stages::{Disposition, RequestState},
 };
 
 /// Header that requests a signature (RFC 9421 §5.1).
@@ -69,10 +69,10 @@ impl PreparedAnswers {
         &self,
         stats: &Stats,
         request: &mut Request<B>,
-        case: &Case<'_>,
+        case: &RequestState<'_>,
         visitor: Option<Visitor<'_>>,
         bodies: &impl RefusalBody<R>,
-    ) -> Option<Reply<R>> {
+    ) -> Option<LayerReply<R>> {
         let (answers, disposition) = (case.answers, &case.disposition);
         let mut counted = disposition.action();
         let made;
@@ -110,7 +110,7 @@ impl PreparedAnswers {
             let location = head.head.header(&LOCATION);
             own = self.own_page(request.uri(), location);
             if own.is_none() && head.is_bare() {
-                return Some(Reply::Ready(Arc::clone(&head.head)));
+                return Some(LayerReply::Ready(Arc::clone(&head.head)));
             }
         }
         let mut response = match head {
@@ -131,7 +131,7 @@ impl PreparedAnswers {
         {
             response.headers_mut().insert(ACCEPT_SIGNATURE, value);
         }
-        Some(Reply::Now(Box::new(response)))
+        Some(LayerReply::Now(Box::new(response)))
     }
 
     /// Returns the generated page that replaces a redirect's location, if there is one.
@@ -188,7 +188,7 @@ impl Answers {
     }
 
     /// Returns the head of the redirect that answers a violation, if configured.
-    fn redirect_of(&self, outcome: &CountedBreach) -> Option<&Head> {
+    fn redirect_of(&self, outcome: &CountedViolation) -> Option<&Head> {
         match outcome.answer {
             Answer::Redirect => self.redirect(self.policy.redirect()?),
             _ => None,
@@ -197,7 +197,7 @@ impl Answers {
 
     /// Returns the head of a rule's response.
     fn told(&self, rule: Option<&Rule>) -> Option<&Head> {
-        match self.of_rule(rule)? {
+        match self.for_rule(rule)? {
             RuleAnswer::Answer(head) => Some(head),
             RuleAnswer::Nothing | RuleAnswer::Page(_) => None,
         }
@@ -205,13 +205,13 @@ impl Answers {
 
     /// Returns the heaven page that a rule serves directly.
     pub(super) fn page(&self, rule: Option<&Rule>) -> Option<&PathAndQuery> {
-        match self.of_rule(rule)? {
+        match self.for_rule(rule)? {
             RuleAnswer::Page(page) => Some(page),
             RuleAnswer::Nothing | RuleAnswer::Answer(_) => None,
         }
     }
 
-    fn of_rule(&self, rule: Option<&Rule>) -> Option<&RuleAnswer> {
+    fn for_rule(&self, rule: Option<&Rule>) -> Option<&RuleAnswer> {
         self.rules.get(rule?.index())
     }
 }

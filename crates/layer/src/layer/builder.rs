@@ -6,8 +6,8 @@ use http::HeaderName;
 
 use crate::detect::{BuildError, Detector, SharedDetector};
 use crate::policy::{
-    Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, Refusal, RobotsFiles,
-    RuleBuilder, SharedPolicy, SharedRobotsFiles, UnknownRobot,
+    Enforcement, EnforcementMode, Enforcer, Policy, PolicyBuilder, PolicyError, Refusal,
+    RobotsFiles, RuleBuilder, SharedPolicy, SharedRobotsFiles, UnknownRobot,
 };
 use crate::registry::Robot;
 
@@ -146,7 +146,7 @@ impl LayerBuilder {
 
     /// Sets how robots.txt rules are enforced; by default violations are only reported.
     #[must_use]
-    pub fn enforce_robots_txt(mut self, mode: Enforce) -> Self {
+    pub fn enforce_robots_txt(mut self, mode: EnforcementMode) -> Self {
         self.enforcement = self.enforcement.rules(mode);
         self
     }
@@ -160,7 +160,7 @@ impl LayerBuilder {
 
     /// Sets how `Crawl-delay` is enforced; by default violations are only reported.
     #[must_use]
-    pub fn enforce_crawl_delay(mut self, mode: Enforce) -> Self {
+    pub fn enforce_crawl_delay(mut self, mode: EnforcementMode) -> Self {
         self.enforcement = self.enforcement.crawl_delay(mode);
         self
     }

@@ -12,11 +12,11 @@ use crate::policy::{Action, Judgement, PassReason, Policy, Rule, SharedPolicy, T
 use super::{
     ClaimFinding, ClaimProof, Outcome, Stats, Visit, VisitSwitch,
     answers::PreparedAnswers,
-    future::{Reply, Watch},
+    future::{LayerReply, Watch},
     head::RefusalBody,
     header::{self, Claimed, parts_for},
     outcome::Cause,
-    stages::{Addresses, Case, Disposition, ReceivedRequest, Stage, Stages},
+    stages::{Addresses, Disposition, ReceivedRequest, RequestState, Stage, Stages},
 };
 
 /// Cause reported for a suspect that no rule matches.
@@ -36,14 +36,14 @@ pub(super) struct Shared {
 }
 
 /// Capabilities of the interface through which a request arrives.
-pub(super) struct Door<'t, T> {
+pub(super) struct RequestInterface<'t, T> {
     pub(super) bodies: &'t T,
     /// Whether the inner service routes by URL, so that the URL can be rewritten.
     pub(super) routes: bool,
 }
 
 /// Result of a decision, with the outcome if outcomes are reported.
-pub type Decided<R> = (Reply<R>, Option<Outcome>);
+pub type Decided<R> = (LayerReply<R>, Option<Outcome>);
 
 impl Shared {
     pub(super) fn new(detector: SharedDetector, policy: SharedPolicy) -> Self {
@@ -66,7 +66,7 @@ impl Shared {
     /// `client` returns the addresses that the request comes from.
     pub(super) fn decide<B, R, T: RefusalBody<R>, W>(
         &self,
-        Door { bodies, routes }: Door<'_, T>,
+        RequestInterface { bodies, routes }: RequestInterface<'_, T>,
         request: &mut Request<B>,
         client: impl Fn(&Request<B>) -> Addresses,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
@@ -81,7 +81,7 @@ impl Shared {
             agent,
             asked: parts_for(policy, request),
         };
-        let mut case = Case::new(&answers, &self.clock, agent.key, routes);
+        let mut case = RequestState::new(&answers, &self.clock, agent.key, routes);
         case.own = self.stages.own(received.request, &self.clock);
         if claim.is_none() && policy.judges_people() {
             claim = Some(Claim::Person);
@@ -93,9 +93,9 @@ impl Shared {
             (case.verdict, proof) = (Some(finding.verdict), finding.proof);
         }
         case.is_person = case.own.is_none() && claim.as_ref().is_none_or(|it| *it == Claim::Person);
-        if claim.is_some() || self.stages.wants_sender() {
+        if claim.is_some() || self.stages.needs_sender() {
             case.client = client(received.request);
-            self.stages.look(&received, &mut case);
+            self.stages.examine(&received, &mut case);
         }
         if claim.is_none() && (case.trap.is_some() || !case.reasons.is_empty()) {
             claim = Some(Claim::Person);
@@ -120,7 +120,7 @@ impl Shared {
         if case.own.is_none() {
             stats.count_passing(claim.as_ref(), case.disposition.action());
         }
-        Ok((Reply::Passes(case.additions), outcome))
+        Ok((LayerReply::Passes(case.additions), outcome))
     }
 
     /// Determines the disposition of a request.
@@ -128,7 +128,7 @@ impl Shared {
         &self,
         received: &ReceivedRequest<'_, B>,
         visitor: Option<Visitor<'_>>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         let policy = case.policy();
         // Measure the load first, because rules may depend on it.
@@ -143,7 +143,7 @@ impl Shared {
         };
         let request = received.request;
         let named = || (header::host(request), header::target(request));
-        case.judgement = self.stages.robots_txt.unless_named(judgement, named);
+        case.judgement = self.stages.robots_txt.pass_named_page(judgement, named);
         let requester = requester.filter(|_| case.own.is_none());
         if let Some(requester) = requester {
             self.stages.decide(received, requester, case);
@@ -161,7 +161,7 @@ impl Shared {
         received: &ReceivedRequest<'_, B>,
         claim: &Claim<'_>,
         proof: Option<ClaimProof>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) -> Option<Outcome> {
         let is_suspect = !case.reasons.is_empty();
         if is_suspect {
@@ -199,7 +199,7 @@ impl Shared {
         mut outcome: Outcome,
         request: &Request<B>,
         proof: Option<ClaimProof>,
-        case: &Case<'_>,
+        case: &RequestState<'_>,
     ) -> Outcome {
         let said = case.trap.as_ref().and_then(|hit| hit.said.as_ref());
         let breach = case.broken().or(said);
@@ -230,7 +230,7 @@ impl fmt::Debug for Shared {
 fn add_headers<B>(
     received: &ReceivedRequest<'_, B>,
     visitor: Option<Visitor<'_>>,
-    case: &mut Case<'_>,
+    case: &mut RequestState<'_>,
 ) {
     let (policy, judgement) = (case.policy(), case.judgement);
     let tags = policy.tags(&received.asked, visitor);

@@ -11,13 +11,13 @@ use http::{HeaderValue, Request, Response, StatusCode, header::SET_COOKIE};
 use pin_project_lite::pin_project;
 
 use crate::clock::Clock;
-use crate::policy::{AnswerTime, ErrorCounter, ResponseHeaders};
+use crate::policy::{ErrorCounter, ResponseHeaders, ResponseTimer};
 
 use super::{
     Outcome,
     head::{ReadyHead, RefusalBody},
     header::vary_by_user_agent,
-    stages::{Form, PersonWord, keep_out_of_caches},
+    stages::{ExpectedPersonHeader, Form, keep_out_of_caches},
 };
 
 pin_project! {
@@ -65,12 +65,12 @@ pub struct Additions {
     /// Form in which the page is served.
     pub(super) form: Form,
     /// Person header that the response may contain.
-    pub(super) word: Option<PersonWord>,
+    pub(super) word: Option<ExpectedPersonHeader>,
 }
 
 /// Response of the layer, or the additions to the application's response.
 #[derive(Debug)]
-pub enum Reply<R> {
+pub enum LayerReply<R> {
     /// The layer has answered the request.
     // Boxed, because passing requests move this type too.
     Now(Box<Response<R>>),
@@ -80,7 +80,7 @@ pub enum Reply<R> {
     Passes(Additions),
 }
 
-impl<R> Reply<R> {
+impl<R> LayerReply<R> {
     /// Returns the layer's response, reusing the memory of the request's headers.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<R> Reply<R> {
 #[derive(Debug)]
 pub(super) struct Watch {
     errors: Vec<ErrorCounter>,
-    time: Option<AnswerTime>,
+    time: Option<ResponseTimer>,
     clock: Clock,
 }
 
@@ -178,7 +178,7 @@ impl Watch {
     /// Creates a watch; `None` if there is nothing to observe.
     pub(super) fn new(
         errors: Vec<ErrorCounter>,
-        time: Option<AnswerTime>,
+        time: Option<ResponseTimer>,
         clock: &Clock,
     ) -> Option<Box<Self>> {
         let is_asked_for = time.is_some() || !errors.is_empty();

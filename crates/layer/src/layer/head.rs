@@ -12,7 +12,7 @@ use http::{
 };
 
 use crate::policy::{
-    Action, Answer, CountedBreach, RateLimiter, Redirect, Refuse, ResponseHeaders,
+    Action, Answer, CountedViolation, RateLimiter, Redirect, Refuse, ResponseHeaders,
 };
 
 /// `Retry-After` of a refused robot, for statuses that ask to retry later.
@@ -169,7 +169,7 @@ impl Head {
     }
 
     /// Creates the response that names the violated rule, in visible characters only.
-    pub(super) fn violation(outcome: &CountedBreach) -> Self {
+    pub(super) fn violation(outcome: &CountedViolation) -> Self {
         let status = match outcome.answer {
             Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::FORBIDDEN,

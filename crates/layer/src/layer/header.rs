@@ -60,7 +60,7 @@ impl<'d, 'h> Claimed<'d, 'h> {
     fn by(detector: &'d Detector, text: &'h [u8]) -> Self {
         let key = AgentKey::of(text);
         Self {
-            claim: detector.claim_by(text, key),
+            claim: detector.claim_cached(text, key),
             agent: Agent { text, key },
         }
     }
@@ -141,14 +141,14 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
 /// Removes headers with the given names, and spellings that a server behind may confuse with them.
 ///
 /// CGI and its descendants map `-`, `_`, `.` and other signs to the same character.
-pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[Box<str>]) {
+pub(super) fn remove_variants(headers: &mut HeaderMap, names: &[Box<str>]) {
     if names.is_empty() {
         return;
     }
     // Comparing the lengths rules out most headers.
     let is_forged = |key: &&HeaderName| {
         let key = key.as_str().as_bytes();
-        names.iter().any(|name| is_taken_for(key, name.as_bytes()))
+        names.iter().any(|name| is_confusable(key, name.as_bytes()))
     };
     // A request may contain several spellings; nearly all requests contain none.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
@@ -156,7 +156,7 @@ pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[Box<str>]) {
     }
 }
 
-fn is_taken_for(key: &[u8], name: &[u8]) -> bool {
+fn is_confusable(key: &[u8], name: &[u8]) -> bool {
     key.len() == name.len()
         && key
             .iter()

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
-use crate::suspect::{Coherence, Marks};
+use crate::suspect::{BrowserCheck, Marks};
 
 use super::{
     CanonicalRedirects, LayerBuilder, MarkdownPages, People, RobotDetectionService, Stats, Traps,
@@ -174,7 +174,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// (RFC 9421 §5.1).
     #[must_use]
     pub fn accept_signature(self, value: HeaderValue) -> Self {
-        self.accept_signature_by(move || Some(value.clone()))
+        self.accept_signature_with(move || Some(value.clone()))
     }
 
     /// Sets the function that returns each refusal's `Accept-Signature`, for values that change.
@@ -182,7 +182,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// The function is called for the same robots as [`accept_signature`](Self::accept_signature).
     /// It must not block.
     #[must_use]
-    pub fn accept_signature_by(
+    pub fn accept_signature_with(
         self,
         find: impl Fn() -> Option<HeaderValue> + Send + Sync + 'static,
     ) -> Self {
@@ -201,7 +201,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     ///
     /// Outcomes must also be [reported](Self::report_outcome).
     #[must_use]
-    pub fn describe_visits(self, switch: VisitSwitch) -> Self {
+    pub fn visit_switch(self, switch: VisitSwitch) -> Self {
         self.with(|shared| shared.visits = switch)
     }
 
@@ -292,7 +292,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// The site robot's requests are not counted as visits.
     #[cfg(feature = "verify")]
     #[must_use]
-    pub fn own_robot(self, own: super::OwnRobot) -> Self {
+    pub fn own_robot(self, own: super::SiteRobotKey) -> Self {
         self.with(|shared| {
             shared
                 .stages
@@ -312,11 +312,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// ```
     /// use robot_detection_layer::layer::RobotDetectionLayer;
     ///
-    /// let layer = RobotDetectionLayer::builder().build()?.own_path("/robot-detection/admin");
+    /// let layer = RobotDetectionLayer::builder().build()?.internal_path("/robot-detection/admin");
     /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
     /// ```
     #[must_use]
-    pub fn own_path(self, path: &str) -> Self {
+    pub fn internal_path(self, path: &str) -> Self {
         self.with(|shared| shared.stages.own.add_path(path))
     }
 
@@ -344,7 +344,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
     /// ```
     #[must_use]
-    pub fn suspects(self, coherence: Arc<Coherence>) -> Self {
+    pub fn suspects(self, coherence: Arc<BrowserCheck>) -> Self {
         self.with(|shared| {
             let suspects = &mut shared.stages.suspects;
             (suspects.are_sought, suspects.coherence) = (true, Some(coherence));
@@ -372,7 +372,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     ///
     /// Visitors that [prefer Markdown](super::prefers_markdown), send neither cookie nor password
     /// and would pass get Markdown at the requested URL: the application receives a request for
-    /// [`MarkdownPages::page`], with the original URL in [`ServedInPlace`](super::ServedInPlace).
+    /// [`MarkdownPages::page`], with the original URL in [`ServedDirectly`](super::ServedDirectly).
     /// HTML of these pages gets `Vary: Accept`. Not in a dry run.
     #[must_use]
     pub fn markdown(self, pages: Arc<dyn MarkdownPages>) -> Self {

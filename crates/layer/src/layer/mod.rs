@@ -9,7 +9,7 @@
 //!   too: with the status, a text, the same headers, and `Retry-After` for 429 and 503. Response
 //!   bodies that are not `From<String>` need a [function](RobotDetectionLayer::refusal_body).
 //! - A request for which a rule serves heaven directly is forwarded as a request for the heaven
-//!   page and carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
+//!   page and carries [`ServedDirectly`]. Its response gets `Vary: User-Agent`, and
 //!   `Cache-Control: no-store` unless the response sets that header.
 //! - Any other request passes. A robot's request carries an [`Identification`] in its extensions
 //!   and, if [configured](RobotDetectionLayer::identification_header), a header for the upstream.
@@ -109,7 +109,7 @@ pub use builder::{LayerBuilder, LayerError};
 pub use decide::Decided;
 pub use future::ResponseFuture;
 #[doc(hidden)]
-pub use future::{Additions, Reply};
+pub use future::{Additions, LayerReply};
 pub use head::FromText;
 #[doc(hidden)]
 pub use head::ReadyHead;
@@ -127,16 +127,16 @@ pub use service::RobotDetectionService;
 pub use stages::NoRobot;
 #[cfg(feature = "verify")]
 #[doc(hidden)]
-pub use stages::OwnRobot;
+pub use stages::SiteRobotKey;
 #[doc(hidden)]
 pub use stages::{
     CanonicalRedirects, ClaimFinding, ClaimedRequest, ListedRobot, MarkdownPages, PersonRequest,
-    Release, ServedInPlace, Settling, prefers_markdown,
+    Release, ServedDirectly, VerdictFuture, prefers_markdown,
 };
 #[doc(hidden)]
 pub use stages::{
-    Client, NoCopies, OWN_PAGE, PERSON_WORD_LASTS, Pending, ask_for, asks_for_markdown,
-    mark_in_place, opens_page,
+    Client, INTERNAL_PAGE, NoCopies, PERSON_HEADER_DURATION, Pending, add_direct_page_headers,
+    asks_for_markdown, opens_page, rewrite_to_heaven,
 };
 pub use stages::{Identification, People, Traps, Verdicts};
 #[doc(hidden)]

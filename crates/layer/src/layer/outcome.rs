@@ -133,7 +133,7 @@ impl Outcome {
     /// Returns `true` for the program's own requests, which are not counted as visits.
     ///
     /// These are requests of the site robot and for [the program's own
-    /// pages](super::RobotDetectionLayer::own_path).
+    /// pages](super::RobotDetectionLayer::internal_path).
     #[must_use]
     pub fn is_own(&self) -> bool {
         matches!(self.visitor, Requester::Own)
@@ -247,7 +247,7 @@ impl Outcome {
     }
 
     /// Returns the description of the request, if
-    /// [enabled](super::RobotDetectionLayer::describe_visits).
+    /// [enabled](super::RobotDetectionLayer::visit_switch).
     #[must_use]
     pub fn visit(&self) -> Option<&Visit> {
         self.visit.as_deref()

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::{
     ClaimFinding, ResponseFuture,
-    decide::{Decided, Door, Shared},
+    decide::{Decided, RequestInterface, Shared},
     head::{FromText, RefusalBody},
     stages::{Addresses, Client, Pending},
 };
@@ -123,8 +123,8 @@ impl<S, T> RobotDetectionService<S, T> {
         decided
     }
 
-    fn door(&self) -> Door<'_, T> {
-        Door {
+    fn door(&self) -> RequestInterface<'_, T> {
+        RequestInterface {
             bodies: &self.bodies,
             routes: self.routes,
         }
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
     use crate::detect::Verdict;
-    use crate::layer::{ClaimedRequest, Reply, RobotDetectionLayer, Settling, Verdicts};
+    use crate::layer::{ClaimedRequest, LayerReply, RobotDetectionLayer, VerdictFuture, Verdicts};
     use crate::policy::{Action, Rule};
     use crate::registry::{Pattern, PatternKind, Robot, Source};
     use crate::suspect::Transport;
@@ -196,7 +196,7 @@ mod tests {
             Verdict::Pending
         }
 
-        fn settled(&self, visit: &ClaimedRequest<'_>) -> Option<Settling> {
+        fn settled(&self, visit: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
             let is_it = visit.client == Some(CLIENT);
             let verdict = if is_it {
                 Verdict::Verified
@@ -204,7 +204,7 @@ mod tests {
                 Verdict::Spoofed
             };
             self.settles
-                .then(|| -> Settling { Box::pin(ready(verdict)) })
+                .then(|| -> VerdictFuture { Box::pin(ready(verdict)) })
         }
     }
 
@@ -250,15 +250,15 @@ mod tests {
     /// Returns `true` if a request is forwarded with its body.
     fn passes((reply, _): Decided<()>, asked: &Request<&'static str>) -> bool {
         match reply {
-            Reply::Now(response) => {
+            LayerReply::Now(response) => {
                 assert_eq!(response.status(), 302);
                 false
             }
-            Reply::Ready(head) => {
+            LayerReply::Ready(head) => {
                 assert_eq!(head.status(), 302);
                 false
             }
-            Reply::Passes(_) => {
+            LayerReply::Passes(_) => {
                 assert_eq!(asked.headers().len(), 1);
                 assert_eq!(*asked.body(), "the body");
                 true

@@ -14,7 +14,7 @@ use http::{
 };
 
 use crate::detect::Verdict;
-use crate::policy::{Action, CountedBreach, visible};
+use crate::policy::{Action, CountedViolation, visible};
 
 use super::header;
 
@@ -44,7 +44,7 @@ pub struct Visit {
     /// Finding on the claim, if the claim is contradicted or not yet proven.
     pub proof: Option<ClaimProof>,
     /// Violation of robots.txt, whether refused or only logged.
-    pub breach: Option<CountedBreach>,
+    pub breach: Option<CountedViolation>,
 }
 
 /// Finding on one claim, which may arrive after the response; clones share it.

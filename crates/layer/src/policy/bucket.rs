@@ -65,7 +65,7 @@ impl Rate {
     }
 
     /// Returns the longest possible time until a bucket is full, if the clock is not set back.
-    pub(super) fn most_debt_us(self) -> i64 {
+    pub(super) fn max_debt_us(self) -> i64 {
         if !self.is_shared() {
             return self.depth_us;
         }
@@ -118,7 +118,7 @@ pub(super) fn micros(ms: i64) -> i64 {
 
 /// Takes a token and returns when the bucket is full, or how long to wait for a token.
 pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
-    let full_us = if full_us > now_us.saturating_add(rate.most_debt_us()) {
+    let full_us = if full_us > now_us.saturating_add(rate.max_debt_us()) {
         now_us
     } else {
         full_us.max(now_us)

@@ -282,10 +282,13 @@ impl PolicyBuilder {
             judges_people: false,
             places: self.places,
         };
-        let policy = policy.with_reading();
+        let policy = policy.apply_path_reading();
         // Rules add paths to heaven, so this check comes last.
         check_paths(&policy)?;
-        Ok(policy.with_idle().with_plain().with_hosts())
+        Ok(policy
+            .compute_idle()
+            .compute_plain_patterns()
+            .compute_host_dependency())
     }
 }
 

@@ -101,7 +101,7 @@ impl Conditions {
     }
 
     /// Returns `true` if the conditions match all visitors, including human and nameless ones.
-    pub(super) fn are_everybody(&self) -> bool {
+    pub(super) fn matches_all_visitors(&self) -> bool {
         self.name_no_robots() && Kind::ALL.iter().all(|kind| self.is_about(*kind))
     }
 
@@ -139,14 +139,14 @@ impl Conditions {
         let mut named = kinds.filter(|kind| *kind != Kind::Person && named(kind));
         let (first, has_more) = (named.next(), named.next().is_some());
         if first.is_none() && is_about_people {
-            return self.of_claimless();
+            return self.claimless_contradiction();
         }
         if first.is_none() && self.visitors.is_some() {
             return Some(("visitors", "robots names no robot of these kinds"));
         }
         if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
             // These two are the last kinds.
-            return self.of_claimless();
+            return self.claimless_contradiction();
         }
         let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
             || first == Some(Kind::Unlisted) && !has_more;
@@ -170,7 +170,7 @@ impl Conditions {
 
 impl Conditions {
     /// Returns a condition that never holds for visitors without a claim, and the reason.
-    fn of_claimless(&self) -> Option<(&'static str, &'static str)> {
+    fn claimless_contradiction(&self) -> Option<(&'static str, &'static str)> {
         let is_about_people = self.is_about(Kind::Shared) || self.is_about(Kind::Person);
         if self.verdicts.is_some() {
             let reason = "human and nameless visitors have no claim to verify";
@@ -200,12 +200,12 @@ impl Mismatch {
             return mismatch.reason(visitor.map(|visitor| visitor.sender), places);
         }
         let Some(Visitor { claim, verdict, .. }) = visitor else {
-            return self.of_request(asked);
+            return self.request_mismatch(asked);
         };
         let robot = claim.robot();
         match self {
             Self::Path | Self::Method | Self::Host | Self::Person | Self::Sender(_) => {
-                self.of_request(asked)
+                self.request_mismatch(asked)
             }
             Self::Robot => format!("the robot is {}", quoted(claim.id().as_bytes())),
             Self::Purpose => format!("the purpose is {}", claim.purpose()),
@@ -237,7 +237,7 @@ impl Mismatch {
         }
     }
 
-    fn of_request(self, asked: &NormalizedRequest<'_>) -> String {
+    fn request_mismatch(self, asked: &NormalizedRequest<'_>) -> String {
         match self {
             Self::Path => "the rule's paths do not match".to_owned(),
             Self::Method => format!("the method is {}", quoted(asked.method.as_bytes())),

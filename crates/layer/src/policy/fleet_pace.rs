@@ -11,7 +11,7 @@ use std::{
 /// second, it collects what each [has taken](super::RateLimiter::untold) and passes the sums to the
 /// others' [`correct`](super::RateLimiter::correct). In between, each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct FleetPace {
+pub struct SharedLimit {
     /// Secret that all instances share, so that their hashes of a sender are equal.
     pub seed: [u64; 2],
     /// Number of serving instances, including this one.
@@ -36,13 +36,13 @@ pub(super) struct Seed([AtomicU64; 2]);
 /// Instances that were built by different compiler versions may compute different hashes. Then each
 /// instance enforces its share of a limit without the counts of the others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seeded([u64; 2]);
+pub(super) struct SeededHasher([u64; 2]);
 
-impl FleetPace {
+impl SharedLimit {
     /// Returns a hash that is the same on all instances and that clients cannot predict.
     #[must_use]
     pub fn hash(&self, value: &impl Hash) -> u64 {
-        Seeded(self.seed).hash_one(value)
+        SeededHasher(self.seed).hash_one(value)
     }
 }
 
@@ -62,12 +62,12 @@ impl Seed {
         })
     }
 
-    pub(super) fn hasher(&self) -> Seeded {
-        Seeded(self.0.each_ref().map(|half| half.load(Ordering::Relaxed)))
+    pub(super) fn hasher(&self) -> SeededHasher {
+        SeededHasher(self.0.each_ref().map(|half| half.load(Ordering::Relaxed)))
     }
 }
 
-impl BuildHasher for Seeded {
+impl BuildHasher for SeededHasher {
     type Hasher = DefaultHasher;
 
     fn build_hasher(&self) -> DefaultHasher {

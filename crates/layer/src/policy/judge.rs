@@ -9,7 +9,7 @@ use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
     decision::{NormalizedRequest, Silent, Trace, quoted},
     glob::FilterPattern,
-    judgement::{Aside, Reach},
+    judgement::{Effects, NonDecidingMatches},
     path::PathReading,
     subtree::is_for_robots,
 };
@@ -23,7 +23,7 @@ pub(super) struct Site {
     /// Whether robots are redirected if no rule applies to them.
     pub(super) by_default: bool,
     reading: PathReading,
-    reach: Reach,
+    reach: Effects,
 }
 
 impl Policy {
@@ -71,9 +71,9 @@ impl Policy {
             is_filtered: self.is_filtered(request.path),
             by_default: false,
             reading: self.reading,
-            reach: Reach::Acts,
+            reach: Effects::Acts,
         };
-        let nothing = Aside::default();
+        let nothing = NonDecidingMatches::default();
         let (decided, _) = judge_rules(&self.rules, nothing, visitor, request, site, &mut Silent);
         decided.is_some_and(|judgement| judgement.decision.pass_reason().is_some())
     }
@@ -121,7 +121,7 @@ impl Policy {
                 is_filtered,
                 by_default: is_filtered && is_redirected,
                 reading: self.reading,
-                reach: Reach::Acts,
+                reach: Effects::Acts,
             };
             if !self.rules.is_empty() {
                 site.reach = self.judge_reach(&site.asked(request, path), site, trace)?;
@@ -212,7 +212,7 @@ impl Policy {
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
         let (overlaid, own) = self.rules.split_at(self.overlaid.min(self.rules.len()));
-        let nothing = Aside::default();
+        let nothing = NonDecidingMatches::default();
         let (decided, aside) = judge_rules(overlaid, nothing, visitor, request, site, trace);
         if let Some(decided) = decided {
             return decided.beside(aside);

@@ -37,7 +37,7 @@ pub struct Explanation<'p> {
 
 /// Possible effect of rules and lists on a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Reach {
+pub(super) enum Effects {
     /// Some robots may get a different response.
     Acts,
     /// All passing requests get the same response, but robots may be slowed down.
@@ -46,16 +46,16 @@ pub(super) enum Reach {
 
 /// Rules that matched a request without deciding about it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Aside<'p> {
+pub(super) struct NonDecidingMatches<'p> {
     pub(super) slowed_by: Option<&'p Rule>,
     pub(super) errors_by: Option<&'p Rule>,
     /// The first rule that only reports its action.
     pub(super) noted: Option<&'p Rule>,
 }
 
-impl<'p> Aside<'p> {
+impl<'p> NonDecidingMatches<'p> {
     /// Returns the slot for the first rate-limiting rule of the same type (requests or errors).
-    pub(super) fn first_like(&mut self, rule: &Rule) -> Option<&mut Option<&'p Rule>> {
+    pub(super) fn first_of_type(&mut self, rule: &Rule) -> Option<&mut Option<&'p Rule>> {
         let limiter = rule.rate_limiter()?;
         Some(match limiter.errors() {
             Some(_) => &mut self.errors_by,
@@ -78,7 +78,7 @@ impl<'p> Judgement<'p> {
 
     /// Returns `true` if the robot's response may differ from a human visitor's.
     pub(super) fn is_felt(&self) -> bool {
-        self.paced_by().next().is_some() || !matches!(self.decision, Decision::Pass(_))
+        self.rate_limits().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
 
     pub(crate) fn pass(reason: PassReason) -> Self {
@@ -119,16 +119,16 @@ impl<'p> Judgement<'p> {
 
     /// If rules only slow down robots or add the same headers for all visitors, the page is the
     /// same for all.
-    pub(super) fn within(mut self, reach: Reach) -> Self {
-        if let (Decision::Pass(_), Reach::Alike) = (self.decision, reach) {
+    pub(super) fn within(mut self, reach: Effects) -> Self {
+        if let (Decision::Pass(_), Effects::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
         }
         self
     }
 
     /// Adds the rules that matched before.
-    pub(super) fn beside(mut self, aside: Aside<'p>) -> Self {
-        let Aside {
+    pub(super) fn beside(mut self, aside: NonDecidingMatches<'p>) -> Self {
+        let NonDecidingMatches {
             slowed_by,
             errors_by,
             noted,
@@ -151,7 +151,7 @@ impl<'p> Judgement<'p> {
     }
 
     /// Returns the rules whose rate limiters are checked.
-    pub fn paced_by(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
+    pub fn rate_limits(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
         [self.slowed_by, self.errors_by].into_iter().flatten()
     }
 
@@ -176,7 +176,7 @@ impl<'p> Judgement<'p> {
 
     /// Adds the steps that describe the action.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
-        for limiter in self.paced_by().filter_map(Rule::rate_limiter) {
+        for limiter in self.rate_limits().filter_map(Rule::rate_limiter) {
             trace.step(Action::Slow.as_str(), || limiter.sentence());
         }
         if !matches!(self.decision, Decision::Pass(_)) {

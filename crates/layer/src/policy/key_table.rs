@@ -53,10 +53,10 @@ pub(super) struct KeyTable {
 /// Aligned so that two cores that use two shards do not write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Shard(Mutex<Places>);
+struct Shard(Mutex<ShardSets>);
 
 #[derive(Debug, Default)]
-struct Places {
+struct ShardSets {
     sets: Vec<[Entry; WAYS]>,
     /// Debts that the other instances do not know yet, in microseconds; empty without other
     /// instances.
@@ -77,7 +77,7 @@ impl KeyTable {
             rate,
             max_sets,
             sharers: AtomicU32::new(1),
-            shards: Box::new([const { Shard(Mutex::new(Places::NONE)) }; SHARDS]),
+            shards: Box::new([const { Shard(Mutex::new(ShardSets::NONE)) }; SHARDS]),
         }
     }
 
@@ -121,7 +121,7 @@ impl KeyTable {
     /// Removes all buckets from the table.
     pub(super) fn clear(&self) {
         for shard in self.shards.iter() {
-            *shard.places() = Places::NONE;
+            *shard.places() = ShardSets::NONE;
         }
     }
 
@@ -196,20 +196,20 @@ impl KeyTable {
         clippy::indexing_slicing,
         reason = "the bits select one of exactly as many shards"
     )]
-    fn places(&self, key: u64) -> MutexGuard<'_, Places> {
+    fn places(&self, key: u64) -> MutexGuard<'_, ShardSets> {
         let shard = usize::try_from(key >> (u64::BITS - SHARD_BITS)).unwrap_or_default();
         self.shards[shard].places()
     }
 }
 
 impl Shard {
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn places(&self) -> MutexGuard<'_, ShardSets> {
         // Buckets that a panic left half updated are still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Places {
+impl ShardSets {
     const NONE: Self = Self {
         sets: Vec::new(),
         untold: BTreeMap::new(),
@@ -281,7 +281,7 @@ impl Entry {
     fn debt_us(self, now_us: i64, rate: Rate) -> i64 {
         let debt_us = self.full_us.saturating_sub(now_us);
         // More than the depth of a bucket: the clock was set back.
-        if debt_us > rate.most_debt_us() {
+        if debt_us > rate.max_debt_us() {
             0
         } else {
             debt_us.max(0)
@@ -392,9 +392,9 @@ mod tests {
 
     /// Data that the instances have exchanged: the time when each bucket is full.
     #[derive(Default)]
-    struct Told(HashMap<u64, i64>);
+    struct ExchangedDebts(HashMap<u64, i64>);
 
-    impl Told {
+    impl ExchangedDebts {
         fn add(&mut self, table: &KeyTable, now_ms: i64) {
             for BucketDebt { key, debt_us } in table.untold(usize::MAX) {
                 let full_us = self.0.entry(key).or_default();
@@ -426,7 +426,7 @@ mod tests {
     fn tokens_taken_on_one_instance_are_missing_on_the_others() {
         let hour = Duration::from_hours(1);
         let tables = fleet(Rate::new(30, hour, 30), 3);
-        let mut told = Told::default();
+        let mut told = ExchangedDebts::default();
         let served = |table: &KeyTable| (0..100).filter(|_| is_served(table, 7, 0)).count();
         // An instance without the others' counts serves a third.
         assert_eq!(served(&tables[0]), 10);
@@ -451,7 +451,7 @@ mod tests {
         for table in &tables {
             table.set_sharers(2, 1);
         }
-        let mut told = Told::default();
+        let mut told = ExchangedDebts::default();
         told.add(&tables[0], 1);
         told.tell(&tables[1], 1);
         assert!(!is_served(&tables[1], 7, 2));
@@ -549,7 +549,7 @@ mod tests {
         ) {
             let rate = Rate::new(requests, Duration::from_millis(per_ms.unsigned_abs()), burst);
             let tables = fleet(rate, instances);
-            let (mut told, hasher) = (Told::default(), RandomState::new());
+            let (mut told, hasher) = (ExchangedDebts::default(), RandomState::new());
             let mut served: HashMap<u64, Vec<i64>> = HashMap::new();
             let (mut now_ms, mut before_ms) = (1_000_000_i64, 1_000_000);
             for (instance, key, gap) in arrivals {

@@ -14,7 +14,7 @@ use std::{
 const HOLD_SECONDS: i64 = 10;
 
 /// Minimum number of responses in the mean response time.
-const MEAN_OF: u64 = 16;
+const MEAN_RESPONSES: u64 = 16;
 
 /// Load at which a rule starts to act. If both values are set, one of them is enough.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -58,7 +58,7 @@ pub(super) struct Load {
 
 /// Running measurement of a response time.
 #[derive(Debug)]
-pub struct AnswerTime {
+pub struct ResponseTimer {
     load: Arc<SiteLoad>,
     begun_ms: i64,
 }
@@ -156,8 +156,8 @@ impl SiteLoad {
     }
 
     /// Starts to measure the time until a request is answered.
-    pub(super) fn begin(self: &Arc<Self>, now_ms: i64) -> AnswerTime {
-        AnswerTime {
+    pub(super) fn begin(self: &Arc<Self>, now_ms: i64) -> ResponseTimer {
+        ResponseTimer {
             load: Arc::clone(self),
             begun_ms: now_ms,
         }
@@ -177,7 +177,7 @@ impl SiteLoad {
             0
         };
         // If an upstream hangs, there are no responses, and the mean is unchanged.
-        let mean_us = moved(mean_us, answers, answers_ms);
+        let mean_us = updated_mean(mean_us, answers, answers_ms);
         self.mean_us.store(mean_us, Relaxed);
         Load {
             second,
@@ -188,16 +188,16 @@ impl SiteLoad {
 }
 
 /// Returns the mean including further responses. A few responses change the mean little.
-fn moved(mean_us: u64, answers: u64, answers_ms: u64) -> u64 {
+fn updated_mean(mean_us: u64, answers: u64, answers_ms: u64) -> u64 {
     let Some(new_us) = answers_ms.saturating_mul(1_000).checked_div(answers) else {
         return mean_us;
     };
-    let weight = answers.min(MEAN_OF);
-    let old_us = mean_us.saturating_mul(MEAN_OF - weight);
-    old_us.saturating_add(new_us.saturating_mul(weight)) / MEAN_OF
+    let weight = answers.min(MEAN_RESPONSES);
+    let old_us = mean_us.saturating_mul(MEAN_RESPONSES - weight);
+    old_us.saturating_add(new_us.saturating_mul(weight)) / MEAN_RESPONSES
 }
 
-impl AnswerTime {
+impl ResponseTimer {
     /// Ends the measurement when the response starts or the client disconnects.
     pub fn end(self, now_ms: i64) {
         let gone_ms = now_ms.saturating_sub(self.begun_ms);

@@ -241,20 +241,20 @@ pub use decision::Step;
 pub use decision::{Decision, PassReason, Request};
 #[doc(hidden)]
 pub use enforce::visible;
-pub use enforce::{Answer, Enforce, Enforcement, Enforcer, Refusal};
+pub use enforce::{Answer, Enforcement, EnforcementMode, Enforcer, Refusal};
 #[doc(hidden)]
 pub use enforce::{
-    Breach, Broken, CountedBreach, Finding, RobotCount, RobotRequest, Violation, Violations,
+    Breach, Broken, CountedViolation, Finding, RobotCount, RobotRequest, Violation, Violations,
 };
 pub use error::PolicyError;
 #[doc(hidden)]
 pub use error::{LeftOutRule, UnknownRobot};
 #[doc(hidden)]
-pub use fleet_pace::{BucketDebt, FleetPace};
+pub use fleet_pace::{BucketDebt, SharedLimit};
 #[doc(hidden)]
 pub use judgement::{Explanation, Judgement};
 #[doc(hidden)]
-pub use load::AnswerTime;
+pub use load::ResponseTimer;
 #[doc(hidden)]
 pub use path::PathReading;
 #[doc(hidden)]
@@ -262,15 +262,15 @@ pub use path::{is_below, is_own_path, with_normal_path};
 pub use policy::Policy;
 pub use rate_key::RateKey;
 #[doc(hidden)]
-pub use rate_key::one_sender;
+pub use rate_key::sender_address;
 #[doc(hidden)]
-pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
+pub use rate_limiter::{ErrorCounter, LimitedRequest, RateLimiter};
 pub use redirect::Redirect;
 pub use refuse::Refuse;
 #[doc(hidden)]
 pub use refuse::Spoofed;
 #[doc(hidden)]
-pub use refused_robots::{RefusedFor, RefusedRobots};
+pub use refused_robots::{RefusalReason, RefusedRobots};
 #[doc(hidden)]
 pub use request_explanation::RequestExplanation;
 #[doc(hidden)]

@@ -8,8 +8,8 @@ use crate::detect::Detector;
 use crate::registry::Purpose;
 
 use super::{
-    AnswerTime, Decision, Explanation, Judgement, LeftOutRule, Places, Redirect, Refuse, Request,
-    Rule, Spoofed, TagRule, UnknownRobot, Visitor,
+    Decision, Explanation, Judgement, LeftOutRule, Places, Redirect, Refuse, Request,
+    ResponseTimer, Rule, Spoofed, TagRule, UnknownRobot, Visitor,
     condition::RobotSet,
     decision::Silent,
     glob::FilterPattern,
@@ -228,10 +228,10 @@ impl Policy {
 
     /// Counts a request of the site, if a rule depends on the load.
     ///
-    /// Call this before the decision, and [`AnswerTime::end`] when the request is answered. Does
+    /// Call this before the decision, and [`ResponseTimer::end`] when the request is answered. Does
     /// nothing if no rule depends on the load.
     #[must_use]
-    pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<AnswerTime> {
+    pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<ResponseTimer> {
         let site = self.load.as_ref()?;
         let now_ms = now_ms();
         if let Some(load) = site.count(now_ms) {

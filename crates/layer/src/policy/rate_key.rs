@@ -52,7 +52,7 @@ impl RateKey {
         Some(match self {
             Self::Robot | Self::Site => return None,
             Self::UserAgent => hasher.hash_one(UnlistedName::of(user_agent)),
-            Self::Address => hasher.hash_one(one_sender(client?)),
+            Self::Address => hasher.hash_one(sender_address(client?)),
             Self::Network => hasher.hash_one(network(client?)),
             Self::Asn => match places.find(client?).asn {
                 Some(asn) => hasher.hash_one(asn),
@@ -68,7 +68,7 @@ impl RateKey {
 /// freely. IPv4-mapped addresses count as IPv4; otherwise all of IPv4 would share one /64.
 #[doc(hidden)]
 #[must_use]
-pub fn one_sender(client: IpAddr) -> IpAddr {
+pub fn sender_address(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         address @ IpAddr::V4(_) => address,

@@ -3,7 +3,7 @@
 use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc, time::Duration};
 
 use super::{
-    BucketDebt, FleetPace, Places, RateKey, Visitor,
+    BucketDebt, Places, RateKey, SharedLimit, Visitor,
     bucket::Rate,
     buckets::UnlistedKeys,
     fleet_pace::Seed,
@@ -39,9 +39,9 @@ const ERRORS: [u16; 3] = [403, 404, 410];
 /// MiB. Beyond that, the buckets that would be full first are evicted. Without a known address, a
 /// limit by address does not apply.
 ///
-/// The instances of a [fleet](FleetPace) share limits.
+/// The instances of a [fleet](SharedLimit) share limits.
 pub struct RateLimiter {
-    pace: Pace,
+    pace: LimitSettings,
     rate: Rate,
     seed: Seed,
     buckets: KeyTable,
@@ -50,7 +50,7 @@ pub struct RateLimiter {
 
 /// Settings of a rule's rate limit.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Pace {
+pub(super) struct LimitSettings {
     pub(super) count: u32,
     /// Whether errors are counted instead of requests.
     pub(super) is_of_errors: bool,
@@ -64,7 +64,7 @@ pub(super) struct Pace {
 
 /// Rate limit of a rule, for one request.
 #[derive(Clone, Copy, Debug)]
-pub struct PacedRequest<'p> {
+pub struct LimitedRequest<'p> {
     limiter: &'p Arc<RateLimiter>,
     keys: BucketKeys,
 }
@@ -81,7 +81,7 @@ pub struct ErrorCounter {
 type BucketKeys = [Option<u64>; 2];
 
 impl RateLimiter {
-    pub(super) fn new(pace: Pace) -> Self {
+    pub(super) fn new(pace: LimitSettings) -> Self {
         let rate = Rate::new(pace.count, pace.period, pace.burst);
         let sets = match pace.key {
             RateKey::Robot | RateKey::Site => MAX_ROBOT_SETS,
@@ -156,7 +156,7 @@ impl RateLimiter {
         user_agent: &[u8],
         client: Option<IpAddr>,
         places: &Places,
-    ) -> PacedRequest<'p> {
+    ) -> LimitedRequest<'p> {
         let (claim, hasher) = (visitor.claim, self.seed.hasher());
         let keys = match (self.pace.key, claim.robot()) {
             (RateKey::Site, _) => [Some(hasher.hash_one(())), None],
@@ -170,7 +170,7 @@ impl RateLimiter {
             }
             (key, _) => [key.bucket(&hasher, user_agent, client, places), None],
         };
-        PacedRequest {
+        LimitedRequest {
             limiter: self,
             keys,
         }
@@ -179,7 +179,7 @@ impl RateLimiter {
     /// Starts to share the limit with the other instances of a fleet.
     ///
     /// A new seed resets all buckets.
-    pub fn join(&self, fleet: FleetPace, now_ms: i64) {
+    pub fn join(&self, fleet: SharedLimit, now_ms: i64) {
         if self.seed.set(fleet.seed) {
             self.buckets.clear();
         }
@@ -205,7 +205,7 @@ impl RateLimiter {
     }
 
     /// Returns `true` if both limits have the same settings.
-    pub(super) fn has_pace_of(&self, other: &Self) -> bool {
+    pub(super) fn has_settings_of(&self, other: &Self) -> bool {
         self.pace == other.pace
     }
 
@@ -235,7 +235,7 @@ impl RateLimiter {
     }
 }
 
-impl PacedRequest<'_> {
+impl LimitedRequest<'_> {
     /// Counts the request at a time in milliseconds since 1970.
     ///
     /// If errors are counted, only checks whether there were too many.
@@ -276,7 +276,7 @@ impl ErrorCounter {
 /// Formats as "at most 10 requests in 60 s, 5 at once, per network (/24, /48)".
 impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pace {
+        let LimitSettings {
             count,
             burst,
             period,
@@ -319,8 +319,8 @@ mod tests {
     });
 
     /// Two requests a minute, two at once.
-    fn pace(key: RateKey) -> Pace {
-        Pace {
+    fn pace(key: RateKey) -> LimitSettings {
+        LimitSettings {
             count: 2,
             is_of_errors: false,
             period: Duration::from_mins(1),
@@ -403,7 +403,7 @@ mod tests {
     fn the_limit_is_described_in_words() {
         let expected = "This robot sends too many requests. The limit allows at most 2 requests in 60 s, 2 at once.\n";
         assert_eq!(rate_limiter().text(), expected);
-        let one = RateLimiter::new(Pace {
+        let one = RateLimiter::new(LimitSettings {
             count: 1,
             period: Duration::from_millis(500),
             burst: 1,
@@ -451,7 +451,7 @@ mod tests {
             .iter()
             .flat_map(|key| claims.iter().map(move |c| (key, c)))
         {
-            let limiter = Arc::new(RateLimiter::new(Pace {
+            let limiter = Arc::new(RateLimiter::new(LimitSettings {
                 is_of_errors: true,
                 ..pace(key)
             }));

@@ -7,7 +7,7 @@ use super::{
     decision::{Effect, NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
-    judgement::Reach,
+    judgement::Effects,
     rule::named,
     scope::Scope,
     subtree::may_be_for_robots,
@@ -15,7 +15,7 @@ use super::{
 
 impl Policy {
     /// Determines once whether any robot may ever get a different response.
-    pub(super) fn with_idle(mut self) -> Self {
+    pub(super) fn compute_idle(mut self) -> Self {
         let has_patterns = !self.patterns.is_empty();
         let reaches =
             |rule: &&Rule| rule.does_anything() && (has_patterns || rule.scope.paths.is_some());
@@ -44,7 +44,7 @@ impl Policy {
     }
 
     /// Adjusts all patterns to the way in which the site's server reads paths.
-    pub(super) fn with_reading(mut self) -> Self {
+    pub(super) fn apply_path_reading(mut self) -> Self {
         let scopes = self.rules.iter_mut().map(|rule| &mut rule.scope);
         let tags = self.tag_rules.iter_mut().map(TagRule::scope_mut);
         let paths = scopes.chain(tags).filter_map(|scope| scope.paths.as_mut());
@@ -58,7 +58,7 @@ impl Policy {
     }
 
     /// Determines once which patterns match neither exempt paths nor heavens.
-    pub(super) fn with_plain(mut self) -> Self {
+    pub(super) fn compute_plain_patterns(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);
         // Computed once here, so that requests for most patterns skip all exemptions.
         let plain = starts.map(|start| {
@@ -70,7 +70,7 @@ impl Policy {
     }
 
     /// Determines once whether anything depends on the host of a request.
-    pub(super) fn with_hosts(mut self) -> Self {
+    pub(super) fn compute_host_dependency(mut self) -> Self {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
         self.asks_for_host = self.heavens.have_hosts() || scopes.any(|scope| scope.hosts.is_some());
@@ -86,12 +86,12 @@ impl Policy {
         asked: &NormalizedRequest<'_>,
         site: Site,
         trace: &mut impl Trace,
-    ) -> Result<Reach, PassReason> {
+    ) -> Result<Effects, PassReason> {
         if asked.path.is_empty() {
             return Err(PassReason::PathNotFiltered);
         }
         if site.by_default && self.redirects_listed() {
-            return Ok(Reach::Acts);
+            return Ok(Effects::Acts);
         }
         let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
@@ -99,7 +99,7 @@ impl Policy {
         let mut marks: Option<&Rule> = None;
         for rule in &self.rules {
             // A rule that decides for all robots does not decide for visitors without a claim.
-            if decisive.is_some() && !rule.is_about_claimless() {
+            if decisive.is_some() && !rule.names_claimless() {
                 continue;
             }
             // Paths are checked last: they cost most, and every request comes through here.
@@ -137,11 +137,11 @@ impl Policy {
                 "On this path, {} may add headers to passing responses.",
                 named(rule)
             ),
-            None => told(decisive, limiter, acts),
+            None => describe_reach(decisive, limiter, acts),
         });
         match limiter.or(gives) {
-            _ if acts => Ok(Reach::Acts),
-            Some(_) => Ok(Reach::Alike),
+            _ if acts => Ok(Effects::Acts),
+            Some(_) => Ok(Effects::Alike),
             None => Err(PassReason::PathNotFiltered),
         }
     }
@@ -171,7 +171,7 @@ impl Policy {
     }
 }
 
-fn told(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -> String {
+fn describe_reach(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -> String {
     match (decisive, limiter) {
         (Some(rule), _) if acts => {
             format!(

@@ -18,7 +18,7 @@ pub struct RefusedRobots {
 /// Reason why a robot is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum RefusedFor {
+pub enum RefusalReason {
     /// The site refuses all robots with this purpose.
     Purpose(Purpose),
     /// The site refuses this robot by its id.
@@ -51,17 +51,17 @@ impl RefusedRobots {
 
     /// Returns the reason why a robot is refused, if it is.
     #[must_use]
-    pub fn reason(&self, robot: &Robot) -> Option<RefusedFor> {
+    pub fn reason(&self, robot: &Robot) -> Option<RefusalReason> {
         if self.ids.contains(&robot.id) {
-            return Some(RefusedFor::Itself);
+            return Some(RefusalReason::Itself);
         }
         let is_refused = self.purposes.contains(&robot.purpose);
-        is_refused.then_some(RefusedFor::Purpose(robot.purpose))
+        is_refused.then_some(RefusalReason::Purpose(robot.purpose))
     }
 }
 
 /// Formats as the setting that refuses the robot.
-impl fmt::Display for RefusedFor {
+impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Purpose(purpose) => write!(f, "refuse_purposes: {purpose}"),

@@ -17,19 +17,19 @@ pub type RobotsFiles = HostMap<RobotsTxt>;
 /// Active robots.txt files, which can be replaced while requests are handled.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRobotsFiles {
-    current: Arc<ArcSwap<FilesInForce>>,
+    current: Arc<ArcSwap<ActiveFiles>>,
 }
 
 /// Active files, with the robots that each site refuses regardless of its file.
 #[derive(Debug, Default)]
-pub(super) struct FilesInForce {
+pub(super) struct ActiveFiles {
     pub(super) files: RobotsFiles,
     pub(super) refused: HostMap<RefusedRobots>,
 }
 
 /// Files that were active when this value was created.
 #[derive(Debug)]
-pub struct LoadedRobotsFiles(Guard<Arc<FilesInForce>>);
+pub struct LoadedRobotsFiles(Guard<Arc<ActiveFiles>>);
 
 /// Map with a value for each host.
 ///
@@ -157,11 +157,10 @@ impl SharedRobotsFiles {
     ///
     /// The `refused` entries of hosts without a file have no effect.
     pub fn replace_with(&self, files: RobotsFiles, refused: HostMap<RefusedRobots>) {
-        self.current
-            .store(Arc::new(FilesInForce { files, refused }));
+        self.current.store(Arc::new(ActiveFiles { files, refused }));
     }
 
-    pub(super) fn in_force(&self) -> Guard<Arc<FilesInForce>> {
+    pub(super) fn in_force(&self) -> Guard<Arc<ActiveFiles>> {
         self.current.load()
     }
 }

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, Visitor,
+    Action, Decision, LimitedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, Visitor,
     condition::Mismatch,
     decision::{Effect, NormalizedRequest},
     heaven::Heaven,
@@ -151,7 +151,7 @@ impl Rule {
         visitor: Visitor<'_>,
         user_agent: &[u8],
         client: Option<IpAddr>,
-    ) -> Option<PacedRequest<'_>> {
+    ) -> Option<LimitedRequest<'_>> {
         match &self.effect {
             Effect::Slow(limiter) => {
                 Some(limiter.of(visitor, user_agent, client, &self.scope.places))
@@ -169,7 +169,7 @@ impl Rule {
     /// Returns `true` if the rule applies to people without being
     /// [confirmed](super::RuleBuilder::people): it only reports its action, also for robots.
     #[must_use]
-    pub fn is_dry(&self) -> bool {
+    pub fn is_unconfirmed(&self) -> bool {
         !self.is_confirmed && self.touches_people()
     }
 
@@ -232,7 +232,7 @@ impl Rule {
             return Some(Mismatch::Kind);
         }
         // Otherwise, anyone could use the robot's name to bypass other rules.
-        let is_spoofed = visitor.is_spoofed() && self.favours();
+        let is_spoofed = visitor.is_spoofed() && self.exempts_robots();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
         self.scope
             .mismatch(asked, Some(visitor))
@@ -246,7 +246,7 @@ impl Rule {
     }
 
     /// Returns `true` if the rule names visitors without a claim; a rule for all robots does not.
-    pub(super) fn is_about_claimless(&self) -> bool {
+    pub(super) fn names_claimless(&self) -> bool {
         let claimless = [Kind::Nameless, Kind::Shared, Kind::Person];
         claimless
             .iter()
@@ -254,9 +254,11 @@ impl Rule {
     }
 
     /// Returns `true` if the rule lets certain robots pass, regardless of verdicts.
-    fn favours(&self) -> bool {
+    fn exempts_robots(&self) -> bool {
         let robots = &self.scope.robots;
-        matches!(self.effect, Effect::Pass) && robots.ignore_verdicts() && !robots.are_everybody()
+        matches!(self.effect, Effect::Pass)
+            && robots.ignore_verdicts()
+            && !robots.matches_all_visitors()
     }
 
     /// Returns `true` if `other` never decides because this rule always decides first.
@@ -271,7 +273,7 @@ impl Rule {
         self.scope.includes(&other.scope)
             && (slows || !is_asked_on)
             && self.gate().is_none()
-            && !(names_spoofed && self.favours())
+            && !(names_spoofed && self.exempts_robots())
     }
 
     /// Returns `true` if both rules limit requests, or both limit errors.
@@ -283,7 +285,7 @@ impl Rule {
     /// Takes over the state of the rate limit from an equal rule of another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
-            && ours.has_pace_of(theirs)
+            && ours.has_settings_of(theirs)
             && self.scope == other.scope
         {
             *ours = Arc::clone(theirs);

@@ -10,7 +10,7 @@ use super::{
     error::InvalidCondition,
     heaven::Heaven,
     load::LoadThreshold,
-    rate_limiter::Pace,
+    rate_limiter::LimitSettings,
     refuse::told,
     when::{conditions, setter, setters},
 };
@@ -197,7 +197,7 @@ impl RuleBuilder {
             scope,
             headers: headers.map(Arc::new),
         };
-        if rule.is_dry() {
+        if rule.is_unconfirmed() {
             rule.shown
                 .push("reports only, until people = true".to_owned());
         }
@@ -279,7 +279,7 @@ impl RuleBuilder {
         let text = self.text.as_deref().map(told).transpose()?;
         // By default, the requests of a whole period may come at once.
         let burst = self.burst.unwrap_or(count).max(1);
-        Ok(RateLimiter::new(Pace {
+        Ok(RateLimiter::new(LimitSettings {
             count,
             is_of_errors: self.errors.is_some(),
             period,

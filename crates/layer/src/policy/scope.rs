@@ -60,7 +60,7 @@ impl Scope {
 
     /// Returns `true` if the scope includes all visitors, including people.
     pub(super) fn is_for_everybody(&self) -> bool {
-        self.robots.are_everybody() && self.sender.is_empty()
+        self.robots.matches_all_visitors() && self.sender.is_empty()
     }
 
     /// Returns the first condition that does not hold, if any.

@@ -72,11 +72,11 @@ pub(super) struct SenderConditions {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HeaderCondition {
     name: HeaderName,
-    wanted: Wanted,
+    wanted: HeaderTest,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Wanted {
+enum HeaderTest {
     Present,
     Absent,
     Matching(TextPattern),
@@ -162,11 +162,12 @@ impl HeaderCondition {
     /// Returns the reason why the condition is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, wanted) = match (text.strip_prefix('!'), text.split_once(':')) {
-            (Some(name), _) => (name, Wanted::Absent),
-            (None, Some((name, pattern))) => {
-                (name, Wanted::Matching(TextPattern::parse(pattern.trim())?))
-            }
-            (None, None) => (text, Wanted::Present),
+            (Some(name), _) => (name, HeaderTest::Absent),
+            (None, Some((name, pattern))) => (
+                name,
+                HeaderTest::Matching(TextPattern::parse(pattern.trim())?),
+            ),
+            (None, None) => (text, HeaderTest::Present),
         };
         let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| {
             "it is not a header condition such as X-Monitor, !Accept-Language or Accept: text/*"
@@ -177,9 +178,11 @@ impl HeaderCondition {
 
     fn holds(&self, headers: &HeaderMap) -> bool {
         match &self.wanted {
-            Wanted::Present => headers.contains_key(&self.name),
-            Wanted::Absent => !headers.contains_key(&self.name),
-            Wanted::Matching(pattern) => any(headers, &self.name, std::slice::from_ref(pattern)),
+            HeaderTest::Present => headers.contains_key(&self.name),
+            HeaderTest::Absent => !headers.contains_key(&self.name),
+            HeaderTest::Matching(pattern) => {
+                any(headers, &self.name, std::slice::from_ref(pattern))
+            }
         }
     }
 }
@@ -190,9 +193,9 @@ impl SenderConditions {
         if self.is_empty() {
             return None;
         }
-        self.unlike_reasons(sender.reasons)
-            .or_else(|| self.unlike_headers(sender.headers))
-            .or_else(|| self.unlike_address(sender.address, places))
+        self.reason_mismatch(sender.reasons)
+            .or_else(|| self.header_mismatch(sender.headers))
+            .or_else(|| self.address_mismatch(sender.address, places))
     }
 
     /// Describes the address by the matching conditions, if there are conditions on the address.
@@ -231,13 +234,13 @@ impl SenderConditions {
         self.is_empty() || self == other
     }
 
-    fn unlike_reasons(&self, found: Reasons) -> Option<SenderMismatch> {
+    fn reason_mismatch(&self, found: Reasons) -> Option<SenderMismatch> {
         let is_wanted = self.suspect.is_none_or(|wanted| wanted != found.is_empty());
         let has_one = self.reasons.is_none_or(|wanted| wanted.intersects(found));
         (!(is_wanted && has_one)).then_some(SenderMismatch::Suspect)
     }
 
-    fn unlike_headers(&self, headers: Option<&HeaderMap>) -> Option<SenderMismatch> {
+    fn header_mismatch(&self, headers: Option<&HeaderMap>) -> Option<SenderMismatch> {
         let none = HeaderMap::new();
         let is_known = headers.is_some();
         let headers = headers.unwrap_or(&none);
@@ -259,7 +262,7 @@ impl SenderConditions {
             })
     }
 
-    fn unlike_address(&self, address: Option<IpAddr>, places: &Places) -> Option<SenderMismatch> {
+    fn address_mismatch(&self, address: Option<IpAddr>, places: &Places) -> Option<SenderMismatch> {
         if let Some(sets) = &self.addresses
             && !address.is_some_and(|address| sets.iter().any(|set| set.contains(address)))
         {

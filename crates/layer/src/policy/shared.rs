@@ -80,7 +80,7 @@ impl SharedPolicy {
     }
 
     /// Replaces the overlay and keeps the policy.
-    pub fn lay_over(&self, overlay: Overlay) {
+    pub fn set_overlay(&self, overlay: Overlay) {
         self.exchange(|parts| parts.overlay = overlay);
     }
 
@@ -123,7 +123,7 @@ impl fmt::Debug for SharedPolicy {
 /// Additional rules that come before those of a policy, and the pause of enforcement.
 ///
 /// An overlay applies to the active policy through
-/// [`SharedPolicy::lay_over`](super::SharedPolicy::lay_over). Its rules come before the lists of
+/// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). Its rules come before the lists of
 /// allowed and denied robots too. A rule that redirects uses the policy's redirect target; a rule
 /// that does not fit the policy is [left out](Policy::left_out).
 ///
@@ -134,7 +134,7 @@ impl fmt::Debug for SharedPolicy {
 ///
 /// let shared = SharedPolicy::new(Policy::builder().build()?);
 /// let rule = Rule::builder(Action::Refuse).label("live rule 1").paths(["/*"]).robots(["examplebot"]);
-/// shared.lay_over(Overlay::new().rule(rule));
+/// shared.set_overlay(Overlay::new().rule(rule));
 /// assert_eq!(shared.load().rules().next().unwrap().label(), "live rule 1");
 /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
 /// ```
@@ -191,7 +191,9 @@ impl Policy {
         for (index, rule) in self.rules.iter_mut().enumerate() {
             rule.index = index;
         }
-        self.with_reading().with_idle().with_hosts()
+        self.apply_path_reading()
+            .compute_idle()
+            .compute_host_dependency()
     }
 
     /// Builds a rule of an overlay for this policy.
@@ -218,7 +220,7 @@ impl Policy {
     /// # Errors
     ///
     /// Returns the reason why the rule would be left out.
-    pub fn check_overlaid(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
+    pub fn check_overlay_rule(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
         self.overlaid(rule).map(drop)
     }
 

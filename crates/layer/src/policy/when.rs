@@ -174,7 +174,7 @@ impl When {
 
     /// Builds the conditions, and their description as text.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {
-        self.mean_people()?;
+        self.add_people()?;
         let paths = self.paths.as_deref().map(parse_patterns).transpose();
         let paths =
             paths.map_err(|(pattern, reason)| ("path", format!("{pattern:?}: {reason}")))?;
@@ -210,7 +210,7 @@ impl When {
     }
 
     /// Adds people to the visitors if there are conditions on suspects.
-    fn mean_people(&mut self) -> Result<(), InvalidCondition> {
+    fn add_people(&mut self) -> Result<(), InvalidCondition> {
         let key = match (self.suspect, &self.reasons) {
             (Some(true), _) => "suspect",
             (_, Some(_)) => "reasons",

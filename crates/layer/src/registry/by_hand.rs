@@ -12,9 +12,9 @@ const MAX_FIELD_CHARS: usize = 500;
 /// # Example
 ///
 /// ```
-/// use robot_detection_layer::registry::TypedRobot;
+/// use robot_detection_layer::registry::RobotInput;
 ///
-/// let mut typed = TypedRobot::default();
+/// let mut typed = RobotInput::default();
 /// typed.id = "housebot".to_owned();
 /// typed.useragent = "HouseBot/1.0".to_owned();
 /// typed.host_suffixes = "crawl.house.example".to_owned();
@@ -22,11 +22,11 @@ const MAX_FIELD_CHARS: usize = 500;
 ///
 /// typed.ranges_url = "ftp://house.example/".to_owned();
 /// assert_eq!(typed.robot().unwrap_err()[0].field, "ranges_url");
-/// # Ok::<(), Vec<robot_detection_layer::registry::TypedError>>(())
+/// # Ok::<(), Vec<robot_detection_layer::registry::InputError>>(())
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct TypedRobot {
+pub struct RobotInput {
     /// Identifier: up to 100 letters, digits, `-`, `.`, `_` and `+`.
     pub id: String,
     /// Display name; defaults to the id.
@@ -49,29 +49,29 @@ pub struct TypedRobot {
     pub signature_agents: String,
 }
 
-/// Error in one field of a [`TypedRobot`].
+/// Error in one field of a [`RobotInput`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{field}: {message}")]
 #[non_exhaustive]
-pub struct TypedError {
-    /// Name of the field in [`TypedRobot`].
+pub struct InputError {
+    /// Name of the field in [`RobotInput`].
     pub field: &'static str,
     /// Correction, as a sentence without a full stop.
     pub message: String,
 }
 
-impl TypedRobot {
+impl RobotInput {
     /// Creates the robot from the input.
     ///
     /// # Errors
     ///
     /// Returns an error for each invalid field.
-    pub fn robot(&self) -> Result<Robot, Vec<TypedError>> {
+    pub fn robot(&self) -> Result<Robot, Vec<InputError>> {
         let mut errors = self.errors();
         let mut robot = Robot::new(self.id.trim(), Source::manual());
         match normalise(self.useragent.trim()) {
             Ok(patterns) => robot.patterns = patterns,
-            Err(reason) => errors.push(TypedError::new("useragent", reason.to_string())),
+            Err(reason) => errors.push(InputError::new("useragent", reason.to_string())),
         }
         for (field, list, read, example) in [
             (
@@ -88,12 +88,12 @@ impl TypedRobot {
             ),
         ] {
             match read.wrong {
-                Some(word) if field == "host_suffixes" && proofs::is_ending_of_all(&word) => {
+                Some(word) if field == "host_suffixes" && proofs::is_public_suffix_word(&word) => {
                     let text = "anyone can register a name below it; use a suffix that only the operator's hosts have";
-                    errors.push(TypedError::new(field, format!("{word:?}: {text}")));
+                    errors.push(InputError::new(field, format!("{word:?}: {text}")));
                 }
                 Some(word) => {
-                    errors.push(TypedError::new(field, format!("{word:?} is not {example}")));
+                    errors.push(InputError::new(field, format!("{word:?} is not {example}")));
                 }
                 None => *list = read.facts,
             }
@@ -114,11 +114,11 @@ impl TypedRobot {
     }
 
     /// Returns the errors in the fields that are stored unchanged.
-    fn errors(&self) -> Vec<TypedError> {
+    fn errors(&self) -> Vec<InputError> {
         let mut errors = Vec::new();
         let mut refuse_if = |is_wrong: bool, field, message: &str| {
             if is_wrong {
-                errors.push(TypedError::new(field, message));
+                errors.push(InputError::new(field, message));
             }
         };
         let id = self.id.trim();
@@ -172,7 +172,7 @@ impl TypedRobot {
     }
 }
 
-impl TypedError {
+impl InputError {
     fn new(field: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { field, message }
@@ -199,11 +199,11 @@ fn names_a_user(url: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn typed() -> TypedRobot {
-        TypedRobot {
+    fn typed() -> RobotInput {
+        RobotInput {
             id: " housebot ".to_owned(),
             useragent: "HouseBot/1.0".to_owned(),
-            ..TypedRobot::default()
+            ..RobotInput::default()
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(plain.source, Source::manual());
         assert_eq!((plain.operator, plain.ranges_url), (None, None));
 
-        let full = TypedRobot {
+        let full = RobotInput {
             name: "House".to_owned(),
             purpose: "SEO".to_owned(),
             operator: " House & Co ".to_owned(),
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(robot.signature_agents, agents);
     }
 
-    type Fault = (fn(&mut TypedRobot), &'static str, &'static str);
+    type Fault = (fn(&mut RobotInput), &'static str, &'static str);
 
     const FAULTS: &[Fault] = &[
         (|it| it.id.clear(), "id", "1 to 100 letters"),
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(error.field, *field);
             assert!(error.message.contains(message), "{error}");
         }
-        let nothing = TypedRobot::default().robot().unwrap_err();
+        let nothing = RobotInput::default().robot().unwrap_err();
         let fields: Vec<_> = nothing.iter().map(|error| error.field).collect();
         assert_eq!(fields, ["id", "useragent"]);
     }

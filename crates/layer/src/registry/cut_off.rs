@@ -18,7 +18,7 @@ const MAX_NAME_BYTES: usize = 64;
 ///
 /// JSON formats are excluded, because truncated JSON cannot be parsed at all.
 #[must_use]
-pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
+pub fn ends_mid_line(format: Format, bytes: &[u8]) -> bool {
     let has_lines = !format.row().is_json;
     let mut behind = bytes.iter().rev().skip_while(|b| matches!(b, b' ' | b'\t'));
     has_lines && !matches!(behind.next(), None | Some(b'\n' | b'\r'))
@@ -30,7 +30,7 @@ pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
 /// before a field that many records lack, is not detected. A flat file record with the four fields
 /// that ACS reads is complete, because manually written records end there.
 #[must_use]
-pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
+pub fn missing_last_fields(format: Format, bytes: &[u8]) -> Vec<String> {
     let Some(read) = format.row().record_line else {
         return Vec::new();
     };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn missing(format: Format, text: &str) -> String {
-        missing_at_the_end(format, text.as_bytes()).join(" ")
+        missing_last_fields(format, text.as_bytes()).join(" ")
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
             (Format::AiRobotsTxt, "{}", false),
             (Format::CrawlerUserAgents, "[]", false),
         ] {
-            assert_eq!(is_open_ended(format, text.as_bytes()), is_open, "{text:?}");
+            assert_eq!(ends_mid_line(format, text.as_bytes()), is_open, "{text:?}");
         }
     }
 

@@ -70,9 +70,9 @@ mod useragent;
 
 pub use bundled::bundled;
 #[doc(hidden)]
-pub use by_hand::{TypedError, TypedRobot};
+pub use by_hand::{InputError, RobotInput};
 #[doc(hidden)]
-pub use cut_off::{is_open_ended, missing_at_the_end};
+pub use cut_off::{ends_mid_line, missing_last_fields};
 #[cfg(feature = "formats")]
 pub use export::ExportFormat;
 #[cfg(feature = "formats")]

@@ -27,7 +27,7 @@ pub(super) fn host_suffixes(value: &str) -> FactList {
 }
 
 /// Returns `true` if a word is a public suffix, below which anyone can register a name.
-pub(super) fn is_ending_of_all(word: &str) -> bool {
+pub(super) fn is_public_suffix_word(word: &str) -> bool {
     is_public_suffix(&ending(word))
 }
 

@@ -24,7 +24,7 @@ macro_rules! purposes {
             pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
             /// Returns `true` for programs with arbitrary users: libraries and automated browsers.
-            pub(crate) fn is_anybody_s(self) -> bool {
+            pub(crate) fn is_general_tool(self) -> bool {
                 matches!(self, Self::Library | Self::Automation)
             }
 

@@ -13,7 +13,7 @@ use crate::keys::{AgentKey, SeenKeys, halves};
 use super::{
     Reason, Reasons,
     fronts::{FrontHeaders, Fronts, OVER_HTTPS},
-    seen::{Field, Seen},
+    seen::{BrowserHeaders, Field},
     table::Table,
     user_agent::{Browser, number},
 };
@@ -57,7 +57,7 @@ type Senders = SeenKeys<16_384>;
 /// # Ok::<(), http::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Coherence {
+pub struct BrowserCheck {
     table: Table,
     fronts: Fronts,
     senders: Senders,
@@ -89,22 +89,22 @@ pub struct Findings {
 }
 
 /// Request that is being checked.
-struct Judged<'t, 'h> {
+struct CheckedRequest<'t, 'h> {
     browser: Browser<'t>,
-    seen: Seen<'h>,
+    seen: BrowserHeaders<'h>,
     transport: Transport,
     version: Version,
     /// Bits of the headers that count as missing if absent.
     expected: u32,
 }
 
-impl Default for Coherence {
+impl Default for BrowserCheck {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Coherence {
+impl BrowserCheck {
     /// Creates a check with the bundled table of browsers.
     #[must_use]
     pub fn new() -> Self {
@@ -122,11 +122,11 @@ impl Coherence {
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
         let user_agent = request.headers().get(USER_AGENT);
         let user_agent = user_agent.map_or(&b""[..], HeaderValue::as_bytes);
-        self.judge_by(request, user_agent, AgentKey::of(user_agent), transport)
+        self.judge_with_key(request, user_agent, AgentKey::of(user_agent), transport)
     }
 
     /// Returns the reasons for a request whose User-Agent and key are known.
-    pub(crate) fn judge_by<B>(
+    pub(crate) fn judge_with_key<B>(
         &self,
         request: &Request<B>,
         user_agent: &[u8],
@@ -166,14 +166,14 @@ impl Coherence {
         let Some(browser) = self.table.browser(user_agent) else {
             return Some(Reasons::default());
         };
-        let seen = Seen::of(request.headers());
+        let seen = BrowserHeaders::of(request.headers());
         let is_judged = is_judged(request.method(), request.uri().path());
         if !is_judged || seen.has_any(&[Field::Handshake, Field::Report]) {
             return None;
         }
         let front = transport.front;
         let came = seen.fields() | (OVER_HTTPS * u32::from(transport.is_https));
-        let judged = Judged {
+        let judged = CheckedRequest {
             expected: front.map_or(u32::MAX, |front| self.fronts.bring(front, came)),
             browser,
             seen,
@@ -188,7 +188,7 @@ impl Coherence {
     /// Only proxies with 500 or more browser requests are reported.
     #[must_use]
     pub fn fronts(&self) -> Vec<FrontHeaders> {
-        self.fronts.taking_off()
+        self.fronts.removing_headers()
     }
 
     /// Explains the findings about a request, even if its sender was checked before.
@@ -217,7 +217,7 @@ impl Coherence {
     }
 }
 
-impl Judged<'_, '_> {
+impl CheckedRequest<'_, '_> {
     fn reasons(&self) -> Reasons {
         self.of_version()
             .union(self.of_metadata())

@@ -107,7 +107,7 @@ impl Fronts {
     }
 
     /// Returns the proxies with enough requests that never forwarded some header.
-    pub(super) fn taking_off(&self) -> Vec<FrontHeaders> {
+    pub(super) fn removing_headers(&self) -> Vec<FrontHeaders> {
         let fronts = self.learnt().map(|(front, came)| {
             let is_taken_off = |field: Field, is_https: bool| {
                 came & field.bit() == 0 && (!is_https || came & OVER_HTTPS != 0)

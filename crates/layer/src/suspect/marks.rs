@@ -105,7 +105,7 @@ pub struct MarkedVisitor(u64);
 /// Marks in effect for a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Marked {
+pub struct ActiveMarks {
     /// Whether the application reported that the visitor is human.
     pub is_person: bool,
     /// Whether the visitor has requested robots.txt.
@@ -196,7 +196,7 @@ impl Marks {
 
     /// Returns the marks in effect for a visitor.
     #[must_use]
-    pub fn found(&self, visitor: MarkedVisitor) -> Marked {
+    pub fn found(&self, visitor: MarkedVisitor) -> ActiveMarks {
         let last_s = self.shared.last_s.load(Relaxed);
         let now_s = self.now_s();
         if !holds(last_s, now_s) {
@@ -205,13 +205,13 @@ impl Marks {
                 .shared
                 .last_s
                 .compare_exchange(last_s, 0, Relaxed, Relaxed);
-            return Marked::default();
+            return ActiveMarks::default();
         }
         let mut places = self.neighbours(visitor.0);
         let Some(place) = places.find(|place| place.key.load(Acquire) == visitor.0) else {
-            return Marked::default();
+            return ActiveMarks::default();
         };
-        let mut marked = Marked::default();
+        let mut marked = ActiveMarks::default();
         for mark in Mark::ALL {
             if holds(place.end(mark).load(Acquire), now_s) {
                 marked.is_person |= mark == Mark::Person;
@@ -224,7 +224,7 @@ impl Marks {
         if place.key.load(Relaxed) == visitor.0 {
             marked
         } else {
-            Marked::default()
+            ActiveMarks::default()
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
         let all = Reasons::from(Reason::Trap).with(Reason::UpstreamWord);
         assert_eq!(marks.found(visitor).reasons, all);
         marks.set(visitor, Mark::Person, 10 * MINUTE);
-        let told = Marked {
+        let told = ActiveMarks {
             is_person: true,
             is_reader: false,
             is_sent: false,
@@ -349,7 +349,7 @@ mod tests {
         assert!(!marks.found(visitor).is_person);
         assert!(marks.found(visitor).reasons.contains(Reason::Trap));
         clock.advance(50 * MINUTE);
-        assert_eq!(marks.found(visitor), Marked::default());
+        assert_eq!(marks.found(visitor), ActiveMarks::default());
         assert!(marks.are_none(), "all marks have ended");
     }
 
@@ -384,14 +384,19 @@ mod tests {
         for number in 0..100_000 {
             marks.set(visitor(number), Mark::Trap, HOUR);
             last = number;
-            assert_ne!(marks.found(visitor(number)), Marked::default(), "{number}");
+            assert_ne!(
+                marks.found(visitor(number)),
+                ActiveMarks::default(),
+                "{number}"
+            );
         }
-        let kept = (0..=last).filter(|number| marks.found(visitor(*number)) != Marked::default());
+        let kept =
+            (0..=last).filter(|number| marks.found(visitor(*number)) != ActiveMarks::default());
         let kept = kept.count();
         assert!((PLACES * 9 / 10..=PLACES).contains(&kept), "{kept}");
         assert!(PLACES * size_of::<Place>() <= 1 << 19);
         clock.advance(HOUR);
-        assert_eq!(marks.found(visitor(last)), Marked::default());
+        assert_eq!(marks.found(visitor(last)), ActiveMarks::default());
     }
 
     #[test]
@@ -405,7 +410,7 @@ mod tests {
                         let visitor = marks.visitor(address(number * 4 + part), b"a");
                         marks.set(visitor, Mark::Trap, HOUR);
                         let never = marks.visitor(address(number * 4 + part), b"b");
-                        assert_eq!(marks.found(never), Marked::default());
+                        assert_eq!(marks.found(never), ActiveMarks::default());
                     }
                 });
             }
@@ -421,6 +426,6 @@ mod tests {
         marks.set(visitor, Mark::Trap, Duration::MAX);
         assert!(marks.found(visitor).reasons.contains(Reason::Trap));
         clock.advance(Duration::from_hours(12));
-        assert_eq!(marks.found(visitor), Marked::default());
+        assert_eq!(marks.found(visitor), ActiveMarks::default());
     }
 }

@@ -1,6 +1,6 @@
 //! Detection of automated clients that claim to be browsers.
 //!
-//! For [`detect`](crate::detect), a client with a browser's User-Agent is human. [`Coherence`]
+//! For [`detect`](crate::detect), a client with a browser's User-Agent is human. [`BrowserCheck`]
 //! checks whether the claimed browser would send the request, and returns [`Reasons`] if not; from
 //! a total [weight](SUSPECT_WEIGHT) they mark the visitor as suspect. The mark is not a verdict,
 //! and has no effect unless [rules](crate::policy::When::suspect) match suspects.
@@ -19,11 +19,11 @@ mod user_agent;
 
 pub use coherence::Transport;
 #[doc(hidden)]
-pub use coherence::{Coherence, Findings};
+pub use coherence::{BrowserCheck, Findings};
 #[doc(hidden)]
 pub use fronts::FrontHeaders;
 #[doc(hidden)]
-pub use marks::{Mark, Marked, MarkedVisitor, Marks};
+pub use marks::{ActiveMarks, Mark, MarkedVisitor, Marks};
 #[doc(hidden)]
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;

@@ -44,7 +44,7 @@ impl Reasons {
     /// Unusual headers may come from a rare browser, and a fleet's reason from other clients;
     /// reasons based on the visitor's own actions remain.
     #[must_use]
-    pub fn left_by_a_click(self) -> Self {
+    pub fn after_confirmation(self) -> Self {
         let of_deeds = [Reason::Conduct, Reason::UpstreamWord, Reason::Trap];
         self.intersection(of_deeds.into_iter().collect())
     }

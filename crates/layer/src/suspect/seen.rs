@@ -31,7 +31,7 @@ const PLACED: usize = 5;
 
 /// Headers of a request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen<'h> {
+pub(super) struct BrowserHeaders<'h> {
     fields: u32,
     /// Positions of the first fields, from 0.
     places: [u8; PLACED],
@@ -62,7 +62,7 @@ impl Field {
     }
 }
 
-impl<'h> Seen<'h> {
+impl<'h> BrowserHeaders<'h> {
     pub(super) fn of(headers: &'h HeaderMap) -> Self {
         let mut seen = Self::default();
         for (place, (name, value)) in headers.iter().enumerate() {

@@ -62,20 +62,20 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
 
 fn impostors(figures: &Figures, above: u64) -> Vec<String> {
     let spoofed = by_robot(&figures.hour, is_spoofed);
-    told_above(&spoofed, above, |robot, requests| {
+    findings_above(&spoofed, above, |robot, requests| {
         format!("{requests} requests pretending to be {robot} in the last hour.")
     })
 }
 
 fn violations(figures: &Figures, above: u64) -> Vec<String> {
     let against = by_robot(&figures.hour, is_violation);
-    told_above(&against, above, |robot, requests| {
+    findings_above(&against, above, |robot, requests| {
         format!("{requests} requests of {robot} violated robots.txt in the last hour.")
     })
 }
 
 /// Returns a sentence for each robot if the sum of all is above a number.
-fn told_above(
+fn findings_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,
     tell: impl Fn(&str, u64) -> String,

@@ -12,7 +12,7 @@ const SHOWN: u64 = 50;
 /// Current state of an alert.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Alert")]
-pub struct AlertStanding {
+pub struct AlertStatus {
     /// Name of the alert, as in its `[[alert]]` table.
     pub name: String,
     /// Condition that raises the alert.
@@ -50,14 +50,14 @@ pub struct SentMessage {
 /// All alerts and the last messages.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AlertList")]
-pub struct AlertStandings {
+pub struct AlertStatuses {
     /// Alerts, sorted by name.
-    pub alerts: Vec<AlertStanding>,
+    pub alerts: Vec<AlertStatus>,
     /// Sent messages, newest first.
     pub attempts: Vec<SentMessage>,
 }
 
-impl AlertStanding {
+impl AlertStatus {
     fn new(state: &AlertState, now_ms: i64) -> Self {
         let moment = |at_ms: i64| (at_ms > 0).then(|| Moment::new(at_ms, now_ms));
         let is_report = state.watch == "report";
@@ -100,15 +100,15 @@ impl SentMessage {
 /// # Errors
 ///
 /// Fails if the database fails.
-pub async fn list(caller: &Caller<'_>) -> Result<AlertStandings, Refusal> {
+pub async fn list(caller: &Caller<'_>) -> Result<AlertStatuses, Refusal> {
     let (store, now_ms) = (caller.store, caller.now_ms);
     let (alerts, attempts) = (
         store.alerts().list().await?,
         store.alerts().attempts(SHOWN).await?,
     );
-    let alerts = alerts.iter().map(|it| AlertStanding::new(it, now_ms));
+    let alerts = alerts.iter().map(|it| AlertStatus::new(it, now_ms));
     let attempts = attempts.iter().map(|it| SentMessage::new(it, now_ms));
-    Ok(AlertStandings {
+    Ok(AlertStatuses {
         alerts: alerts.collect(),
         attempts: attempts.collect(),
     })

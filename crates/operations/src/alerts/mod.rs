@@ -16,7 +16,7 @@ mod webhook;
 pub use alert::{Alert, AlertFormat, Secret, Trigger, Watch, WebhookUrl};
 pub use body::Template;
 pub use judge::{Figures, judge};
-pub use list::{AlertStanding, AlertStandings, SentMessage, list};
+pub use list::{AlertStatus, AlertStatuses, SentMessage, list};
 pub use message::{Event, Message};
 pub use watcher::{SharedAlerts, Watcher};
 pub use webhook::{Receipt, Webhook};

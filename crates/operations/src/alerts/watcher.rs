@@ -15,7 +15,8 @@ use crate::Certificates;
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::refresh::Refresher;
 use robot_detection_store::store::{
-    Absence, AlertAttempt, AlertState, Lease, LeaseError, RunState, Store, StoreError, TrafficSum,
+    AlertAttempt, AlertState, DatabaseOutage, Lease, LeaseError, RunState, Store, StoreError,
+    TrafficSum,
 };
 
 /// Time from the start to the first evaluation.
@@ -148,7 +149,7 @@ impl Watcher {
     }
 
     /// Evaluates database alerts from memory.
-    async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&Absence>) {
+    async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&DatabaseOutage>) {
         let now_ms = self.clock.now_ms();
         let waits = matches!(self.role, Role::Waits);
         let of_database = alerts.iter().filter(|it| it.watch == Watch::Database);
@@ -159,7 +160,7 @@ impl Watcher {
             if waits && !state.is_told {
                 continue;
             }
-            let is_long = |away: &&Absence| now_ms.saturating_sub(away.since_ms) >= AWAY_MS;
+            let is_long = |away: &&DatabaseOutage| now_ms.saturating_sub(away.since_ms) >= AWAY_MS;
             let findings = absence.filter(is_long).map(|away| away.reason.clone());
             observe(&mut state, findings.as_slice(), now_ms);
             self.tell(alert, &mut state, now_ms).await;

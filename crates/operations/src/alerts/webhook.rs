@@ -83,7 +83,7 @@ impl Webhook {
         let Ok(sent) = tokio::time::timeout(TIMEOUT, sent).await else {
             return Err(too_slow());
         };
-        let answer = sent.map_err(|error| told(&error, url))?;
+        let answer = sent.map_err(|error| delivery_error(&error, url))?;
         let text = String::from_utf8_lossy(&answer.body);
         match answer.status {
             200..300 => Ok(Receipt {
@@ -128,7 +128,7 @@ fn too_slow() -> String {
 }
 
 /// Returns the reason for a failed delivery; the error's own text contains the URL.
-fn told(error: &FetchError, url: &Url) -> String {
+fn delivery_error(error: &FetchError, url: &Url) -> String {
     match error {
         FetchError::Connect { reason, .. } => format!("no connection: {}", shown(reason, url)),
         FetchError::Tls { reason, .. } => format!("TLS failed: {}", shown(reason, url)),

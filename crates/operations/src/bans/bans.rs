@@ -35,13 +35,13 @@ pub struct Bans {
 struct Inner {
     rules: ArcSwap<Vec<BanRule>>,
     tallies: Tallies,
-    found: mpsc::Sender<Found>,
+    found: mpsc::Sender<BanCandidate>,
     clock: Clock,
 }
 
 /// Client that was refused too often.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct BanCandidate {
     /// Address of the client's last request.
     pub(super) address: IpAddr,
     pub(super) cause: Box<str>,
@@ -57,7 +57,7 @@ impl BanRule {
 
 impl Bans {
     /// Creates a counter without rules, and the receiver of its bans.
-    pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<Found>) {
+    pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<BanCandidate>) {
         let (found, receiver) = mpsc::channel(MAX_WAITING);
         let inner = Inner {
             rules: ArcSwap::default(),
@@ -104,7 +104,7 @@ impl Bans {
             if !rule.counts(cause) || !inner.tallies.count(key, at_ms, limits) {
                 continue;
             }
-            let found = Found {
+            let found = BanCandidate {
                 address,
                 cause: cause.into(),
                 at_ms,

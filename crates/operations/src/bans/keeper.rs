@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{
-    bans::{Bans, Found, ms},
+    bans::{BanCandidate, Bans, ms},
     network::Network,
 };
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::fetch::AddressKind;
-use robot_detection_store::store::{Ban, Outage, Store, StoredSession};
+use robot_detection_store::store::{Ban, OutageLogger, Store, StoredSession};
 
 /// Maximum number of bans buffered while the database is unavailable; the oldest are dropped first.
 const MAX_HELD: usize = 10_000;
@@ -21,14 +21,14 @@ const MAX_HELD: usize = 10_000;
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Clients that are never banned.
-pub struct Spared {
+pub struct BanExemptions {
     /// Returns the reason why an address is never banned, if any.
     pub addresses: Box<dyn Fn(IpAddr) -> Option<&'static str> + Send + Sync>,
     /// Returns `true` if a session was started from the network of an address.
     pub is_from: fn(&StoredSession, IpAddr) -> bool,
 }
 
-impl fmt::Debug for Spared {
+impl fmt::Debug for BanExemptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spared").finish_non_exhaustive()
     }
@@ -36,17 +36,17 @@ impl fmt::Debug for Spared {
 
 /// Task that stores the bans of one process.
 pub struct BanKeeper {
-    found: mpsc::Receiver<Found>,
+    found: mpsc::Receiver<BanCandidate>,
     store: Store,
     clock: Clock,
-    spared: Spared,
+    spared: BanExemptions,
     held: VecDeque<Ban>,
-    outage: Outage,
+    outage: OutageLogger,
 }
 
 impl BanKeeper {
     /// Creates a keeper and the counter that finds its bans.
-    pub fn new(store: Store, clock: Clock, spared: Spared) -> (Bans, Self) {
+    pub fn new(store: Store, clock: Clock, spared: BanExemptions) -> (Bans, Self) {
         let (bans, found) = Bans::new(clock.clone());
         let keeper = Self {
             found,
@@ -54,7 +54,7 @@ impl BanKeeper {
             clock,
             spared,
             held: VecDeque::new(),
-            outage: Outage::new(
+            outage: OutageLogger::new(
                 "database unavailable, buffering bans in memory",
                 "bans are written to the database again",
             ),
@@ -81,9 +81,9 @@ impl BanKeeper {
     }
 
     /// Logs and stores a ban, unless its address is exempt.
-    async fn take(&mut self, found: Found) {
+    async fn take(&mut self, found: BanCandidate) {
         let network = Network::of(found.address);
-        if let Some(why) = self.why_spared(found.address).await {
+        if let Some(why) = self.exemption_reason(found.address).await {
             debug!(%network, "{network} is refused often but not banned: {why}");
             return;
         }
@@ -101,7 +101,7 @@ impl BanKeeper {
         self.held.drain(..too_many);
     }
 
-    async fn why_spared(&self, address: IpAddr) -> Option<&'static str> {
+    async fn exemption_reason(&self, address: IpAddr) -> Option<&'static str> {
         let is_reached = matches!(
             AddressKind::of(address),
             // Examples and tests use documentation addresses as public ones.

@@ -14,6 +14,6 @@ mod tallies;
 
 pub use bans::{BanRule, Bans};
 pub use current::{BanView, BanViews, list, remove};
-pub use keeper::{BanKeeper, Spared};
+pub use keeper::{BanExemptions, BanKeeper};
 pub use list::{BanFormat, added, removed, whole};
 pub use network::Network;

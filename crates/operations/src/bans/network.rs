@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use robot_detection_layer::policy::one_sender;
+use robot_detection_layer::policy::sender_address;
 
 /// Prefix length of the network of one IPv6 sender.
 const NETWORK_BITS: u8 = 64;
@@ -18,7 +18,7 @@ pub struct Network(IpAddr);
 impl Network {
     /// Returns the network of an address; IPv4-mapped IPv6 addresses count as IPv4.
     pub fn of(address: IpAddr) -> Self {
-        Self(one_sender(address))
+        Self(sender_address(address))
     }
 
     /// Returns `true` for an IPv4 network.

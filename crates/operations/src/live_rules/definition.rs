@@ -25,7 +25,7 @@ pub struct LiveRule {
     /// Action for matched requests.
     pub action: LiveAction,
     /// Visitors that the rule matches.
-    pub about: About,
+    pub about: RuleTarget,
     /// Path pattern, spelled like a filter pattern; `None` for all paths.
     pub path: Option<String>,
     /// Name of the only site; `None` for all sites.
@@ -49,7 +49,7 @@ pub struct Networks {
 
 /// Visitors that a live rule applies to.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum About {
+pub enum RuleTarget {
     /// A robot by its ID.
     Robot(String),
     /// Robots of an operator.
@@ -103,13 +103,13 @@ impl LiveRule {
                 .per(Duration::from_secs(per_seconds.into())),
         };
         let rule = match &self.about {
-            About::Robot(id) => rule.robots([id]),
-            About::Operator(operator) => rule.operators([operator]),
-            About::Purpose(purpose) => rule.purposes([*purpose]),
-            About::Unlisted => rule.visitors([Kind::Unlisted]),
-            About::Nameless => rule.visitors([Kind::Nameless]),
-            About::People => rule.visitors(PEOPLE),
-            About::Everybody => rule.visitors(Kind::ALL.iter().copied()),
+            RuleTarget::Robot(id) => rule.robots([id]),
+            RuleTarget::Operator(operator) => rule.operators([operator]),
+            RuleTarget::Purpose(purpose) => rule.purposes([*purpose]),
+            RuleTarget::Unlisted => rule.visitors([Kind::Unlisted]),
+            RuleTarget::Nameless => rule.visitors([Kind::Nameless]),
+            RuleTarget::People => rule.visitors(PEOPLE),
+            RuleTarget::Everybody => rule.visitors(Kind::ALL.iter().copied()),
         };
         let rule = if self.is_for_people {
             rule.people(true)
@@ -133,7 +133,7 @@ impl LiveRule {
 
     /// Returns `true` if the rule affects people once that is confirmed.
     pub(super) fn touches_people(&self) -> bool {
-        let is_about_people = matches!(self.about, About::People | About::Everybody);
+        let is_about_people = matches!(self.about, RuleTarget::People | RuleTarget::Everybody);
         is_about_people && self.action != LiveAction::Pass
     }
 
@@ -156,7 +156,7 @@ impl LiveRule {
         let mut robots = robots.into_iter();
         // A robot's name alone must not open a site if its operator publishes how to verify it.
         self.is_for_verified = self.action == LiveAction::Pass
-            && self.about != About::Everybody
+            && self.about != RuleTarget::Everybody
             && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
         self
     }
@@ -196,7 +196,7 @@ impl Networks {
     }
 }
 
-impl About {
+impl RuleTarget {
     /// Returns `true` if the rule applies to a robot of a registry.
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
@@ -271,7 +271,7 @@ impl fmt::Display for LiveRule {
     }
 }
 
-impl fmt::Display for About {
+impl fmt::Display for RuleTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Robot(id) => write!(f, "robot {id}"),

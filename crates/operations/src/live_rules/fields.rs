@@ -11,7 +11,9 @@ use robot_detection_layer::registry::Purpose;
 
 use crate::Invalid;
 
-use super::definition::{ALL_WORD, About, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD};
+use super::definition::{
+    ALL_WORD, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD, RuleTarget,
+};
 
 /// Maximum number of characters of a text.
 const MAX_CHARS: usize = 200;
@@ -217,15 +219,15 @@ impl RuleFields {
         })
     }
 
-    fn about(&self) -> Result<About, Invalid> {
+    fn about(&self) -> Result<RuleTarget, Invalid> {
         let named = [
             text("robot", self.robot.as_deref())?.map(|id| match &*id {
                 // As in `robots` of a rule in the configuration.
-                UNLISTED => Ok(About::Unlisted),
-                NAMELESS => Ok(About::Nameless),
-                _ => Ok(About::Robot(id)),
+                UNLISTED => Ok(RuleTarget::Unlisted),
+                NAMELESS => Ok(RuleTarget::Nameless),
+                _ => Ok(RuleTarget::Robot(id)),
             }),
-            text("operator", self.operator.as_deref())?.map(|name| Ok(About::Operator(name))),
+            text("operator", self.operator.as_deref())?.map(|name| Ok(RuleTarget::Operator(name))),
             text("purpose", self.purpose.as_deref())?.map(|word| purpose(&word)),
             text("visitors", self.visitors.as_deref())?.map(|word| visitors(&word)),
         ];
@@ -234,7 +236,7 @@ impl RuleFields {
             (Some(about), None) => about,
             // Visitors from these addresses or with this User-Agent.
             (None, _) if is_set(self.addresses.as_ref()) || is_set(self.user_agent.as_ref()) => {
-                Ok(About::Everybody)
+                Ok(RuleTarget::Everybody)
             }
             (None, _) => Err(Invalid::new(
                 "robot",
@@ -281,10 +283,10 @@ impl From<&LiveRule> for RuleFields {
     }
 }
 
-fn purpose(word: &str) -> Result<About, Invalid> {
+fn purpose(word: &str) -> Result<RuleTarget, Invalid> {
     let purpose = Purpose::from_word(word).filter(|purpose| Purpose::ROBOTS.contains(purpose));
     let words = || Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
-    purpose.map(About::Purpose).ok_or_else(|| {
+    purpose.map(RuleTarget::Purpose).ok_or_else(|| {
         let hint = match nearest(word, words()) {
             Some(near) => format!("did you mean {near}?"),
             None => format!("must be one of {}", words().collect::<Vec<_>>().join(", ")),
@@ -293,12 +295,12 @@ fn purpose(word: &str) -> Result<About, Invalid> {
     })
 }
 
-fn visitors(word: &str) -> Result<About, Invalid> {
+fn visitors(word: &str) -> Result<RuleTarget, Invalid> {
     match word {
-        _ if word == Kind::Unlisted.as_str() => Ok(About::Unlisted),
-        _ if word == Kind::Nameless.as_str() => Ok(About::Nameless),
-        PEOPLE_WORD => Ok(About::People),
-        ALL_WORD => Ok(About::Everybody),
+        _ if word == Kind::Unlisted.as_str() => Ok(RuleTarget::Unlisted),
+        _ if word == Kind::Nameless.as_str() => Ok(RuleTarget::Nameless),
+        PEOPLE_WORD => Ok(RuleTarget::People),
+        ALL_WORD => Ok(RuleTarget::Everybody),
         _ => Err(Invalid::new(
             "visitors",
             match nearest(word, VISITORS) {

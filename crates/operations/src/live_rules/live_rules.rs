@@ -55,7 +55,7 @@ impl LiveRules {
     /// Overlays the rules on a site's policy, now and whenever the rules change.
     pub fn attach(&self, site: &str, policy: &SharedPolicy) {
         let mut policies = self.policies();
-        policy.lay_over(self.load().overlay(site));
+        policy.set_overlay(self.load().overlay(site));
         policies.push((site.to_owned(), policy.downgrade()));
     }
 
@@ -81,12 +81,12 @@ impl LiveRules {
         policies.retain(|(site, policy)| {
             let policy = policy.upgrade();
             if let Some(policy) = &policy {
-                policy.lay_over(set.overlay(site));
+                policy.set_overlay(set.overlay(site));
             }
             policy.is_some()
         });
         drop(policies);
-        tell(&before, &set);
+        log_changes(&before, &set);
     }
 
     /// Removes live rules and pauses that have expired.
@@ -115,7 +115,7 @@ impl Default for LiveRules {
 }
 
 /// Logs the changes between two sets of live rules.
-fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
+fn log_changes(before: &LiveRuleSet, now: &LiveRuleSet) {
     let ids = |set: &LiveRuleSet| set.rules.iter().map(|rule| rule.id).collect::<Vec<_>>();
     let rules = now.rules.len();
     if ids(before) != ids(now) {

@@ -16,17 +16,17 @@ mod state_file;
 mod toml;
 mod touched;
 
-pub use definition::{About, LiveAction, LiveRule, Networks};
+pub use definition::{LiveAction, LiveRule, Networks, RuleTarget};
 pub use fields::RuleFields;
 pub use follow::{follow, load};
 pub use live_rules::LiveRules;
 pub use proposal::{Proposal, Surroundings};
 pub use rules::{
-    AddedRule, LiveRuleView, NewPause, Outcome, Pace, Pause, PauseState, RuleView, Rules,
+    AddedRule, LiveRuleView, NewPause, Outcome, Pause, PauseState, RateLimitView, RuleView, Rules,
     UnreadableRule, add, list, live, pause, pause_of, put, remove, restore, resume,
 };
-pub use set::{KeptRule, LiveRuleSet};
+pub use set::{LiveRuleSet, StoredRule};
 pub use state_file::{StateFile, StateFileError};
 pub use toml::to_toml;
-pub use touched::Touched;
+pub use touched::AffectedRequests;
 use touched::touched;

@@ -7,7 +7,7 @@ use robot_detection_site_robot::spelling::nearest;
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::{Policy, PolicyError};
 use robot_detection_layer::registry::{Purpose, Robot};
-use robot_detection_store::store::{AddedLiveRule, NewLiveRule};
+use robot_detection_store::store::{AddRuleOutcome, NewLiveRule};
 
 use crate::{
     Caller, Invalid, Refusal,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    About, LiveRule, RuleFields, Touched,
+    AffectedRequests, LiveRule, RuleFields, RuleTarget,
     live_rules::MAX_RULES,
     rules::{change, full},
     touched,
@@ -34,7 +34,7 @@ pub struct Proposal {
     /// Expiry; `None` for a rule that does not expire.
     pub ends_ms: Option<i64>,
     /// Recent requests that the rule matches.
-    pub touched: Touched,
+    pub touched: AffectedRequests,
     /// Warnings about the proposed rule, as sentences.
     pub warnings: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl Proposal {
         &self,
         caller: &Caller<'_>,
         replaces: bool,
-    ) -> Result<AddedLiveRule, Refusal> {
+    ) -> Result<AddRuleOutcome, Refusal> {
         let rule = NewLiveRule {
             definition: &self.rule.definition(),
             name: self.name.as_deref(),
@@ -95,8 +95,8 @@ impl Proposal {
         let rules = caller.store.live_rules();
         let added = rules.add(rule, MAX_RULES, change(caller, &detail)).await?;
         match added {
-            AddedLiveRule::Full => Err(full()),
-            AddedLiveRule::Taken(id) => Err(Refusal::conflict(
+            AddRuleOutcome::Full => Err(full()),
+            AddRuleOutcome::Taken(id) => Err(Refusal::conflict(
                 "name_taken",
                 format!("Live rule {id} has this name; remove it, or replace it by name."),
             )),
@@ -112,7 +112,7 @@ impl Surroundings<'_> {
         let mut misfits = Vec::new();
         let mut has_fit = false;
         for (name, policy) in sites.by_ref() {
-            match policy.check_overlaid(rule.builder()) {
+            match policy.check_overlay_rule(rule.builder()) {
                 Ok(()) => has_fit = true,
                 Err(error) => misfits.push((name, error)),
             }
@@ -153,7 +153,7 @@ fn check_people<'r>(
 ) -> Result<(), Invalid> {
     let is_people = |robot: &Robot| rule.about.is_about(robot) && robot.purpose == Purpose::Shared;
     match rule.about {
-        About::Robot(_) if robots.any(is_people) => Err(Invalid::new(
+        RuleTarget::Robot(_) if robots.any(is_people) => Err(Invalid::new(
             "robot",
             "its User-Agent is shared by many people, who always pass",
         )),
@@ -162,16 +162,19 @@ fn check_people<'r>(
 }
 
 /// Returns a warning about a rule for unknown visitors.
-fn unknown<'r>(about: &About, robots: impl Iterator<Item = &'r Robot> + Clone) -> Option<String> {
+fn unknown<'r>(
+    about: &RuleTarget,
+    robots: impl Iterator<Item = &'r Robot> + Clone,
+) -> Option<String> {
     if robots.clone().any(|robot| about.is_about(robot)) {
         return None;
     }
     let (told, near) = match about {
-        About::Operator(name) => (
+        RuleTarget::Operator(name) => (
             format!("No registry contains the operator {name}"),
             nearest(name, robots.filter_map(|robot| robot.operator.as_deref())),
         ),
-        About::Robot(id) => (
+        RuleTarget::Robot(id) => (
             format!("No registry lists the {about}"),
             nearest(id, robots.map(|robot| &*robot.id)),
         ),

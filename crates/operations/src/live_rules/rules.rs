@@ -1,17 +1,17 @@
 //! Live rules and the pause: list and change them.
 
 use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule};
-use robot_detection_store::store::{AddedLiveRule, LiveRuleChange, StoredPause};
+use robot_detection_store::store::{AddRuleOutcome, LiveRuleChange, StoredPause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Caller, Moment, Refusal, ends::check_lasting, length_ms, rfc3339};
 
 use super::{
-    About, KeptRule, LiveRule, LiveRuleSet, RuleFields,
+    LiveRule, LiveRuleSet, RuleFields, RuleTarget, StoredRule,
     live_rules::MAX_RULES,
     proposal::{Proposal, Surroundings},
-    touched::Touched,
+    touched::AffectedRequests,
 };
 
 /// Default duration of a pause of enforcement.
@@ -91,7 +91,7 @@ pub struct RuleView {
     pub text: Option<String>,
     /// Rate limit of its requests.
     #[serde(rename = "rate_limit")]
-    pub pace: Option<Pace>,
+    pub pace: Option<RateLimitView>,
     /// Headers that the rule adds to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
@@ -102,7 +102,7 @@ pub struct RuleView {
 /// Rate limit of a rule.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RateLimit")]
-pub struct Pace {
+pub struct RateLimitView {
     /// Requests per period, if requests are limited.
     pub requests: Option<u32>,
     /// Errors per period, if errors are limited.
@@ -161,7 +161,7 @@ pub struct AddedRule {
     pub ends: Option<Moment>,
     /// Requests of the last 24 hours that the rule would have matched.
     #[serde(rename = "matched")]
-    pub touched: Touched,
+    pub touched: AffectedRequests,
     /// Warnings about the rule, as sentences.
     pub warnings: Vec<String>,
 }
@@ -202,7 +202,7 @@ pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules
 pub fn live(
     among: &Surroundings<'_>,
     set: &LiveRuleSet,
-    is_asked: impl Fn(&About) -> bool,
+    is_asked: impl Fn(&RuleTarget) -> bool,
 ) -> Vec<LiveRuleView> {
     let asked = set.rules.iter().filter(|kept| is_asked(&kept.rule.about));
     asked.map(|kept| LiveRuleView::new(kept, among)).collect()
@@ -258,10 +258,10 @@ async fn save(
         (None, Outcome::DryRun)
     } else {
         match proposal.add(&among.caller, replaces).await? {
-            AddedLiveRule::Unchanged(id) => (Some(id), Outcome::Unchanged),
-            AddedLiveRule::Replaced(id) => (Some(id), Outcome::Replaced),
-            AddedLiveRule::Added(id) | AddedLiveRule::Taken(id) => (Some(id), Outcome::Added),
-            AddedLiveRule::Full => return Err(full()),
+            AddRuleOutcome::Unchanged(id) => (Some(id), Outcome::Unchanged),
+            AddRuleOutcome::Replaced(id) => (Some(id), Outcome::Replaced),
+            AddRuleOutcome::Added(id) | AddRuleOutcome::Taken(id) => (Some(id), Outcome::Added),
+            AddRuleOutcome::Full => return Err(full()),
         }
     };
     let now_ms = among.caller.now_ms;
@@ -371,7 +371,7 @@ pub(super) fn full() -> Refusal {
 }
 
 impl LiveRuleView {
-    fn new(kept: &KeptRule, among: &Surroundings<'_>) -> Self {
+    fn new(kept: &StoredRule, among: &Surroundings<'_>) -> Self {
         let moment = |at_ms| Moment::new(at_ms, among.caller.now_ms);
         Self {
             id: kept.id,
@@ -406,14 +406,14 @@ impl RuleView {
             location: decision.and_then(Decision::location).map(str::to_owned),
             status: decision.and_then(Decision::status),
             text: decision.and_then(Decision::text).map(str::to_owned),
-            pace: rule.rate_limiter().map(Pace::from),
+            pace: rule.rate_limiter().map(RateLimitView::from),
             headers: headers.iter().flat_map(|headers| headers.shown()).collect(),
             origin: rule.origin().to_owned(),
         }
     }
 }
 
-impl From<&RateLimiter> for Pace {
+impl From<&RateLimiter> for RateLimitView {
     fn from(limiter: &RateLimiter) -> Self {
         Self {
             requests: limiter.requests(),
@@ -436,10 +436,10 @@ fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> Ru
 }
 
 /// Returns the reasons why a rule does less than its description says.
-fn notes(kept: &KeptRule, among: &Surroundings<'_>) -> Vec<String> {
+fn notes(kept: &StoredRule, among: &Surroundings<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let about = &kept.rule.about;
-    let is_named = matches!(about, About::Robot(_) | About::Operator(_));
+    let is_named = matches!(about, RuleTarget::Robot(_) | RuleTarget::Operator(_));
     let mut robots = among.detector.robots().iter();
     if is_named && !robots.any(|robot| about.is_about(robot)) {
         notes.push("No registry lists the selected robots any more.".to_owned());

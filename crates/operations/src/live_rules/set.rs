@@ -11,7 +11,7 @@ pub struct LiveRuleSet {
     /// Version from the database; negative if no rules have been loaded.
     pub version: i64,
     /// Live rules, oldest first.
-    pub rules: Vec<KeptRule>,
+    pub rules: Vec<StoredRule>,
     /// IDs of unreadable rules, each with the reason.
     pub unreadable: Vec<(i64, String)>,
     /// The pause of all enforcement.
@@ -20,7 +20,7 @@ pub struct LiveRuleSet {
 
 /// Stored live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct KeptRule {
+pub struct StoredRule {
     /// ID of the live rule in the database.
     pub id: i64,
     /// Name of the live rule, if any.
@@ -45,7 +45,7 @@ impl LiveRuleSet {
         };
         for stored in stored.rules {
             let id = stored.id;
-            match KeptRule::read(stored) {
+            match StoredRule::read(stored) {
                 Ok(rule) => set.rules.push(rule),
                 Err(reason) => set.unreadable.push((id, reason)),
             }
@@ -80,7 +80,7 @@ impl LiveRuleSet {
     }
 }
 
-impl KeptRule {
+impl StoredRule {
     fn read(stored: StoredLiveRule) -> Result<Self, String> {
         let fields: RuleFields = serde_json::from_str(&stored.definition)
             .map_err(|error| format!("cannot read the rule: {error}"))?;
@@ -206,7 +206,7 @@ mod tests {
         fn live_rules_do_not_affect_people_without_confirmation(fields in prop::collection::vec(any_fields(), 1..6)) {
             let detector = detector();
             let policy = SharedPolicy::new(Policy::builder().build().unwrap());
-            policy.lay_over(set(fields).overlay("default"));
+            policy.set_overlay(set(fields).overlay("default"));
             let policy = policy.load();
             let shared = detector.claim(b"ManyPeople/1.0");
             prop_assert_eq!(shared.as_ref().unwrap().kind().as_str(), "shared");

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use robot_detection_store::store::{Store, StoredLiveRule, StoredLiveRules, StoredPause};
 
-use super::{KeptRule, LiveRuleSet, RuleFields};
+use super::{LiveRuleSet, RuleFields, StoredRule};
 
 /// Version of the file format; other versions are not read.
 const FORMAT: u32 = 1;
@@ -158,7 +158,7 @@ impl fmt::Display for StateFile {
 
 impl Content {
     fn new(database: &str, set: &LiveRuleSet) -> Self {
-        let rule = |kept: &KeptRule| RuleContent {
+        let rule = |kept: &StoredRule| RuleContent {
             id: kept.id,
             name: kept.name.clone(),
             rule: RuleFields::from(&kept.rule),

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{About, KeptRule, LiveAction, definition::EVERY_PATH};
+use super::{LiveAction, RuleTarget, StoredRule, definition::EVERY_PATH};
 
 /// Returns the rules as `[[rule]]` tables; rules for one site as `[[site.rule]]`.
 ///
 /// Expiries become comments, because rules of the configuration have none. The tables of a site
 /// belong below its `[[site]]`.
-pub fn to_toml(rules: &[KeptRule], end: impl Fn(i64) -> String) -> String {
+pub fn to_toml(rules: &[StoredRule], end: impl Fn(i64) -> String) -> String {
     let mut text = String::new();
     let (of_all, of_sites): (Vec<_>, Vec<_>) =
         rules.iter().partition(|kept| kept.rule.site.is_none());
@@ -21,7 +21,7 @@ pub fn to_toml(rules: &[KeptRule], end: impl Fn(i64) -> String) -> String {
     text
 }
 
-fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut String) {
+fn table(name: &str, kept: &StoredRule, end: &impl Fn(i64) -> String, text: &mut String) {
     let rule = &kept.rule;
     let end = kept.ends_ms.map_or("never".to_owned(), end);
     let mut line = |text_of_line: String| {
@@ -52,10 +52,13 @@ fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut S
     let path = rule.path.as_deref().unwrap_or(EVERY_PATH);
     line(format!("path = {}", quoted(path)));
     line(match &rule.about {
-        About::Robot(id) => format!("robots = [{}]", quoted(id)),
-        About::Operator(operator) => format!("operators = [{}]", quoted(operator)),
-        About::Purpose(purpose) => format!("purposes = [\"{purpose}\"]"),
-        About::Unlisted | About::Nameless | About::People | About::Everybody => {
+        RuleTarget::Robot(id) => format!("robots = [{}]", quoted(id)),
+        RuleTarget::Operator(operator) => format!("operators = [{}]", quoted(operator)),
+        RuleTarget::Purpose(purpose) => format!("purposes = [\"{purpose}\"]"),
+        RuleTarget::Unlisted
+        | RuleTarget::Nameless
+        | RuleTarget::People
+        | RuleTarget::Everybody => {
             let (_, word) = rule.about.key();
             format!("visitors = \"{word}\"")
         }

@@ -10,12 +10,12 @@ use robot_detection_store::store::{TrafficKey, TrafficSum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, LiveAction, LiveRule};
+use super::{LiveAction, LiveRule, RuleTarget};
 
 /// Requests of the last hours that a rule would have matched.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
-pub struct Touched {
+pub struct AffectedRequests {
     /// Number of hours that were examined.
     pub hours: u32,
     /// Number of requests that the rule would have affected.
@@ -32,14 +32,18 @@ pub struct Touched {
 }
 
 /// Counts the requests that a rule would have affected.
-pub(super) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Touched {
+pub(super) fn touched(
+    rule: &LiveRule,
+    sums: &[TrafficSum],
+    detector: &Detector,
+) -> AffectedRequests {
     let records: HashMap<&str, &Robot> = detector
         .robots()
         .iter()
         .map(|robot| (&*robot.id, &**robot))
         .collect();
     let mut robots = HashSet::new();
-    let mut touched = Touched::default();
+    let mut touched = AffectedRequests::default();
     for sum in sums {
         if is_touched(rule, &sum.key, &records) {
             touched.requests = touched.requests.saturating_add(sum.count.requests);
@@ -57,7 +61,7 @@ pub(super) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector)
     touched
 }
 
-impl Touched {
+impl AffectedRequests {
     fn sentence(&self) -> String {
         let counted = |number: u64, one: &str, many: &str| {
             format!("{number} {}", if number == 1 { one } else { many })
@@ -94,12 +98,12 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
     let is_listed = key.kind == Kind::Listed.as_str();
     let is_unlisted = key.kind == Kind::Unlisted.as_str();
     match &rule.about {
-        About::Unlisted => is_unlisted,
-        About::Nameless => key.robot == NAMELESS,
-        About::People => is_of_people(key),
-        About::Everybody => true,
+        RuleTarget::Unlisted => is_unlisted,
+        RuleTarget::Nameless => key.robot == NAMELESS,
+        RuleTarget::People => is_of_people(key),
+        RuleTarget::Everybody => true,
         // An unlisted robot that signs is named by its host.
-        About::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
+        RuleTarget::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
         about => {
             let record = records.get(&*key.robot).filter(|_| is_listed);
             record.is_some_and(|robot| about.is_about(robot))
@@ -144,7 +148,7 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
         }
         LiveAction::Pass | LiveAction::Refuse { .. } => {}
     }
-    if let About::Purpose(_) = rule.about {
+    if let RuleTarget::Purpose(_) = rule.about {
         notes.push("Unlisted robots with this purpose are affected too but not counted, because their purpose is not stored.");
     }
     notes

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use robot_detection_layer::detect::browser_hits;
-use robot_detection_layer::registry::{Robot, Source, TypedRobot};
+use robot_detection_layer::registry::{Robot, RobotInput, Source};
 use robot_detection_store::store::StoreErrorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -180,7 +180,7 @@ pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
 impl NewRobot {
     /// Returns the robot that the fields describe.
     fn robot(&self) -> Result<Robot, Refusal> {
-        let mut typed = TypedRobot::default();
+        let mut typed = RobotInput::default();
         for (place, text) in [
             (&mut typed.id, &self.id),
             (&mut typed.name, &self.name),

@@ -42,7 +42,7 @@ impl RobotsTxt {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        self.warnings_but_for(|_| false)
+        self.warnings_except(|_| false)
     }
 
     /// Returns the warnings, except those about `User-agent` names that are known to be valid.
@@ -58,11 +58,11 @@ impl RobotsTxt {
     ///
     /// let file = RobotsTxt::parse(b"User-agent: Example Bot\nDisallow: /\n", Dialect::rfc9309());
     /// assert_eq!(file.warnings().len(), 1);
-    /// let warnings = file.warnings_but_for(|name| name.eq_ignore_ascii_case("example bot"));
+    /// let warnings = file.warnings_except(|name| name.eq_ignore_ascii_case("example bot"));
     /// assert!(warnings.is_empty());
     /// ```
     #[must_use]
-    pub fn warnings_but_for(&self, is_name: impl Fn(&str) -> bool) -> Vec<Warning> {
+    pub fn warnings_except(&self, is_name: impl Fn(&str) -> bool) -> Vec<Warning> {
         let mut warnings = Warnings::default();
         let text = self.as_bytes();
         if !is_other(text, &mut warnings) {

@@ -100,7 +100,7 @@ impl Directive {
     }
 
     /// Returns the directive with a name and a value.
-    pub(super) fn of_pair(name: &str, value: &str) -> Option<Self> {
+    pub(super) fn from_pair(name: &str, value: &str) -> Option<Self> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("max-snippet") {
             Limit::parse(value).map(Self::MaxSnippet)

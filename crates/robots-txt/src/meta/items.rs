@@ -55,7 +55,7 @@ impl<'t> Items<'t> {
         // comma.
         let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
             let (date, rest) = value.split_at_checked(end)?;
-            let directive = Directive::of_pair("unavailable_after", trim(date))?;
+            let directive = Directive::from_pair("unavailable_after", trim(date))?;
             Some((directive, rest))
         });
         let (kind, rest) = match longest {
@@ -110,7 +110,7 @@ impl<'t> Iterator for Items<'t> {
         let (text, rest) = from.split_once(',').unwrap_or((from, ""));
         self.rest = rest;
         let value = value.split(',').next().unwrap_or_default();
-        let directive = Directive::of_pair(name, trim(value));
+        let directive = Directive::from_pair(name, trim(value));
         let kind = match directive {
             Some(directive) => ItemKind::Directives([Some(directive), None]),
             None => ItemKind::Unknown,

@@ -53,6 +53,6 @@ pub use directive::{Directive, ImagePreview, Limit};
 pub use directives::{ChatUse, RobotsDirectives};
 #[cfg(feature = "html")]
 pub use page::{MAX_HTML_BYTES, PageMeta};
-pub use robots_meta::{DirectiveSource, MetaAnswer, RobotsMeta, Statement};
+pub use robots_meta::{DirectiveSource, RobotMeta, RobotsMeta, Statement};
 pub use unavailable_after::UnavailableAfter;
 pub use x_robots_tag::{XRobotsTag, XRobotsTagError};

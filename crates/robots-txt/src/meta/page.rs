@@ -35,7 +35,7 @@ const MAX_KEYWORDS: usize = 1000;
 ///     <!-- <meta name="robots" content="noindex"> -->
 ///     <META CONTENT='no&#102;ollow' NAME=robots>
 ///     <meta name="keywords" content="antiques, furniture">"#);
-/// assert_eq!(page.robots.for_everybody().directives.to_string(), "nofollow");
+/// assert_eq!(page.robots.for_all_robots().directives.to_string(), "nofollow");
 /// assert_eq!(page.keywords, ["antiques", "furniture"]);
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

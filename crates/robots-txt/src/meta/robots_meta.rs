@@ -42,7 +42,7 @@ const MAX_NAME_BYTES: usize = 128;
 ///     r#"tag robots: "nofollow""#,
 ///     r#"X-Robots-Tag for googlebot: "noindex""#,
 /// ]);
-/// assert_eq!(meta.for_everybody().directives.to_string(), "nofollow");
+/// assert_eq!(meta.for_all_robots().directives.to_string(), "nofollow");
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsMeta {
@@ -77,7 +77,7 @@ pub enum DirectiveSource {
 /// Directives for a robot, with the reasons.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct MetaAnswer<'m> {
+pub struct RobotMeta<'m> {
     /// Directives that apply to the robot.
     pub directives: RobotsDirectives,
     /// Statements that the directives are based on; the strictest of each kind.
@@ -138,16 +138,16 @@ impl RobotsMeta {
     /// Google's and Bing's robots obey the names documented by their operators: `googlebot` in
     /// addition to `googlebot-news` and similar names; `bingbot` and `msnbot`.
     #[must_use]
-    pub fn for_robot(&self, user_agent: &str) -> MetaAnswer<'_> {
+    pub fn for_robot(&self, user_agent: &str) -> RobotMeta<'_> {
         let names = robot_names(user_agent);
         let own = names.iter().filter_map(|name| self.robots.get(name));
-        MetaAnswer::new(self.everybody.iter().chain(own.flatten()))
+        RobotMeta::new(self.everybody.iter().chain(own.flatten()))
     }
 
     /// Returns the directives for a robot that no tag or token names.
     #[must_use]
-    pub fn for_everybody(&self) -> MetaAnswer<'_> {
-        MetaAnswer::new(self.everybody.iter())
+    pub fn for_all_robots(&self) -> RobotMeta<'_> {
+        RobotMeta::new(self.everybody.iter())
     }
 
     /// Returns all statements; the strictest of each kind.
@@ -189,7 +189,7 @@ impl RobotsMeta {
     }
 }
 
-impl<'m> MetaAnswer<'m> {
+impl<'m> RobotMeta<'m> {
     fn new(statements: impl Iterator<Item = &'m Statement>) -> Self {
         let mut answer = Self::default();
         for statement in statements {

@@ -9,7 +9,7 @@ use super::*;
 /// Returns the directives for a robot, or for all robots if the name is empty.
 fn of(meta: &RobotsMeta, robot: &str) -> String {
     let answer = if robot.is_empty() {
-        meta.for_everybody()
+        meta.for_all_robots()
     } else {
         meta.for_robot(robot)
     };
@@ -186,7 +186,7 @@ proptest! {
             prop_assert_eq!(&text.parse::<XRobotsTag>().unwrap(), &tag);
         }
         let meta = headers(&[&text]);
-        prop_assert_eq!(&meta.for_everybody().directives, &everybody);
+        prop_assert_eq!(&meta.for_all_robots().directives, &everybody);
         for (token, directives) in &robots {
             let mut both = everybody.clone();
             both.extend(directives.iter().cloned());

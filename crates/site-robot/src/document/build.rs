@@ -9,7 +9,7 @@ use super::{
     page::{Block, BlockKind, Page},
     structure::{Container, Inline, Kind, Mark},
 };
-use crate::matter::{Definition, Line, Link, MAX_DEPTH, Matter, Piece, Run, Style, TableCell};
+use crate::matter::{ContentTree, Definition, Line, Link, MAX_DEPTH, Piece, Run, Style, TableCell};
 
 /// Minimum cell size, in bytes, that marks a short headerless table as a layout table.
 const MAX_CELL_BYTES: usize = 300;
@@ -29,12 +29,12 @@ pub(super) struct Builder<'p> {
 }
 
 /// Block with its containers, outermost first.
-struct Placed<'p> {
+struct BlockWithContainers<'p> {
     block: &'p Block,
     path: Rc<[u32]>,
 }
 
-impl Placed<'_> {
+impl BlockWithContainers<'_> {
     fn at(&self, depth: usize) -> Option<u32> {
         self.path.get(depth).copied()
     }
@@ -49,8 +49,8 @@ impl<'p> Builder<'p> {
         }
     }
 
-    pub(super) fn build(mut self, blocks: impl Iterator<Item = &'p Block>) -> Matter {
-        let mut placed: Vec<Placed<'p>> = Vec::new();
+    pub(super) fn build(mut self, blocks: impl Iterator<Item = &'p Block>) -> ContentTree {
+        let mut placed: Vec<BlockWithContainers<'p>> = Vec::new();
         for block in blocks {
             let known = placed.last();
             let known = known.filter(|known| known.block.container == block.container);
@@ -58,15 +58,20 @@ impl<'p> Builder<'p> {
                 Some(known) => Rc::clone(&known.path),
                 None => path(&self.page.containers, block.container),
             };
-            placed.push(Placed { block, path });
+            placed.push(BlockWithContainers { block, path });
         }
-        Matter {
+        ContentTree {
             pieces: self.pieces(&placed, 0, MAX_DEPTH),
         }
     }
 
     /// Builds pieces from blocks with the same containers above `depth`; `room` limits nesting.
-    fn pieces(&mut self, blocks: &[Placed<'p>], depth: usize, room: usize) -> Vec<Piece> {
+    fn pieces(
+        &mut self,
+        blocks: &[BlockWithContainers<'p>],
+        depth: usize,
+        room: usize,
+    ) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for group in groups(blocks, depth) {
             match self.kind(group, depth) {
@@ -82,7 +87,7 @@ impl<'p> Builder<'p> {
     fn container(
         &mut self,
         kind: Kind,
-        group: &[Placed<'p>],
+        group: &[BlockWithContainers<'p>],
         depth: usize,
         room: usize,
         pieces: &mut Vec<Piece>,
@@ -128,7 +133,12 @@ impl<'p> Builder<'p> {
         }
     }
 
-    fn items(&mut self, blocks: &[Placed<'p>], depth: usize, room: usize) -> Vec<Vec<Piece>> {
+    fn items(
+        &mut self,
+        blocks: &[BlockWithContainers<'p>],
+        depth: usize,
+        room: usize,
+    ) -> Vec<Vec<Piece>> {
         let mut items: Vec<Vec<Piece>> = Vec::new();
         for group in groups(blocks, depth) {
             let is_item = self.kind(group, depth) == Some(Kind::Item);
@@ -144,7 +154,12 @@ impl<'p> Builder<'p> {
         items
     }
 
-    fn definitions(&mut self, blocks: &[Placed<'p>], depth: usize, room: usize) -> Vec<Definition> {
+    fn definitions(
+        &mut self,
+        blocks: &[BlockWithContainers<'p>],
+        depth: usize,
+        room: usize,
+    ) -> Vec<Definition> {
         let mut all = Vec::new();
         for group in groups(blocks, depth) {
             let kind = self.kind(group, depth);
@@ -160,7 +175,13 @@ impl<'p> Builder<'p> {
         all
     }
 
-    fn figure(&mut self, group: &[Placed<'p>], depth: usize, room: usize, pieces: &mut Vec<Piece>) {
+    fn figure(
+        &mut self,
+        group: &[BlockWithContainers<'p>],
+        depth: usize,
+        room: usize,
+        pieces: &mut Vec<Piece>,
+    ) {
         let mut shown = Vec::new();
         let mut caption = Line::default();
         for part in groups(group, depth) {
@@ -183,7 +204,7 @@ impl<'p> Builder<'p> {
     ///
     /// A layout table contains tables or multi-line code, or has one column; or it has few rows and
     /// contains headings, or long cells but no header.
-    fn table(&mut self, group: &[Placed<'p>], depth: usize) -> Option<Piece> {
+    fn table(&mut self, group: &[BlockWithContainers<'p>], depth: usize) -> Option<Piece> {
         let kinds = || {
             group
                 .iter()
@@ -228,7 +249,7 @@ impl<'p> Builder<'p> {
         (width > 1).then_some(Piece::Table { caption, rows })
     }
 
-    fn row(&mut self, blocks: &[Placed<'p>], depth: usize) -> Option<Vec<TableCell>> {
+    fn row(&mut self, blocks: &[BlockWithContainers<'p>], depth: usize) -> Option<Vec<TableCell>> {
         let mut row: Vec<TableCell> = Vec::new();
         for group in groups(blocks, depth) {
             let Kind::Cell { column, is_header } = self.kind(group, depth)? else {
@@ -246,7 +267,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Joins blocks into one line, separated by line breaks.
-    fn joined(&mut self, blocks: &[Placed<'p>]) -> Line {
+    fn joined(&mut self, blocks: &[BlockWithContainers<'p>]) -> Line {
         let mut runs = Vec::new();
         for placed in blocks {
             let line = self.line(placed.block);
@@ -343,7 +364,7 @@ impl<'p> Builder<'p> {
         url.map(String::from).unwrap_or_default()
     }
 
-    fn kind(&self, group: &[Placed<'p>], depth: usize) -> Option<Kind> {
+    fn kind(&self, group: &[BlockWithContainers<'p>], depth: usize) -> Option<Kind> {
         kind_of(&self.page.containers, group.first()?.at(depth)?)
     }
 }
@@ -355,9 +376,9 @@ pub(super) fn is_loose(containers: &[Container], number: u32) -> bool {
 
 /// Groups blocks by their container at a depth; blocks without a container form one group.
 fn groups<'b, 'p>(
-    blocks: &'b [Placed<'p>],
+    blocks: &'b [BlockWithContainers<'p>],
     depth: usize,
-) -> impl Iterator<Item = &'b [Placed<'p>]> {
+) -> impl Iterator<Item = &'b [BlockWithContainers<'p>]> {
     blocks.chunk_by(move |one, next| one.at(depth) == next.at(depth))
 }
 

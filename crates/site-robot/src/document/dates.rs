@@ -30,20 +30,20 @@ const MODIFIED: [&str; 5] = [
 ];
 
 /// Values of `class` and `itemprop` that identify a `<time>` element's date.
-const TIMES: [(&str, Which); 9] = [
-    ("datepublished", Which::Published),
-    ("dt-published", Which::Published),
-    ("entry-date", Which::Published),
-    ("pubdate", Which::Published),
-    ("published", Which::Published),
-    ("datemodified", Which::Modified),
-    ("dt-updated", Which::Modified),
-    ("modified", Which::Modified),
-    ("updated", Which::Modified),
+const TIMES: [(&str, DateKind); 9] = [
+    ("datepublished", DateKind::Published),
+    ("dt-published", DateKind::Published),
+    ("entry-date", DateKind::Published),
+    ("pubdate", DateKind::Published),
+    ("published", DateKind::Published),
+    ("datemodified", DateKind::Modified),
+    ("dt-updated", DateKind::Modified),
+    ("modified", DateKind::Modified),
+    ("updated", DateKind::Modified),
 ];
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Which {
+enum DateKind {
     Published,
     Modified,
 }
@@ -181,8 +181,8 @@ impl Dates {
         });
         let [published, modified] = &mut self.of_times;
         match which.next() {
-            Some(Which::Published) => note(published, Some(&told)),
-            Some(Which::Modified) => note(modified, Some(&told)),
+            Some(DateKind::Published) => note(published, Some(&told)),
+            Some(DateKind::Modified) => note(modified, Some(&told)),
             None => {
                 note(&mut self.plain.0, Some(&told));
                 self.plain.1 += 1;

@@ -2,12 +2,12 @@
 
 /// Text with each run of white space folded into one space, and none at either end.
 #[derive(Debug, Default)]
-pub(super) struct Folded {
+pub(super) struct FoldedText {
     bytes: Vec<u8>,
     is_spaced: bool,
 }
 
-impl Folded {
+impl FoldedText {
     /// Adds text; a word may continue across calls.
     pub(super) fn push(&mut self, text: &[u8]) {
         let mut rest = text;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn white_space_is_folded_and_trimmed() {
-        let mut folded = Folded::default();
+        let mut folded = FoldedText::default();
         for part in [" \n a", "b \t", "\r\n c", "  "] {
             folded.push(part.as_bytes());
         }

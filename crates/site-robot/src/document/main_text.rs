@@ -7,11 +7,11 @@ use super::{
     build::{Builder, is_loose},
     page::{Block, BlockKind, Page, PagePart},
 };
-use crate::matter::{Matter, SaidLine, first_sentence};
+use crate::matter::{ContentTree, SummaryLine, first_sentence};
 
 /// Selection of a page's blocks: all, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum PageMatter {
+pub enum ContentSelection {
     /// All blocks of the page.
     All,
     /// The main content: the `<main>` element; else the articles, if they are more than teasers;
@@ -23,13 +23,15 @@ pub enum PageMatter {
 
 impl Page {
     /// Returns the page content as a tree, with links resolved against the page's base URL.
-    pub fn matter(&self, part: PageMatter, own: &Url) -> Matter {
+    pub fn matter(&self, part: ContentSelection, own: &Url) -> ContentTree {
         self.build(part, Some(own))
     }
 
     /// Returns the text of the main content, one line per block and tab-separated table rows.
     pub fn main_text(&self) -> String {
-        self.build(PageMatter::Main, None).told('\t', None).text
+        self.build(ContentSelection::Main, None)
+            .told('\t', None)
+            .text
     }
 
     /// Returns level and text of the headings in the main content, down to a level.
@@ -49,7 +51,7 @@ impl Page {
                 BlockKind::Text if is_loose(&self.containers, block.container) => None,
                 _ => return None,
             };
-            Some(SaidLine {
+            Some(SummaryLine {
                 text: block.text.trim(),
                 level,
                 linked: linked(block),
@@ -58,11 +60,11 @@ impl Page {
         first_sentence(self.title.as_deref().unwrap_or_default(), lines)
     }
 
-    fn build(&self, part: PageMatter, own: Option<&Url>) -> Matter {
+    fn build(&self, part: ContentSelection, own: Option<&Url>) -> ContentTree {
         let builder = Builder::new(self, own);
         match part {
-            PageMatter::All => builder.build(self.blocks.iter()),
-            PageMatter::Main => builder.build(self.main_blocks()),
+            ContentSelection::All => builder.build(self.blocks.iter()),
+            ContentSelection::Main => builder.build(self.main_blocks()),
         }
     }
 
@@ -308,7 +310,7 @@ mod tests {
         let arrow = "<a href=/b><img src=/next.png alt=Next></a>";
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
         let own = Url::parse("https://example.org/a").unwrap();
-        let pieces = |html: &str| Page::read(html).matter(PageMatter::Main, &own).pieces;
+        let pieces = |html: &str| Page::read(html).matter(ContentSelection::Main, &own).pieces;
         let html = format!("<div class=spirit-nav>{arrow}</div>{text}");
         assert_eq!(pieces(&html), pieces(text));
         let html = format!("<div class=plate>{arrow}</div>{text}");

@@ -52,7 +52,7 @@ pub use charset::{DecodedText, decode};
 pub use dates::Moment;
 pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
-pub use main_text::PageMatter;
+pub use main_text::ContentSelection;
 pub use page::{Block, BlockKind, Link, LinkKind, Meta, Page, PagePart};
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};

@@ -1,11 +1,11 @@
 //! Tests of the content tree of a page.
 
-use super::{Page, PageMatter};
-use crate::matter::{Definition, Line, Matter, Piece, Run, TableCell};
+use super::{ContentSelection, Page};
+use crate::matter::{ContentTree, Definition, Line, Piece, Run, TableCell};
 
-fn matter(html: &str) -> Matter {
+fn matter(html: &str) -> ContentTree {
     let own = "https://a.example/d/p".parse().unwrap();
-    Page::read(html).matter(PageMatter::Main, &own)
+    Page::read(html).matter(ContentSelection::Main, &own)
 }
 
 /// Returns a short notation of a page's content tree.
@@ -164,9 +164,13 @@ fn hostile_nesting_is_bounded() {
         let html = format!("{}a", part.repeat(30_000));
         let tree = matter(&html);
         let told = tree.told('\t', None);
-        assert_eq!(Matter::read(&told.text, &told.marks), Some(tree), "{part}");
+        assert_eq!(
+            ContentTree::read(&told.text, &told.marks),
+            Some(tree),
+            "{part}"
+        );
     }
     let wide = "<table><tr>".to_owned() + &"<td colspan=1000000 rowspan=9999999>a".repeat(500);
     let told = matter(&wide).told('\t', None);
-    assert!(Matter::read(&told.text, &told.marks).is_some());
+    assert!(ContentTree::read(&told.text, &told.marks).is_some());
 }

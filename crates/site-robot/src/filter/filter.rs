@@ -8,7 +8,7 @@ use robot_detection_store::description::ResourceDescription;
 
 use super::{
     Denial, FoundLink, LogType, Resource, Stage, StageOutcome, StepOutcome, Surroundings, Work,
-    step::Compiled,
+    step::CompiledDirective,
 };
 
 /// Compiled filter: directives in order, grouped by stage.
@@ -19,12 +19,16 @@ use super::{
 /// [`generate`](Self::generate). After a denial, the filter does not process the resource further.
 pub struct Filter {
     name: Arc<str>,
-    directives: [Vec<Compiled>; 6],
+    directives: [Vec<CompiledDirective>; 6],
     log_type: LogType,
 }
 
 impl Filter {
-    pub(super) fn new(name: &str, directives: [Vec<Compiled>; 6], log_type: LogType) -> Self {
+    pub(super) fn new(
+        name: &str,
+        directives: [Vec<CompiledDirective>; 6],
+        log_type: LogType,
+    ) -> Self {
         Self {
             name: name.into(),
             directives,
@@ -46,7 +50,7 @@ impl Filter {
     ///
     /// Needed if the resource was recreated from its URL by another process or after a restart. No
     /// tests or counts are repeated.
-    pub fn recall_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
+    pub fn reapply_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
             if !directive.is_counting {
@@ -143,7 +147,7 @@ impl Filter {
         StageOutcome::Allowed
     }
 
-    fn directives(&self, stage: Stage) -> &[Compiled] {
+    fn directives(&self, stage: Stage) -> &[CompiledDirective] {
         self.directives
             .get(stage as usize)
             .map_or(&[], Vec::as_slice)

@@ -7,7 +7,7 @@ use super::{
     commands::Files,
     functions::{FilterState, FunctionContext, Missing},
     note::Notes,
-    step::Compiled,
+    step::CompiledDirective,
 };
 
 /// Filters bundled with the program.
@@ -127,7 +127,7 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn filter(&mut self, text: &FilterText) -> Filter {
         let mut state = FilterState::default();
-        let mut directives: [Vec<Compiled>; 6] = Default::default();
+        let mut directives: [Vec<CompiledDirective>; 6] = Default::default();
         for &stage in Stage::ALL {
             let mut compiled = Vec::new();
             // Tests deferred by the previous stage run first.

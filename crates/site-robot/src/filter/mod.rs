@@ -76,7 +76,7 @@ pub use functions::{Functions, LogType};
 pub use mime_types::MimeTypes;
 pub use note::{FileErrors, Note, Severity};
 pub use parameters::{Parameters, boolean};
-pub use pblock::{QuoteFault, Unquoted, is_quote, unquote};
+pub use pblock::{QuoteFault, QuotedValue, is_quote, unquote};
 pub use resource::{Resource, RunNames};
 pub use rules::{ClassificationRules, FilterRules, RuleVerdict, Site, StartingPoint};
 pub use run::{FilterRun, FilterRunState, url_rank};

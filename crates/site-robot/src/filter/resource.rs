@@ -138,7 +138,7 @@ impl Resource {
     }
 
     /// Records a problem that does not deny the resource, such as a failed conversion.
-    pub fn note_trouble(&mut self, trouble: String) {
+    pub fn add_problem(&mut self, trouble: String) {
         if self.troubles.len() < MAX_TROUBLES {
             self.troubles.push(trouble);
         }
@@ -164,20 +164,20 @@ impl Resource {
 
     /// Returns the media type in lower case: the assigned type, or else the server's.
     pub fn media_type(&self) -> Option<String> {
-        Some(self.type_as_told()?.to_ascii_lowercase())
+        Some(self.declared_type()?.to_ascii_lowercase())
     }
 
     /// Returns the parsed page if the resource is HTML or was converted to HTML.
     pub fn page(&self) -> Option<&Page> {
         let content = self.content.as_deref()?;
-        let media_type = self.type_as_told()?;
+        let media_type = self.declared_type()?;
         is_html(media_type).then(|| content.page())
     }
 
     /// Returns the parsed page, even without a media type, as a browser would.
     ///
     /// Without a media type, the body must start like HTML.
-    pub fn page_as_seen(&self) -> Option<&Page> {
+    pub fn page_or_sniffed(&self) -> Option<&Page> {
         if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
             return self.page();
         }
@@ -188,7 +188,7 @@ impl Resource {
     /// Returns the text of a text resource; for HTML, the source code.
     pub fn text(&self) -> Option<&str> {
         let content = self.content.as_deref()?;
-        let media_type = self.type_as_told()?;
+        let media_type = self.declared_type()?;
         let start = media_type.get(..TEXT.len()).unwrap_or_default();
         let is_text = start.eq_ignore_ascii_case(TEXT) || is_html(media_type);
         is_text.then(|| content.text())
@@ -244,7 +244,7 @@ impl Resource {
     /// Returns the media type as assigned or received, without parameters.
     ///
     /// Called at each step, so the full source lookup is avoided.
-    fn type_as_told(&self) -> Option<&str> {
+    fn declared_type(&self) -> Option<&str> {
         let assigned = self
             .assigned("type")
             .or_else(|| self.assigned("content-type"));

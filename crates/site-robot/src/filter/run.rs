@@ -81,7 +81,7 @@ impl FilterRun {
     /// The lowest preference wins, then the shortest URL, in any order of arrival, so that every
     /// run has the same result; see [`url_rank`]. The same URL may be recorded again, after a crash
     /// or with its next version. Call this also for resources unchanged since the last run.
-    pub fn better_with(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
+    pub fn register_checksum(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));
         let best = best.or_insert_with(|| (preference, url.into()));
@@ -158,28 +158,34 @@ mod tests {
     fn run_continues_from_its_saved_state() {
         let run = FilterRun::new();
         assert!(run.count_object(2) && run.count_host("a:80", 1));
-        assert!(run.better_with("0f", "http://a/", 0).is_none());
+        assert!(run.register_checksum("0f", "http://a/", 0).is_none());
         let saved = serde_json::to_string(&run.state()).unwrap();
         let again = FilterRun::restore(serde_json::from_str(&saved).unwrap());
         assert_eq!(again.state(), run.state());
         assert!(again.count_object(2) && !again.count_object(2));
         assert!(again.count_host("a:80", 1) && !again.count_host("b:80", 1));
-        assert!(again.better_with("0f", "http://a/", 0).is_none());
-        assert!(again.better_with("0f", "http://a/b", 0).is_some());
+        assert!(again.register_checksum("0f", "http://a/", 0).is_none());
+        assert!(again.register_checksum("0f", "http://a/b", 0).is_some());
     }
 
     #[test]
     fn shortest_url_represents_the_same_content() {
         let run = FilterRun::new();
-        assert!(run.better_with("0f", "http://a/index.html", 0).is_none());
-        assert!(run.better_with("0f", "http://a/", 0).is_none());
-        assert!(run.better_with("0f", "http://a/index.html", 0).is_some());
-        assert!(run.better_with("10", "http://a/y", 0).is_none());
-        assert!(run.better_with("10", "http://a/x", 0).is_none());
-        assert!(run.better_with("10", "http://a/z", 0).is_some());
-        assert!(run.better_with("20", "http://a/", 1).is_none());
-        assert!(run.better_with("20", "http://a/long", 0).is_none());
-        let better = run.better_with("20", "http://a/", 1);
+        assert!(
+            run.register_checksum("0f", "http://a/index.html", 0)
+                .is_none()
+        );
+        assert!(run.register_checksum("0f", "http://a/", 0).is_none());
+        assert!(
+            run.register_checksum("0f", "http://a/index.html", 0)
+                .is_some()
+        );
+        assert!(run.register_checksum("10", "http://a/y", 0).is_none());
+        assert!(run.register_checksum("10", "http://a/x", 0).is_none());
+        assert!(run.register_checksum("10", "http://a/z", 0).is_some());
+        assert!(run.register_checksum("20", "http://a/", 1).is_none());
+        assert!(run.register_checksum("20", "http://a/long", 0).is_none());
+        let better = run.register_checksum("20", "http://a/", 1);
         assert_eq!(better.as_deref(), Some("http://a/long"));
     }
 }

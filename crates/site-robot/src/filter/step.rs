@@ -78,7 +78,7 @@ pub trait Step: Send + Sync {
 }
 
 /// Compiled filter directive.
-pub(super) struct Compiled {
+pub(super) struct CompiledDirective {
     pub(super) line: usize,
     pub(super) function: Arc<str>,
     pub(super) step: Box<dyn Step>,

@@ -31,7 +31,7 @@ impl PageAccess {
 }
 
 /// Removes the text from a page description; the lead replaces a missing description.
-pub(super) fn lead_of(mut description: ResourceDescription) -> ResourceDescription {
+pub(super) fn reduce_to_lead(mut description: ResourceDescription) -> ResourceDescription {
     let has_lead = description
         .value(name::DESCRIPTION)
         .is_some_and(|lead| !lead.is_empty());

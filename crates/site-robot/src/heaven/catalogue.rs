@@ -118,7 +118,7 @@ impl CatalogueBuilder {
             open: Vec::new(),
         };
         catalogue.open = open_pages(&catalogue.entries, settings);
-        catalogue.aliases = pages_of(self.aliases, &catalogue);
+        catalogue.aliases = resolve_aliases(self.aliases, &catalogue);
         catalogue
     }
 }
@@ -298,7 +298,7 @@ impl Site<'_> {
     }
 
     /// Returns the target of a link as an absolute URL.
-    pub(super) fn whole_target(self, url: &str) -> Option<String> {
+    pub(super) fn absolute_target(self, url: &str) -> Option<String> {
         let target = self.target(url)?;
         Some(if target.starts_with('/') {
             format!("{}{target}", self.settings.site())
@@ -326,7 +326,10 @@ impl Default for Catalogue {
 }
 
 /// Resolves alternative URLs to page entries; unresolvable ones are dropped.
-fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec<(Box<str>, u32)> {
+fn resolve_aliases(
+    aliases: BTreeMap<Box<str>, Box<str>>,
+    catalogue: &Catalogue,
+) -> Vec<(Box<str>, u32)> {
     let page = |url: &str| {
         let mut url = aliases.get(url)?;
         for _ in 0..MAX_STEPS {

@@ -6,7 +6,7 @@ use super::{
     layout::Layout,
     text::{clean, cut, one_line, shorten},
 };
-use crate::matter::Matter;
+use crate::matter::ContentTree;
 use robot_detection_store::description::{ResourceDescription, name};
 
 /// Maximum length of a summary, in bytes; longer than search engines display.
@@ -41,7 +41,7 @@ pub(super) struct Content<'d> {
     pub(super) modified: Option<Date>,
     /// Robots directives of the original page, as written.
     pub(super) robots: String,
-    pub(super) matter: Matter,
+    pub(super) matter: ContentTree,
     /// Headings in the text.
     pub(super) headings: Vec<Heading>,
     /// Headings that are missing from the text.
@@ -137,7 +137,7 @@ impl<'d> Content<'d> {
 fn layout(description: &ResourceDescription, title: &str) -> Layout {
     let marks = description.value(name::MARKS).unwrap_or_default();
     let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();
-    if let Some(matter) = Matter::read(text_of_marks, marks) {
+    if let Some(matter) = ContentTree::read(text_of_marks, marks) {
         return Layout::of_matter(matter, title);
     }
     let is_plain = description

@@ -4,7 +4,7 @@ use super::{
     content::Heading,
     text::{clean, one_line},
 };
-use crate::matter::{Line, Matter, Piece, TableCell, says};
+use crate::matter::{ContentTree, Line, Piece, TableCell, says};
 
 /// Maximum number of cells in a row.
 const MAX_CELLS: usize = 64;
@@ -14,7 +14,7 @@ const MAX_CELLS: usize = 64;
 pub(super) struct Layout {
     /// First heading of the page, if it is the heading of the complete text.
     pub(super) heading: Option<String>,
-    pub(super) matter: Matter,
+    pub(super) matter: ContentTree,
     /// Headings in the text, in order.
     pub(super) headings: Vec<Heading>,
     /// Headings that are missing from the text.
@@ -29,7 +29,7 @@ impl Layout {
     }
 
     /// Lays out a content tree.
-    pub(super) fn of_matter(matter: Matter, title: &str) -> Self {
+    pub(super) fn of_matter(matter: ContentTree, title: &str) -> Self {
         Self::of(matter.pieces, Vec::new(), title)
     }
 
@@ -50,7 +50,7 @@ impl Layout {
             is_news || !is_top
         });
         others.retain(|heading| is_news(&heading.text));
-        let mut matter = Matter { pieces };
+        let mut matter = ContentTree { pieces };
         let headings = set_levels(&mut matter, &mut others);
         Self {
             heading,
@@ -144,7 +144,7 @@ fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)>
 }
 
 /// Normalizes heading levels: from 2, at most one deeper than the previous; returns all headings.
-fn set_levels(matter: &mut Matter, others: &mut [Heading]) -> Vec<Heading> {
+fn set_levels(matter: &mut ContentTree, others: &mut [Heading]) -> Vec<Heading> {
     let mut top = others.iter().map(|heading| heading.level).min();
     matter.for_each_heading(&mut |level, _| top = Some(top.map_or(*level, |top| top.min(*level))));
     let top = top.unwrap_or(1);

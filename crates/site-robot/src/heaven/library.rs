@@ -163,7 +163,7 @@ impl Library {
         let read = self
             .store
             .descriptions()
-            .without_texts(&self.site, &after, LIGHT_PIECE);
+            .list_without_texts(&self.site, &after, LIGHT_PIECE);
         Ok(read.await?)
     }
 
@@ -206,7 +206,7 @@ impl DescriptionReader {
         let bytes = piece.iter().map(|it| it.description.value_bytes()).sum();
         self.limit = next_limit(piece.len(), bytes);
         let last = piece.last().map(|last| last.description.url());
-        self.after = last.map(DescriptionCursor::behind_url);
+        self.after = last.map(DescriptionCursor::after_url);
         Ok(Some(piece.into_iter().map(dated).collect()))
     }
 }

@@ -128,7 +128,7 @@ impl<'c> Writer<'c> {
             link: style
                 .link
                 .clone()
-                .filter(|link| self.site.whole_target(&link.url).is_some()),
+                .filter(|link| self.site.absolute_target(&link.url).is_some()),
             is_code: false,
             ..style.clone()
         };
@@ -201,7 +201,7 @@ impl<'c> Writer<'c> {
     }
 
     fn end_link(&mut self, link: &Arc<Link>) {
-        let target = self.site.whole_target(&link.url).unwrap_or_default();
+        let target = self.site.absolute_target(&link.url).unwrap_or_default();
         let _ = write!(self.out, "]({})", Target(&target));
         self.needs_sign = false;
     }
@@ -209,7 +209,7 @@ impl<'c> Writer<'c> {
     fn image(&mut self, url: &str, alt: &str) {
         match self
             .site
-            .whole_target(url)
+            .absolute_target(url)
             .filter(|url| url.starts_with("http"))
         {
             Some(url) => {

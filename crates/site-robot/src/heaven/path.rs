@@ -20,7 +20,7 @@ const DIGEST_DIGITS: usize = 20;
 const FRONT_PAGE: &str = "front-page~.html";
 
 /// Reserved names at the top level of heaven.
-const OURS: [&str; 7] = [
+const RESERVED: [&str; 7] = [
     "by",
     "heaven.css",
     "llms-full.txt",
@@ -167,7 +167,7 @@ fn push_directory(path: &mut String, segment: &str, is_first: bool) {
     let is_like_file = [".html", ".htm", ".md"]
         .iter()
         .any(|extension| has_extension(segment, extension));
-    let is_ours = is_first && (OURS.contains(&segment) || segment.starts_with("sitemap"));
+    let is_ours = is_first && (RESERVED.contains(&segment) || segment.starts_with("sitemap"));
     if is_plain(segment) {
         path.push_str(segment);
         if is_like_file || is_ours {
@@ -266,7 +266,7 @@ mod tests {
         assert!(text.len() <= 1_000, "{text}");
         let extension = text.rsplit('.').next();
         assert!(matches!(extension, Some("html" | "htm")), "{text}");
-        assert!(!OURS.contains(&text) && text != "index.html", "{text}");
+        assert!(!RESERVED.contains(&text) && text != "index.html", "{text}");
         for segment in text.split('/') {
             assert!(!segment.is_empty() && segment.len() <= 200, "{text}");
             assert!(!segment.starts_with('.') && !segment.ends_with('.'));

@@ -174,7 +174,7 @@ impl HeavenSettings {
     /// Moves stored pages to the site's current address from former origins: the given ones, and
     /// those seen while this was set. Otherwise stored pages keep their addresses.
     #[must_use]
-    pub fn moves_from(mut self, former: Vec<String>) -> Self {
+    pub fn move_from(mut self, former: Vec<String>) -> Self {
         self.former = Some(former);
         self
     }

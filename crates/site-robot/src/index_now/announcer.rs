@@ -51,7 +51,7 @@ pub struct Announcer {
 /// Result of an `IndexNow` submission after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct IndexNowTold {
+pub struct IndexNowResult {
     /// Number of URLs that the endpoint accepted.
     pub taken: u64,
     /// Number of URLs still to be submitted.
@@ -67,7 +67,7 @@ struct Refusal {
     pause_ms: Option<i64>,
 }
 
-impl IndexNowTold {
+impl IndexNowResult {
     /// Creates the result of a submission that failed before any request.
     pub fn failed(failure: String) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Announcer {
         store: &Store,
         (site, run_id): (&str, i64),
         now_ms: i64,
-    ) -> Result<IndexNowTold, StoreError> {
+    ) -> Result<IndexNowResult, StoreError> {
         let is_wanted = |url: &str| self.site.has(url);
         store
             .index_now()
@@ -121,7 +121,7 @@ impl Announcer {
             .await?;
         let mut state = store.index_now().state(site).await?.unwrap_or_default();
         if state.next_ms > now_ms {
-            return Ok(IndexNowTold {
+            return Ok(IndexNowResult {
                 taken: 0,
                 waiting: store.index_now().waiting(site).await?,
                 failure: state.failure,
@@ -149,7 +149,7 @@ impl Announcer {
             state = state_after(&state, taken, refusal, now_ms);
             store.index_now().save(site, &state).await?;
         }
-        Ok(IndexNowTold {
+        Ok(IndexNowResult {
             taken,
             waiting: store.index_now().waiting(site).await?,
             failure: state.failure.filter(|_| is_any),

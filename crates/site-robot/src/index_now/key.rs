@@ -26,7 +26,7 @@ impl IndexNowKey {
             let reason = "a key has 8 to 128 letters from a to z, digits and dashes";
             return Err(reason.to_owned());
         }
-        Ok(Self::of(text.to_owned()))
+        Ok(Self::from_text(text.to_owned()))
     }
 
     /// Derives a key from the seed of an installation and the name of a site.
@@ -35,10 +35,10 @@ impl IndexNowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
         let mut key = hex::encode(hmac::sign(&secret, format!("index-now {site}").as_bytes()));
         key.truncate(MADE_CHARS);
-        Self::of(key)
+        Self::from_text(key)
     }
 
-    fn of(key: String) -> Self {
+    fn from_text(key: String) -> Self {
         Self {
             path: format!("/{key}.txt"),
             key,

@@ -7,7 +7,7 @@ mod announcer;
 mod key;
 mod site;
 
-pub use announcer::IndexNowTold;
+pub use announcer::IndexNowResult;
 pub use announcer::{Announcer, AnnouncerSettings};
 pub use key::IndexNowKey;
-pub use site::{IndexedSite, site_obstacle};
+pub use site::{IndexedSite, announcement_obstacle};

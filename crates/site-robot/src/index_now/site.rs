@@ -64,7 +64,7 @@ impl std::fmt::Debug for IndexedSite {
 }
 
 /// Returns the reason why a site cannot be announced: its host is not on the Internet.
-pub fn site_obstacle(site: &Url) -> Option<String> {
+pub fn announcement_obstacle(site: &Url) -> Option<String> {
     let address = match site.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),
         Some(Host::Ipv6(address)) => IpAddr::V6(address),
@@ -104,7 +104,7 @@ mod tests {
             ("http://[::ffff:10.0.0.1]", false),
             ("http://93.184.216.34", true),
         ] {
-            let obstacle = site_obstacle(&url.parse().unwrap());
+            let obstacle = announcement_obstacle(&url.parse().unwrap());
             assert_eq!(obstacle.is_none(), is_told, "{url}: {obstacle:?}");
         }
     }

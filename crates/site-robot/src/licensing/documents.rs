@@ -16,7 +16,7 @@ use crate::heaven::xml;
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::robots_file::PreparedFile;
 
-use super::{Terms, Usage, WrongTerms};
+use super::{Terms, TermsError, Usage};
 
 /// Path of the TDM Reservation Protocol file.
 pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
@@ -45,12 +45,12 @@ impl Licensing {
     /// # Errors
     ///
     /// Fails if terms are empty or contradictory, and for more than 500 terms.
-    pub fn new(terms: impl IntoIterator<Item = Terms>) -> Result<Self, WrongTerms> {
+    pub fn new(terms: impl IntoIterator<Item = Terms>) -> Result<Self, TermsError> {
         let terms: Vec<_> = terms.into_iter().collect();
         terms.iter().try_for_each(Terms::check)?;
         if terms.len() > MAX_TERMS {
             let reason = format!("more than {MAX_TERMS} terms; combine paths with the wildcard *");
-            return Err(WrongTerms::new("path", reason));
+            return Err(TermsError::new("path", reason));
         }
         Ok(Self {
             terms,
@@ -63,12 +63,12 @@ impl Licensing {
     /// # Errors
     ///
     /// Fails if the path is not that of a single page.
-    pub fn rsl(mut self, path: &str) -> Result<Self, WrongTerms> {
+    pub fn rsl(mut self, path: &str) -> Result<Self, TermsError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-".contains(c);
         let is_page = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
         if !is_page || !path.chars().all(is_plain) || path.contains("/.") || path == "/robots.txt" {
             let reason = format!("{path:?} is not the path of a page such as /license.xml");
-            return Err(WrongTerms::new("rsl", reason));
+            return Err(TermsError::new("rsl", reason));
         }
         self.rsl = Some(path.to_owned());
         Ok(self.prepared())
@@ -157,7 +157,7 @@ impl Licensing {
         let document = |path: &str, text: String, content_type: &'static str| {
             let file = PreparedFile::new(text, now_ms);
             let content_type = HeaderValue::from_static(content_type);
-            (path.to_owned(), file.of_type(content_type))
+            (path.to_owned(), file.with_content_type(content_type))
         };
         let rsl = self.rsl.as_ref();
         let rsl = rsl.map(|path| document(path, self.rsl_document(), "application/rsl+xml"));
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn invalid_terms_are_rejected() {
-        let of = |terms: Result<Terms, WrongTerms>| {
+        let of = |terms: Result<Terms, TermsError>| {
             let made = terms.and_then(|terms| Licensing::new([terms]));
             made.unwrap_err().key()
         };

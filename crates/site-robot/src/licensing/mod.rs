@@ -16,7 +16,7 @@
 //! let licensing = Licensing::new([terms])?.rsl("/license.xml")?.tdmrep(true);
 //! assert!(licensing.rsl_document().contains("<permits type=\"usage\">search</permits>"));
 //! let site: axum::Router = axum::Router::new().merge(licensing.router());
-//! # Ok::<(), robot_detection_site_robot::licensing::WrongTerms>(())
+//! # Ok::<(), robot_detection_site_robot::licensing::TermsError>(())
 //! ```
 
 mod documents;
@@ -24,5 +24,5 @@ mod terms;
 mod words;
 
 pub use documents::{Licensing, TDMREP_PATH};
-pub use terms::{Terms, WrongTerms};
+pub use terms::{Terms, TermsError};
 pub use words::{Payment, Usage};

@@ -26,12 +26,12 @@ pub struct Terms {
 /// Error about invalid terms, with advice on how to fix them.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
-pub struct WrongTerms {
+pub struct TermsError {
     key: &'static str,
     reason: String,
 }
 
-impl WrongTerms {
+impl TermsError {
     pub(super) fn new(key: &'static str, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self { key, reason }
@@ -51,7 +51,7 @@ macro_rules! urls {
         /// # Errors
         ///
         /// Fails if the address is not an `http:` or `https:` URL.
-        pub fn $name(mut self, address: &str) -> Result<Self, WrongTerms> {
+        pub fn $name(mut self, address: &str) -> Result<Self, TermsError> {
             self.$name = Some(url(stringify!($name), address)?);
             Ok(self)
         }
@@ -72,7 +72,7 @@ impl Terms {
     pub fn paths<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongTerms> {
+    ) -> Result<Self, TermsError> {
         let paths = paths.into_iter().map(|path| checked_path(path.as_ref()));
         self.paths = paths.collect::<Result<_, _>>()?;
         Ok(self)
@@ -101,18 +101,18 @@ impl Terms {
     /// # Errors
     ///
     /// Fails if the amount is not a decimal number, or the currency not an ISO 4217 code.
-    pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, WrongTerms> {
+    pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, TermsError> {
         let (whole, part) = amount.split_once('.').unwrap_or((amount, "0"));
         let is_number = |text: &str| {
             (1..=12).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
         };
         if !is_number(whole) || !is_number(part) {
             let reason = format!("{amount:?} is not an amount such as 0.015");
-            return Err(WrongTerms::new("amount", reason));
+            return Err(TermsError::new("amount", reason));
         }
         if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
             let reason = format!("{currency:?} is not a currency such as USD or EUR");
-            return Err(WrongTerms::new("currency", reason));
+            return Err(TermsError::new("currency", reason));
         }
         self.amount = Some((amount.to_owned(), currency.to_owned()));
         Ok(self)
@@ -123,9 +123,9 @@ impl Terms {
     /// # Errors
     ///
     /// Fails if the text has several lines.
-    pub fn copyright(mut self, holder: &str) -> Result<Self, WrongTerms> {
+    pub fn copyright(mut self, holder: &str) -> Result<Self, TermsError> {
         if holder.contains(char::is_control) {
-            return Err(WrongTerms::new(
+            return Err(TermsError::new(
                 "copyright",
                 "copyright must be a single line",
             ));
@@ -158,7 +158,7 @@ impl Terms {
     /// Returns `true` if text and data mining is reserved.
     pub fn is_reserved(&self) -> bool {
         self.tdm_reservation
-            .unwrap_or_else(|| !self.gives_training_away())
+            .unwrap_or_else(|| !self.permits_free_training())
     }
 
     /// Returns `true` if training of models is prohibited.
@@ -167,7 +167,7 @@ impl Terms {
     }
 
     /// Returns `true` if training of models is permitted for free or for attribution.
-    pub fn gives_training_away(&self) -> bool {
+    pub fn permits_free_training(&self) -> bool {
         let is_free = matches!(
             self.payment,
             None | Some(Payment::Free | Payment::Attribution)
@@ -196,7 +196,7 @@ impl Terms {
     }
 
     /// Checks that the terms are neither empty nor contradictory.
-    pub(super) fn check(&self) -> Result<(), WrongTerms> {
+    pub(super) fn check(&self) -> Result<(), TermsError> {
         let both = self
             .permits
             .iter()
@@ -206,21 +206,21 @@ impl Terms {
                 "{} is also permitted; remove it from one list",
                 both.as_str()
             );
-            return Err(WrongTerms::new("prohibits", reason));
+            return Err(TermsError::new("prohibits", reason));
         }
         if self.amount.is_some() && matches!(self.payment, None | Some(Payment::Free)) {
             let reason = "amount requires a payment; set payment, such as crawl, or remove amount";
-            return Err(WrongTerms::new("amount", reason));
+            return Err(TermsError::new("amount", reason));
         }
         if self.payment.is_none() && (self.standard.is_some() || self.custom.is_some()) {
             let reason =
                 "standard and custom require a payment; set for example payment = \"crawl\"";
-            return Err(WrongTerms::new("payment", reason));
+            return Err(TermsError::new("payment", reason));
         }
         let says_licence = self.has_licence() || self.terms.is_some();
         if !says_licence && self.tdm_reservation.is_none() {
             let reason = "empty terms; set prohibits, permits, payment or terms";
-            return Err(WrongTerms::new("permits", reason));
+            return Err(TermsError::new("permits", reason));
         }
         Ok(())
     }
@@ -230,20 +230,20 @@ impl Terms {
     }
 }
 
-fn checked_path(path: &str) -> Result<String, WrongTerms> {
+fn checked_path(path: &str) -> Result<String, TermsError> {
     let path = path.trim();
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
     if !path.starts_with('/') || path.contains(is_odd) {
         let reason = format!("{path:?} is not a path such as /articles/ or /*.pdf$");
-        return Err(WrongTerms::new("path", reason));
+        return Err(TermsError::new("path", reason));
     }
     Ok(path.to_owned())
 }
 
-fn url(key: &'static str, address: &str) -> Result<String, WrongTerms> {
+fn url(key: &'static str, address: &str) -> Result<String, TermsError> {
     let wrong = || {
         let reason = format!("{address:?} is not a URL such as https://www.example.com/x");
-        WrongTerms::new(key, reason)
+        TermsError::new(key, reason)
     };
     let parsed = url::Url::parse(address).map_err(|_| wrong())?;
     // The document is public, so a password in the URL would be published.

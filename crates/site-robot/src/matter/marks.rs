@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tree::{Line, Matter, Piece, Run, Style};
+use super::tree::{ContentTree, Line, Piece, Run, Style};
 
 /// Version number at the start of marks.
 pub(super) const VERSION: &str = "2";
@@ -19,7 +19,7 @@ pub struct Told {
     pub marks: String,
 }
 
-impl Matter {
+impl ContentTree {
     /// Returns the text, at most `max_chars` characters, and the marks over the text.
     ///
     /// A mark is a letter, optionally after a number: `2h` starts a heading of level two, and `12t`

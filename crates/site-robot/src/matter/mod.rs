@@ -1,6 +1,6 @@
 //! Content of a page as a tree: headings, paragraphs, lists, tables, code, links.
 //!
-//! [`Matter`] contains the content of a page without its markup. The tree is stored as text with
+//! [`ContentTree`] contains the content of a page without its markup. The tree is stored as text with
 //! [marks](Matter::told) over the text. If the text is modified, the marks no longer apply, so they
 //! are never wrong.
 //!
@@ -23,8 +23,8 @@ mod sentence;
 mod tree;
 
 pub use marks::Told;
-pub(crate) use sentence::{SaidLine, first_sentence, says};
-pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell};
+pub(crate) use sentence::{SummaryLine, first_sentence, says};
+pub use tree::{ContentTree, Definition, Line, Link, Piece, Run, Style, TableCell};
 
 /// Maximum nesting depth of pieces.
 pub const MAX_DEPTH: usize = 12;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::{
     MAX_DEPTH,
     marks::{MAX_MARK_BYTES, without_head},
-    tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell},
+    tree::{ContentTree, Definition, Line, Link, Piece, Run, Style, TableCell},
 };
 
 /// Maximum number of pieces, cells and runs in a tree.
 const MAX_NODES: usize = 500_000;
 
-impl Matter {
+impl ContentTree {
     /// Reconstructs the tree from text and marks; returns `None` if they do not belong together.
     ///
     /// Any marks are parsed in time proportional to their length. Trees deeper than [`MAX_DEPTH`]

@@ -1,6 +1,6 @@
 //! Search for the sentence that summarizes a page.
 
-use super::tree::{Line, Matter, Piece, Run};
+use super::tree::{ContentTree, Line, Piece, Run};
 
 /// Separators between the parts of a title.
 const BETWEEN: &str = ":|–—-·•»«/>~";
@@ -10,7 +10,7 @@ const MIN_LINKED_PERCENT: usize = 50;
 
 /// Line of a page, as a candidate for the summary sentence.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SaidLine<S> {
+pub(crate) struct SummaryLine<S> {
     pub(crate) text: S,
     /// Level of a heading; `None` for a paragraph.
     pub(crate) level: Option<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct SaidLine<S> {
     pub(crate) linked: usize,
 }
 
-impl Matter {
+impl ContentTree {
     /// Returns the first sentence-like paragraph, or else the first paragraph.
     ///
     /// Paragraphs after the heading that matches the title, or else after the main heading, take
@@ -34,12 +34,12 @@ impl Matter {
     }
 }
 
-fn told(line: &Line, level: Option<u8>) -> SaidLine<String> {
+fn told(line: &Line, level: Option<u8>) -> SummaryLine<String> {
     let linked = line.runs.iter().map(|run| match run {
         Run::Text(text, style) if style.link.is_some() => text.len(),
         _ => 0,
     });
-    SaidLine {
+    SummaryLine {
         text: line.text(),
         level,
         linked: linked.sum(),
@@ -47,14 +47,14 @@ fn told(line: &Line, level: Option<u8>) -> SaidLine<String> {
 }
 
 /// Returns the first sentence-like paragraph, or else the first paragraph; see
-/// [`Matter::first_sentence`].
+/// [`ContentTree::first_sentence`].
 pub(crate) fn first_sentence<S: AsRef<str>>(
     title: &str,
-    lines: impl Iterator<Item = SaidLine<S>>,
+    lines: impl Iterator<Item = SummaryLine<S>>,
 ) -> Option<S> {
     let mut lines: Vec<_> = lines.collect();
-    let is_said = |line: &SaidLine<S>| line.level.is_some() && says(title, line.text.as_ref());
-    let is_main = |line: &SaidLine<S>| line.level == Some(1);
+    let is_said = |line: &SummaryLine<S>| line.level.is_some() && says(title, line.text.as_ref());
+    let is_main = |line: &SummaryLine<S>| line.level == Some(1);
     let heading = lines.iter().position(is_said);
     let heading = heading.or_else(|| lines.iter().position(is_main));
     let under = heading.map_or(0, |at| at + 1);
@@ -69,7 +69,7 @@ pub(crate) fn first_sentence<S: AsRef<str>>(
     Some(lines.swap_remove(at).text)
 }
 
-impl<S: AsRef<str>> SaidLine<S> {
+impl<S: AsRef<str>> SummaryLine<S> {
     fn is_paragraph(&self) -> bool {
         let length = self.text.as_ref().len();
         self.level.is_none() && length > 0 && self.linked * 100 < length * MIN_LINKED_PERCENT
@@ -105,7 +105,7 @@ mod tests {
     fn found(title: &str, lines: &[&'static str]) -> Option<&'static str> {
         let lines = lines.iter().map(|line| {
             let text = line.trim_start_matches(['#', '[']);
-            SaidLine {
+            SummaryLine {
                 text,
                 level: match line.len() - line.trim_start_matches('#').len() {
                     0 => None,

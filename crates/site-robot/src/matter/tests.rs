@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn again(matter: &Matter, max_chars: Option<usize>) -> Option<Matter> {
+fn again(matter: &ContentTree, max_chars: Option<usize>) -> Option<ContentTree> {
     let told = matter.told('\t', max_chars);
-    Matter::read(&told.text, &told.marks)
+    ContentTree::read(&told.text, &told.marks)
 }
 
 /// Generates runs of text in styles as on a page.
@@ -97,7 +97,7 @@ pub(crate) fn pieces() -> impl Strategy<Value = Vec<Piece>> {
 proptest! {
     #[test]
     fn tree_survives_the_round_trip(pieces in pieces()) {
-        let matter = Matter { pieces };
+        let matter = ContentTree { pieces };
         // A tree without text, only pictures, has no marks.
         if !matter.told('\t', None).text.is_empty() {
             prop_assert_eq!(again(&matter, None), Some(matter));
@@ -106,7 +106,7 @@ proptest! {
 
     #[test]
     fn truncated_tree_contains_only_its_text(pieces in pieces(), max in 1_usize..60) {
-        let matter = Matter { pieces };
+        let matter = ContentTree { pieces };
         let told = matter.told('\t', Some(max));
         prop_assert!(told.text.chars().count() <= max);
         let whole = matter.told('\t', None).text;
@@ -118,7 +118,7 @@ proptest! {
 
     #[test]
     fn arbitrary_marks_are_parsed(marks in "([0-9]{0,3}[a-zA-Z/]){0,40}", text in ".{0,40}") {
-        let _ = Matter::read(&text, &format!("{}{marks}", marks::head(&text)));
+        let _ = ContentTree::read(&text, &format!("{}{marks}", marks::head(&text)));
     }
 }
 
@@ -126,15 +126,15 @@ proptest! {
 fn marks_of_another_text_are_rejected() {
     let plain = |text: &str| Piece::Paragraph(Line::plain(text));
     let pieces = vec![plain("a"), Piece::Quote(vec![plain("b")])];
-    let told = Matter { pieces }.told('\t', None);
-    assert!(Matter::read(&told.text, &told.marks).is_some());
+    let told = ContentTree { pieces }.told('\t', None);
+    assert!(ContentTree::read(&told.text, &told.marks).is_some());
     for text in ["a\nc", "a\nb ", "a", ""] {
-        assert_eq!(Matter::read(text, &told.marks), None);
+        assert_eq!(ContentTree::read(text, &told.marks), None);
     }
     let deep = format!("{}{}", marks::head("a"), "q".repeat(100_000));
-    assert_eq!(Matter::read("a", &deep), None);
+    assert_eq!(ContentTree::read("a", &deep), None);
     assert_eq!(
-        Matter::read(&told.text, &told.marks.replacen('2', "3", 1)),
+        ContentTree::read(&told.text, &told.marks.replacen('2', "3", 1)),
         None
     );
 }
@@ -143,17 +143,17 @@ fn marks_of_another_text_are_rejected() {
 fn marks_of_the_previous_version_are_read() {
     // FNV-1a of "a", as published by its authors.
     let marks = "1 1 af63dc4c8601ec8c p1t/";
-    let read = Matter::read("a", marks).unwrap();
+    let read = ContentTree::read("a", marks).unwrap();
     let plain = Piece::Paragraph(Line::plain("a"));
     assert_eq!(read.pieces, [plain]);
-    assert_eq!(Matter::read("b", marks), None);
+    assert_eq!(ContentTree::read("b", marks), None);
 }
 
 #[test]
 fn marks_cannot_inject_scripts() {
     let marks = |url: &str| format!("{}p{}a{url}1tx/", marks::head("a"), url.len());
     let has_link = |url: &str| {
-        let matter = Matter::read("a", &marks(url)).unwrap();
+        let matter = ContentTree::read("a", &marks(url)).unwrap();
         let [Piece::Paragraph(line)] = &matter.pieces[..] else {
             panic!("not a paragraph");
         };

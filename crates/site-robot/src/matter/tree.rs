@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Content of a page as a tree of headings, paragraphs, lists and tables.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Matter {
+pub struct ContentTree {
     /// Pieces of the content, in order.
     pub pieces: Vec<Piece>,
 }
@@ -214,7 +214,7 @@ impl Style {
     }
 }
 
-impl Matter {
+impl ContentTree {
     /// Calls `tell` for each heading at any depth, in order.
     pub fn for_each_heading(&mut self, tell: &mut dyn FnMut(&mut u8, &Line)) {
         headings(&mut self.pieces, tell);

@@ -11,7 +11,7 @@ use tokio::{sync::Mutex, task::JoinSet, time::timeout};
 
 use super::{
     RenderError,
-    connection::{Connection, Pumps},
+    connection::{Connection, IoTasks},
     memory,
     process::Process,
     tab::Tab,
@@ -30,7 +30,7 @@ pub(super) struct Browser {
     process: Arc<Mutex<Option<Process>>>,
     /// Idle tabs for further pages.
     tabs: sync::Mutex<Vec<Tab>>,
-    _pumps: Pumps,
+    _pumps: IoTasks,
     _guard: JoinSet<()>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Connection {
 
 /// Read and write tasks, which stop on drop and close the connection.
 #[derive(Debug)]
-pub(super) struct Pumps(#[expect(dead_code, reason = "aborts the tasks on drop")] JoinSet<()>);
+pub(super) struct IoTasks(#[expect(dead_code, reason = "aborts the tasks on drop")] JoinSet<()>);
 
 /// Event of a page.
 #[derive(Debug)]
@@ -81,14 +81,14 @@ struct Failure {
 
 impl Connection {
     /// Opens a connection over the pipes of a browser.
-    pub(super) fn new(to: Sender, from: Receiver) -> (Self, Pumps) {
+    pub(super) fn new(to: Sender, from: Receiver) -> (Self, IoTasks) {
         let (commands, queued) = mpsc::channel(MAX_COMMANDS);
         let shared = Arc::<Shared>::default();
         let connection = Self { shared, commands };
         let mut pumps = JoinSet::new();
         pumps.spawn(write(to, queued));
         pumps.spawn(read(from, connection.clone()));
-        (connection, Pumps(pumps))
+        (connection, IoTasks(pumps))
     }
 
     /// Sends a command to the browser or a page and returns the response.
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// Passes a message to its receiver.
-    fn hand_on(&self, message: Message) {
+    fn dispatch(&self, message: Message) {
         let mut state = self.state();
         if let Some(id) = message.id {
             if let Some(waiting) = state.waiting.remove(&id) {
@@ -260,7 +260,7 @@ async fn read(from: Receiver, connection: Connection) {
             return;
         }
         if let Ok(message) = serde_json::from_slice(&text) {
-            connection.hand_on(message);
+            connection.dispatch(message);
         }
         text.shrink_to(1024 * 1024);
     }

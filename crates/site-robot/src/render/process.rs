@@ -76,7 +76,7 @@ pub(super) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
     listening: JoinSet<()>,
-    _wall: Wall,
+    _wall: BlockingProxy,
     _directory: tempfile::TempDir,
 }
 
@@ -92,7 +92,7 @@ impl Process {
             .prefix("robot-detection-browser-")
             .tempdir()
             .map_err(cannot)?;
-        let wall = Wall::build().await.map_err(cannot)?;
+        let wall = BlockingProxy::build().await.map_err(cannot)?;
         let child = command(&program, directory.path(), &wall)
             .spawn()
             .map_err(cannot)?;
@@ -166,7 +166,7 @@ impl Drop for Process {
     }
 }
 
-fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
+fn command(program: &Path, directory: &Path, wall: &BlockingProxy) -> Command {
     let mut command = Command::new("/bin/sh");
     // The program is passed as an argument, not as part of the script.
     command
@@ -222,12 +222,12 @@ const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnecti
 
 /// Local proxy that refuses every request; stopped on drop.
 #[derive(Debug)]
-pub(super) struct Wall {
+pub(super) struct BlockingProxy {
     pub(super) address: SocketAddr,
     _serving: JoinSet<()>,
 }
 
-impl Wall {
+impl BlockingProxy {
     pub(super) async fn build() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;

@@ -182,7 +182,7 @@ impl<'a> Requests<'a> {
 
 /// Returns the command that answers a request while leaving a page: an empty page for a document
 /// request, else a failure.
-pub(super) fn emptied(params: &Value) -> (&'static str, Value) {
+pub(super) fn empty_response(params: &Value) -> (&'static str, Value) {
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let id = text("requestId").unwrap_or_default();
     if text("resourceType") == Some("Document") {

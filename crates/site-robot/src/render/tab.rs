@@ -12,7 +12,7 @@ use url::Url;
 use super::{
     Answer, RenderError, RenderLimits, RenderedPage, Resources,
     connection::{Connection, Event},
-    requests::{Requests, Stage, emptied},
+    requests::{Requests, Stage, empty_response},
 };
 
 /// Time without changes after which a page is considered complete, in milliseconds.
@@ -128,7 +128,7 @@ impl Tab {
             };
             match event.method.as_str() {
                 "Fetch.requestPaused" => {
-                    let (command, params) = emptied(&event.params);
+                    let (command, params) = empty_response(&event.params);
                     connection
                         .tell(Some(&self.session), command, params)
                         .await?;
@@ -177,7 +177,7 @@ impl Tab {
         limits: &RenderLimits,
     ) -> Result<RenderedPage, RenderError> {
         let (tell, mut stage) = watch::channel(Stage::default());
-        let maker = Maker {
+        let maker = PageRenderer {
             connection: &self.connection,
             target: &self.target,
             session: &self.session,
@@ -192,7 +192,7 @@ impl Tab {
                 .tell(Some(&self.session), "Page.navigate", go)
                 .await?;
             // A page that never settles is used as it is at the timeout.
-            if let Ok(made) = timeout(limits.timeout, maker.until_made(&mut stage)).await {
+            if let Ok(made) = timeout(limits.timeout, maker.wait_until_settled(&mut stage)).await {
                 made?;
                 *is_at_rest = true;
             }
@@ -214,15 +214,18 @@ impl Tab {
 }
 
 /// Commands for a page while it is rendered.
-struct Maker<'a> {
+struct PageRenderer<'a> {
     connection: &'a Connection,
     target: &'a str,
     session: &'a str,
 }
 
-impl Maker<'_> {
+impl PageRenderer<'_> {
     /// Waits until the page is loaded, all requests are answered, and the page has settled.
-    async fn until_made(&self, stage: &mut watch::Receiver<Stage>) -> Result<(), RenderError> {
+    async fn wait_until_settled(
+        &self,
+        stage: &mut watch::Receiver<Stage>,
+    ) -> Result<(), RenderError> {
         let quiet = until_quiet(QUIET_MS, EMPTY_MS);
         loop {
             let at_rest = stage.wait_for(|stage| stage.is_loaded && stage.asked == 0);

@@ -29,12 +29,12 @@ const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
 #[derive(Debug)]
 pub struct SiteRobotBuilder {
     settings: Settings,
-    hosts: Vec<(String, Reach)>,
+    hosts: Vec<(String, LinkDepth)>,
 }
 
 /// Number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Reach {
+enum LinkDepth {
     /// No links: the URL only adds a host to the scope.
     Host,
     Own(Option<u32>),
@@ -99,13 +99,13 @@ impl SiteRobotBuilder {
     /// A starting point may be a sitemap or a feed; its entries have the same depth. The hosts of
     /// starting points are in scope.
     pub fn start(mut self, url: impl Into<String>, depth: Option<u32>) -> Self {
-        self.hosts.push((url.into(), Reach::Own(depth)));
+        self.hosts.push((url.into(), LinkDepth::Own(depth)));
         self
     }
 
     /// Adds a starting point with the depth set by [`Self::depth`].
     pub fn start_at(mut self, url: impl Into<String>) -> Self {
-        self.hosts.push((url.into(), Reach::OfAll));
+        self.hosts.push((url.into(), LinkDepth::OfAll));
         self
     }
 
@@ -117,7 +117,7 @@ impl SiteRobotBuilder {
 
     /// Adds the host of a URL to the scope.
     pub fn host(mut self, url: impl Into<String>) -> Self {
-        self.hosts.push((url.into(), Reach::Host));
+        self.hosts.push((url.into(), LinkDepth::Host));
         self
     }
 
@@ -260,7 +260,11 @@ impl SiteRobotBuilder {
             let name = settings.site;
             return Err(SiteRobotError::BadSite { name });
         }
-        if self.hosts.iter().all(|(_, reach)| *reach == Reach::Host) {
+        if self
+            .hosts
+            .iter()
+            .all(|(_, reach)| *reach == LinkDepth::Host)
+        {
             return Err(SiteRobotError::NoStartingPoint);
         }
         for (text, reach) in self.hosts {
@@ -270,9 +274,9 @@ impl SiteRobotBuilder {
             }
             settings.scope.add_host_of(&url);
             let max_depth = match reach {
-                Reach::Host => continue,
-                Reach::Own(depth) => depth,
-                Reach::OfAll => settings.conf.depth,
+                LinkDepth::Host => continue,
+                LinkDepth::Own(depth) => depth,
+                LinkDepth::OfAll => settings.conf.depth,
             };
             settings.starts.push(Start { url, max_depth });
         }

@@ -19,7 +19,7 @@ impl RunLoop {
             return;
         }
         // Other instances may have found new hosts, so each tick allows one look.
-        if !self.is_look_due && !self.hosts.is_any_below(LOW) {
+        if !self.is_look_due && !self.hosts.has_host_below(LOW) {
             return;
         }
         // URLs found from now on set the flag again.
@@ -53,7 +53,7 @@ impl RunLoop {
             return;
         }
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
-        self.work_beside(async move {
+        self.spawn_database_work(async move {
             let settings = visitor.settings();
             let (site, holder) = (&settings.site, &settings.instance);
             let claimed = settings

@@ -25,28 +25,28 @@ use super::{
 const DUPLICATES_PIECE: u32 = 1_000;
 
 /// Number of lost descriptions read per batch.
-const PIECE: u32 = 500;
+const BATCH_SIZE: u32 = 500;
 
 /// Minimum number of URLs whose different contents became identical that count as one page.
-const ALIKE: u32 = 3;
+const MIN_IDENTICAL: u32 = 3;
 
 /// Interval of checks whether another process has ended the run.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Function that returns whether the holder of the run may still publish.
-pub type MayPublish<'t> =
+pub type PublishPermission<'t> =
     dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send + 't>> + Send + Sync + 't;
 
 /// Conditions for publishing a run.
 #[derive(Default)]
-pub struct PublishTerms<'t> {
+pub struct PublishConditions<'t> {
     /// Whether to publish the results without evaluating them.
     pub accept: bool,
     /// Called before publishing; `None` if no other process can run the site robot.
-    pub may_publish: Option<&'t MayPublish<'t>>,
+    pub may_publish: Option<&'t PublishPermission<'t>>,
 }
 
-impl fmt::Debug for PublishTerms<'_> {
+impl fmt::Debug for PublishConditions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms = f.debug_struct("Terms");
         terms.field("accept", &self.accept).finish_non_exhaustive()
@@ -65,7 +65,7 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
         return Ok(None);
     };
-    let terms = PublishTerms {
+    let terms = PublishConditions {
         accept: true,
         may_publish: None,
     };
@@ -84,7 +84,10 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
     let is_doubtful = settings.hold.is_some()
         || doubt_of_starts(settings, run_id).await?.is_some()
         || publications.has_staged_logins(site, run_id).await?
-        || !(publications.identical_contents(site, run_id, ALIKE).await?).is_empty();
+        || !(publications
+            .identical_contents(site, run_id, MIN_IDENTICAL)
+            .await?)
+            .is_empty();
     if !is_doubtful {
         let (what, now_ms) = (StagedSelection::Saved, settings.clock.now_ms());
         publications.publish(site, run_id, what, now_ms).await?;
@@ -100,7 +103,7 @@ impl<'r> RunEnd<'r> {
     /// Publishes the results of the run, or holds them for review if they are doubtful.
     pub(super) async fn publish_or_hold(
         &self,
-        terms: &PublishTerms<'_>,
+        terms: &PublishConditions<'_>,
         now_ms: i64,
     ) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
@@ -123,7 +126,7 @@ impl<'r> RunEnd<'r> {
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
             published
-                .discard_doubtful_pages(site, run_id, &alike)
+                .discard_suspicious_pages(site, run_id, &alike)
                 .await?;
         }
         if let Some(why) = self.reason_to_hold().await? {
@@ -169,7 +172,7 @@ impl<'r> RunEnd<'r> {
     /// Waits until this process may publish; returns the run if another process has ended it.
     async fn ended_elsewhere(
         &self,
-        terms: &PublishTerms<'_>,
+        terms: &PublishConditions<'_>,
     ) -> Result<Option<StoredRun>, StoreError> {
         loop {
             let run = self.settings.frontier().run(self.run.run_id).await?;
@@ -177,7 +180,9 @@ impl<'r> RunEnd<'r> {
                 return Ok(Some(run));
             }
             match terms.may_publish {
-                Some(may_publish) if !may_publish().await => tokio::time::sleep(LOOK).await,
+                Some(may_publish) if !may_publish().await => {
+                    tokio::time::sleep(CHECK_INTERVAL).await;
+                }
                 _ => return Ok(None),
             }
         }
@@ -205,11 +210,11 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
         let mut tally = LossTally::default();
-        let hosts = published.answering_hosts(site, run_id);
+        let hosts = published.responding_hosts(site, run_id);
         let hosts = if is_accepted {
             hosts.await?
         } else {
-            let alike = published.identical_contents(site, run_id, ALIKE);
+            let alike = published.identical_contents(site, run_id, MIN_IDENTICAL);
             let start = doubt_of_starts(self.settings, run_id);
             let (hosts, alike, start) = tokio::try_join!(hosts, alike, start)?;
             (tally.alike, tally.start) = (alike, start);
@@ -220,7 +225,7 @@ impl<'r> RunEnd<'r> {
         };
         let mut after = String::new();
         loop {
-            let piece = published.lost_descriptions(site, run_id, &after, PIECE);
+            let piece = published.lost_descriptions(site, run_id, &after, BATCH_SIZE);
             let piece = piece.await?;
             let Some(last) = piece.last() else {
                 return Ok(tally);

@@ -63,7 +63,7 @@ struct Budget {
 
 /// Treatment of a page in this run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Turn {
+pub(super) enum PageTreatment {
     /// Request the page.
     Ask,
     /// Keep the page's description and follow its known links.
@@ -105,9 +105,14 @@ impl Freshness {
     }
 
     /// Returns the treatment of a page; a request is deducted from the budget.
-    pub(super) fn turn(&self, claimed: &ClaimedUrl, is_current: bool, now_ms: i64) -> Turn {
+    pub(super) fn turn(
+        &self,
+        claimed: &ClaimedUrl,
+        is_current: bool,
+        now_ms: i64,
+    ) -> PageTreatment {
         let Some(budget) = &self.budget else {
-            return Turn::Ask;
+            return PageTreatment::Ask;
         };
         let is_list = claimed.found_on.is_empty() || claimed.found_on == SITEMAP;
         let take = |left: u64| left.checked_sub(1);
@@ -120,18 +125,19 @@ impl Freshness {
         // Without these pages nothing would be found.
         if is_list {
             has_left();
-            return Turn::Ask;
+            return PageTreatment::Ask;
         }
         let due = |next_ms: i64| {
             let is_turn = budget.last_due_ms.is_none_or(|last_ms| next_ms <= last_ms);
             next_ms <= now_ms && is_turn
         };
-        let is_due = claimed.next_ms.is_none_or(due) || !is_current || self.has_news(claimed);
+        let is_due =
+            claimed.next_ms.is_none_or(due) || !is_current || self.is_listed_as_changed(claimed);
         let is_known = claimed.next_ms.is_some() || claimed.is_described;
         match (is_due && has_left(), is_known) {
-            (true, _) => Turn::Ask,
-            (false, true) => Turn::Keep,
-            (false, false) => Turn::Wait,
+            (true, _) => PageTreatment::Ask,
+            (false, true) => PageTreatment::Keep,
+            (false, false) => PageTreatment::Wait,
         }
     }
 
@@ -173,7 +179,7 @@ impl Freshness {
     }
 
     /// Returns `true` if a sitemap or feed lists a change since the page's last visit.
-    fn has_news(&self, claimed: &ClaimedUrl) -> bool {
+    fn is_listed_as_changed(&self, claimed: &ClaimedUrl) -> bool {
         let Some(next_ms) = claimed.next_ms else {
             return true;
         };
@@ -252,18 +258,18 @@ mod tests {
     fn due_page_is_requested_while_the_budget_lasts() {
         let freshness = freshness(2, Some(NOW_MS - 10));
         for (next_ms, expected) in [
-            (Some(NOW_MS + 1), Turn::Keep),
-            (Some(NOW_MS - 5), Turn::Keep),
-            (Some(NOW_MS - 10), Turn::Ask),
-            (None, Turn::Ask),
-            (None, Turn::Wait),
-            (Some(NOW_MS - 20), Turn::Keep),
+            (Some(NOW_MS + 1), PageTreatment::Keep),
+            (Some(NOW_MS - 5), PageTreatment::Keep),
+            (Some(NOW_MS - 10), PageTreatment::Ask),
+            (None, PageTreatment::Ask),
+            (None, PageTreatment::Wait),
+            (Some(NOW_MS - 20), PageTreatment::Keep),
         ] {
             let turn = freshness.turn(&page(next_ms), true, NOW_MS);
             assert_eq!(turn, expected, "{next_ms:?}");
         }
         let start = ClaimedUrl::new("http://h/", "h:80");
-        assert_eq!(freshness.turn(&start, true, NOW_MS), Turn::Ask);
+        assert_eq!(freshness.turn(&start, true, NOW_MS), PageTreatment::Ask);
     }
 
     #[test]
@@ -283,10 +289,10 @@ mod tests {
             );
             freshness.turn(&known, true, NOW_MS)
         };
-        assert_eq!(turn("2026-11-29"), Turn::Keep);
-        assert_eq!(turn("2026-11-30"), Turn::Ask);
-        assert_eq!(turn("2026-11-29T23:59:00Z"), Turn::Keep);
-        assert_eq!(turn("2026-11-30T09:00:00Z"), Turn::Ask);
-        assert_eq!(turn("soon"), Turn::Keep);
+        assert_eq!(turn("2026-11-29"), PageTreatment::Keep);
+        assert_eq!(turn("2026-11-30"), PageTreatment::Ask);
+        assert_eq!(turn("2026-11-29T23:59:00Z"), PageTreatment::Keep);
+        assert_eq!(turn("2026-11-30T09:00:00Z"), PageTreatment::Ask);
+        assert_eq!(turn("soon"), PageTreatment::Keep);
     }
 }

@@ -178,7 +178,7 @@ impl Hosts {
     }
 
     /// Returns `true` if any host has fewer waiting URLs than `count`, or if there are no hosts.
-    pub(super) fn is_any_below(&self, count: usize) -> bool {
+    pub(super) fn has_host_below(&self, count: usize) -> bool {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
 

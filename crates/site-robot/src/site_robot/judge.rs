@@ -9,14 +9,16 @@ use crate::document::resolve;
 use crate::filter::{Denial, Filter, ReceivedResource, Resource, StageOutcome, Surroundings};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
-use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
+use robot_detection_store::store::{
+    ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN_BY_ADMIN,
+};
 
 use super::{
     Rejection, Step,
     freshness::OpenList,
     links::{self, AcceptedLink, SITEMAP, unique},
     outcome::time,
-    page_result::{MADE_LATER, NOT_MADE, PageResult, lacks_words},
+    page_result::{PageResult, SCRIPTS_NOT_RUN, SCRIPTS_WITHOUT_TEXT, lacks_words},
     preference::{canonical, preference},
     repeats::look,
     source::PageResponse,
@@ -117,7 +119,7 @@ impl FilteredUrl {
         {
             return PageResult::rejected(self.claimed, &rejection);
         }
-        let (alias_of, preference) = self.standing(visitor);
+        let (alias_of, preference) = self.canonical_and_rank(visitor);
         self.resource.set_preference(preference);
         let meta = self.meta(answer);
         let now = time(visitor.settings().clock.now_ms());
@@ -136,7 +138,7 @@ impl FilteredUrl {
         if directives.follow() {
             judged.taken = self.enumerate(visitor);
         }
-        let page = self.resource.page_as_seen();
+        let page = self.resource.page_or_sniffed();
         let page = page.filter(|_| !judged.taken.is_empty());
         judged.look = page.and_then(|page| {
             let title = page.title.as_deref().unwrap_or_default();
@@ -163,8 +165,8 @@ impl FilteredUrl {
     }
 
     /// Records the reason why a page was not rendered.
-    pub(super) fn note_unrendered(&mut self, why: String) {
-        self.resource.note_trouble(why);
+    pub(super) fn set_render_error(&mut self, why: String) {
+        self.resource.add_problem(why);
         self.is_unrendered = true;
     }
 
@@ -175,14 +177,14 @@ impl FilteredUrl {
     }
 
     fn is_wordless(&self) -> bool {
-        let page = self.resource.page_as_seen();
+        let page = self.resource.page_or_sniffed();
         page.is_some_and(|page| page.blocks.iter().all(|it| it.text.trim().is_empty()))
     }
 
     /// Passes the response to the filters; returns a checksum of everything evaluated.
     pub(super) fn receive(&mut self, answer: &PageResponse) -> String {
         let text = |name| answer.text(&name);
-        let robots = header_meta(answer).for_everybody().directives;
+        let robots = header_meta(answer).for_all_robots().directives;
         self.resource.receive(ReceivedResource {
             status: answer.status,
             content_type: answer.content_type(),
@@ -201,7 +203,7 @@ impl FilteredUrl {
     /// Returns the directives for robots.
     fn meta(&self, answer: &PageResponse) -> RobotsMeta {
         let mut meta = header_meta(answer);
-        if let Some(page) = self.resource.page_as_seen() {
+        if let Some(page) = self.resource.page_or_sniffed() {
             let tags = page.metas.iter().filter(|tag| !tag.is_http_equiv);
             tags.for_each(|tag| meta.add_tag(&tag.name, &tag.content));
         }
@@ -212,7 +214,7 @@ impl FilteredUrl {
     ///
     /// If not, a login may have replaced the page, so the existing description is kept.
     fn note_password(&self, record: &mut PageRecord) {
-        let asks = self.resource.page_as_seen();
+        let asks = self.resource.page_or_sniffed();
         let asks = asks.is_some_and(|page| page.asks_password);
         record.asks_password = Some(asks);
         let is_start = self.claimed.found_on.is_empty();
@@ -232,7 +234,7 @@ impl FilteredUrl {
         directives: &RobotsDirectives,
     ) -> PageResult {
         if visitor.withdrawn.contains(self.url.as_str()) {
-            let rejection = Rejection::new(Step::Generate, WITHDRAWN);
+            let rejection = Rejection::new(Step::Generate, WITHDRAWN_BY_ADMIN);
             let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
             judged.record.loss = Some(Loss::Withdrawn);
             return judged;
@@ -244,7 +246,7 @@ impl FilteredUrl {
         let around = visitor.around(&visitor.generation_run);
         // The resource is cloned so that assignments of this filter do not affect the other one.
         let mut resource = self.resource.clone();
-        filter.recall_metadata(&mut resource, &around);
+        filter.reapply_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
             // A filter for pages denies resources whose conversion failed.
             if let Some(trouble) = resource.troubles().first() {
@@ -259,8 +261,8 @@ impl FilteredUrl {
             .is_some_and(|page| lacks_words(page, &self.resource));
         if lacks || self.is_unrendered && self.is_wordless() {
             let without = match visitor.renderer {
-                Some(_) => NOT_MADE,
-                None => MADE_LATER,
+                Some(_) => SCRIPTS_WITHOUT_TEXT,
+                None => SCRIPTS_NOT_RUN,
             };
             let why = resource.troubles().first();
             let why = why.map_or(without, String::as_str);
@@ -284,8 +286,8 @@ impl FilteredUrl {
     }
 
     /// Returns the canonical URL of the page if different, and the rank of the page's own URL.
-    fn standing(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
-        let page = self.resource.page_as_seen();
+    fn canonical_and_rank(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
+        let page = self.resource.page_or_sniffed();
         let header = self
             .resource
             .received()
@@ -308,7 +310,7 @@ impl FilteredUrl {
         directives: &RobotsDirectives,
     ) {
         description.set(name::DEPTH, self.claimed.depth.to_string());
-        let everybody = meta.for_everybody().directives;
+        let everybody = meta.for_all_robots().directives;
         if !everybody.is_empty() {
             description.set(name::ROBOTS, everybody.to_string());
         }
@@ -337,7 +339,9 @@ impl FilteredUrl {
         let settings = visitor.settings();
         let around = visitor.around(&visitor.enumeration_run);
         let mut resource = self.resource.clone();
-        settings.enumeration.recall_metadata(&mut resource, &around);
+        settings
+            .enumeration
+            .reapply_metadata(&mut resource, &around);
         if !settings
             .enumeration
             .data(&mut resource, &around)
@@ -373,7 +377,7 @@ fn metadata(
     is_again: bool,
 ) -> StageOutcome {
     if is_again {
-        filter.recall_metadata(resource, around);
+        filter.reapply_metadata(resource, around);
         return StageOutcome::Allowed;
     }
     filter.metadata(resource, around)

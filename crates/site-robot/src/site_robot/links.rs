@@ -46,7 +46,7 @@ impl AcceptedLink {
 
 impl Settings {
     /// Restricts the run to single pages; fails with the first page that must not be visited.
-    pub(super) fn take_pages(&mut self, urls: Vec<Url>) -> Result<(), SiteRobotError> {
+    pub(super) fn restrict_to_pages(&mut self, urls: Vec<Url>) -> Result<(), SiteRobotError> {
         for url in urls {
             let wrong = |reason: String| SiteRobotError::NotVisited {
                 url: shown_url(url.as_str()),

@@ -80,7 +80,7 @@ pub use conf::{
 };
 pub use effects::{Effect, effect};
 #[doc(hidden)]
-pub use ending::{MayPublish, PublishTerms};
+pub use ending::{PublishConditions, PublishPermission};
 pub use error::SiteRobotError;
 pub use explain::{ExplainedStep, Explanation};
 #[doc(hidden)]

@@ -15,7 +15,7 @@ impl RunLoop {
     ) -> Result<(), SiteRobotError> {
         if changed.is_ok() {
             let wanted = *orders.borrow();
-            self.obey(wanted);
+            self.apply_command(wanted);
             let settings = self.visitor.settings();
             settings
                 .frontier()
@@ -25,7 +25,7 @@ impl RunLoop {
         Ok(())
     }
 
-    fn obey(&mut self, wanted: RunCommand) {
+    fn apply_command(&mut self, wanted: RunCommand) {
         self.wanted = wanted;
         self.tell(|progress| {
             progress.state = match wanted {
@@ -61,7 +61,7 @@ impl RunLoop {
         let open = frontier.open_run(site).await?;
         (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {
-            Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
+            Some(open) if open.wanted != self.wanted => self.apply_command(open.wanted),
             Some(_) => self.tell(|_| {}),
             // Another instance has ended the run, or the run was abandoned.
             None => self.is_over = true,

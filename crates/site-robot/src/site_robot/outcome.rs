@@ -11,7 +11,7 @@ const MAX_HOLD: Duration = Duration::from_mins(10);
 
 /// Meaning of a server's response for the visited URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum AnswerMeaning {
+pub(super) enum ResponseMeaning {
     /// A page to be processed.
     Page,
     /// The page is unchanged.
@@ -35,20 +35,24 @@ pub(super) enum AnswerMeaning {
 }
 
 /// Returns the meaning of a response by its status.
-pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64) -> AnswerMeaning {
+pub(super) fn meaning(
+    answer: &PageResponse,
+    was_conditional: bool,
+    now_ms: i64,
+) -> ResponseMeaning {
     let status = answer.status;
     match status {
         200 | 203 => match unknown_coding(answer) {
-            None => AnswerMeaning::Page,
+            None => ResponseMeaning::Page,
             Some(coding) => gone(
                 format!("unsupported content coding {coding}"),
                 Loss::Missing,
             ),
         },
         // A 304 to an unconditional request contains no page and counts as any other status.
-        304 if was_conditional => AnswerMeaning::Unmodified,
+        304 if was_conditional => ResponseMeaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
-            Some(location) => AnswerMeaning::Moved(location),
+            Some(location) => ResponseMeaning::Moved(location),
             None => gone(
                 format!("status {status} without a redirect target"),
                 Loss::Missing,
@@ -56,7 +60,7 @@ pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64)
         },
         // Temporary statuses: too early (RFC 8470 §5.2), too many requests (RFC 6585 §4), and
         // server errors.
-        408 | 425 | 429 | 500..=599 => AnswerMeaning::Passing {
+        408 | 425 | 429 | 500..=599 => ResponseMeaning::Passing {
             reason: format!("status {status}"),
             // A run must end, regardless of the pause that a server requests.
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
@@ -65,8 +69,8 @@ pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64)
     }
 }
 
-fn gone(reason: String, loss: Loss) -> AnswerMeaning {
-    AnswerMeaning::Gone { reason, loss }
+fn gone(reason: String, loss: Loss) -> ResponseMeaning {
+    ResponseMeaning::Gone { reason, loss }
 }
 
 /// Returns the loss that results from a status without a page.
@@ -88,10 +92,10 @@ fn unknown_coding(answer: &PageResponse) -> Option<String> {
 }
 
 /// Returns the meaning of a request without a response.
-pub(super) fn meaning_of_error(error: &SourceError) -> AnswerMeaning {
+pub(super) fn meaning_of_error(error: &SourceError) -> ResponseMeaning {
     let reason = error.to_string();
     if error.is_temporary() {
-        return AnswerMeaning::Passing { reason, hold: None };
+        return ResponseMeaning::Passing { reason, hold: None };
     }
     match error {
         // The page is excluded by our own limit.

@@ -105,7 +105,7 @@ impl RunLoop {
                 pages: pages.len(),
             })
         };
-        self.work_beside(recording);
+        self.spawn_database_work(recording);
     }
 
     /// Returns `true` if the waiting pages should be recorded now instead of waiting for more.

@@ -6,7 +6,7 @@ use url::Url;
 
 use robot_detection_store::description::{ResourceDescription, SoifReader};
 use robot_detection_store::store::{
-    ClaimedUrl, DescriptionChange, FoundUrl, Loss, RunCounts, WITHDRAWN,
+    ClaimedUrl, DescriptionChange, FoundUrl, Loss, RunCounts, WITHDRAWN_BY_ADMIN,
 };
 
 use super::{
@@ -56,7 +56,7 @@ impl PageVisitor {
         let of_host = hosts.get_mut(&claimed.host)?;
         let description = of_host.remove(&claimed.url);
         let mut visited = if self.withdrawn.contains(&claimed.url) {
-            let mut visited = rejected(claimed, WITHDRAWN);
+            let mut visited = rejected(claimed, WITHDRAWN_BY_ADMIN);
             visited.record.loss = Some(Loss::Withdrawn);
             visited
         } else if let Some(description) = description {

@@ -36,7 +36,7 @@ pub fn holder_name() -> String {
 ///
 /// Nothing is known about processes on another machine, in another container or of another user.
 pub fn has_ended(holder: &str) -> bool {
-    let (Some(process), Some(place)) = (Process::of(holder), place()) else {
+    let (Some(process), Some(place)) = (Process::from_holder(holder), place()) else {
         return false;
     };
     process.place == place && began(process.pid) != Some(process.began)
@@ -87,7 +87,7 @@ fn began_in(stat: &str) -> Option<u64> {
 }
 
 impl Process {
-    fn of(holder: &str) -> Option<Self> {
+    fn from_holder(holder: &str) -> Option<Self> {
         let mut parts = holder.split('-');
         let process = Self {
             place: parts.next()?.to_owned(),
@@ -136,7 +136,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(has_ended(&holder));
-        let mut other = Process::of(&holder).unwrap();
+        let mut other = Process::from_holder(&holder).unwrap();
         other.place.insert(0, 'x');
         assert!(
             !has_ended(&format!("{other}-1")),

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use robot_detection_store::store::{FoundUrl, RunCounts, UnreachedDescription};
+use robot_detection_store::store::{FoundUrl, RunCounts, UnvisitedDescription};
 
 use super::{
     SiteRobotError,
@@ -36,7 +36,7 @@ impl RunLoop {
         if doubt_of_starts(settings, run_id).await?.is_some() {
             return Ok(false);
         }
-        let hosts = store.publications().answering_hosts(site, run_id).await?;
+        let hosts = store.publications().responding_hosts(site, run_id).await?;
         let (mut after, mut found) = (String::new(), 0);
         loop {
             let piece = store
@@ -54,7 +54,7 @@ impl RunLoop {
             let urls: Vec<FoundUrl> = urls.collect();
             found += store
                 .frontier()
-                .enter_urls(site, run_id, self.position + 1, &urls)
+                .add_urls(site, run_id, self.position + 1, &urls)
                 .await?;
         }
         self.position += 1;
@@ -68,7 +68,7 @@ impl RunLoop {
 }
 
 /// Returns the frontier entry of a page unless it is too deep; its links are not followed.
-fn found_url(settings: &Settings, unmet: &UnreachedDescription) -> Option<FoundUrl> {
+fn found_url(settings: &Settings, unmet: &UnvisitedDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);
     let is_too_deep = max_depth(settings).is_some_and(|max| depth > max);

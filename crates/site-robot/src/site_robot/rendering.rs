@@ -48,7 +48,7 @@ impl PageVisitor {
                     tracing::warn!(url, "cannot render a page: {error}");
                 }
                 came.judging
-                    .note_unrendered(format!("the page was not rendered: {error}"));
+                    .set_render_error(format!("the page was not rendered: {error}"));
             }
         }
     }

@@ -6,13 +6,13 @@ use url::Url;
 
 use crate::document::resolve;
 use robot_detection_robots_txt::{
-    Access, Dialect, ForRobot, HostUse, MAX_FILE_BYTES, RobotsTxt, beginning,
+    Access, Dialect, HostUse, MAX_FILE_BYTES, RobotRules, RobotsTxt, beginning,
 };
 use robot_detection_store::store::RobotsTxtCopy;
 
 use super::{
     Rejection, Step,
-    robots_copy::{CopyChange, conditions, copy_of},
+    robots_copy::{CopyChange, conditions, stored_copy},
     scope::host_key,
     settings::Settings,
     source::{PageRequest, SourceError},
@@ -27,7 +27,7 @@ const MAX_SITEMAPS: usize = 100;
 /// robots.txt rules of a host.
 #[derive(Debug)]
 pub(super) struct HostRules {
-    rules: ForRobot,
+    rules: RobotRules,
     /// Reason why no page may be visited for now.
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
@@ -53,7 +53,7 @@ impl HostRules {
         let Some(file) = robots_txt_url(settings, url) else {
             return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
         };
-        let copy = copy_of(settings, &file).await;
+        let copy = stored_copy(settings, &file).await;
         let (retries, mut pause) = settings.retries;
         let mut attempt = 0;
         loop {

@@ -53,8 +53,13 @@ impl CopyChange {
     pub(super) async fn apply(self, settings: &Settings, copy: Option<&RobotsTxtCopy>) {
         let Settings { store, site, .. } = settings;
         let done = match (self, copy) {
-            (Self::Copy(copy), _) => store.frontier().keep_robots_txt(site, &copy).await,
-            (Self::Gone, Some(copy)) => store.frontier().forget_robots_txt(site, &copy.url).await,
+            (Self::Copy(copy), _) => store.frontier().save_robots_txt_copy(site, &copy).await,
+            (Self::Gone, Some(copy)) => {
+                store
+                    .frontier()
+                    .remove_robots_txt_copy(site, &copy.url)
+                    .await
+            }
             (Self::None, _) | (Self::Gone, None) => Ok(()),
         };
         done.unwrap_or_else(|error| tell(&error));
@@ -62,7 +67,7 @@ impl CopyChange {
 }
 
 /// Returns the stored copy of a file, if there is one.
-pub(super) async fn copy_of(settings: &Settings, file: &Url) -> Option<RobotsTxtCopy> {
+pub(super) async fn stored_copy(settings: &Settings, file: &Url) -> Option<RobotsTxtCopy> {
     let Settings { store, site, .. } = settings;
     let copy = store.frontier().robots_txt_copy(site, file.as_str()).await;
     copy.unwrap_or_else(|error| {

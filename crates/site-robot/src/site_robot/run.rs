@@ -7,14 +7,14 @@ use crate::render::Renderer;
 use robot_detection_store::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
 
 use super::{
-    Progress, PublishTerms, Rendering, RobotState, SiteRobotError, Summary,
+    Progress, PublishConditions, Rendering, RobotState, SiteRobotError, Summary,
     ending::RunEnd,
     freshness::Freshness,
     readers::Readers,
     run_loop::RunLoop,
     scope::host_key,
     settings::{Settings, run_settings},
-    visitor::{AllRules, KeptFiles, PageVisitor, ServerDescriptions, Shared},
+    visitor::{AllRules, PageVisitor, ResourceCache, ServerDescriptions, Shared},
 };
 
 /// Number of descriptions whose checksums are read per batch.
@@ -29,7 +29,7 @@ fn renderer(settings: &Settings) -> Option<Renderer> {
 /// Runs until everything is visited or the run is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
-    terms: &PublishTerms<'_>,
+    terms: &PublishConditions<'_>,
 ) -> Result<Summary, SiteRobotError> {
     let settings = &shared.settings;
     let began_ms = settings.clock.now_ms();
@@ -61,12 +61,12 @@ pub(super) async fn run(
         described: ServerDescriptions::default(),
         readers: Readers::new(settings.conf.engine_concurrent),
         renderer: renderer(settings),
-        kept_files: KeptFiles::default(),
+        kept_files: ResourceCache::default(),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
     };
     if is_resumed {
-        recall(&visitor, &run).await?;
+        restore_checksums(&visitor, &run).await?;
     }
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
@@ -108,18 +108,18 @@ async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
 }
 
 /// Restores the contents seen by the generation filter before the run was interrupted.
-async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
+async fn restore_checksums(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
     loop {
         let piece = store
             .frontier()
-            .described_md5(site, run.run_id, &after, PIECE)
+            .described_digests(site, run.run_id, &after, PIECE)
             .await?;
         for (url, md5, preference) in &piece {
             if let Some(md5) = md5 {
                 let run = &visitor.generation_run;
-                run.better_with(md5, url, *preference);
+                run.register_checksum(md5, url, *preference);
             }
         }
         match piece.into_iter().next_back() {
@@ -148,7 +148,7 @@ impl RunLoop {
         }
         let entered = settings
             .frontier()
-            .enter_urls(site, run_id, self.position, &starts);
+            .add_urls(site, run_id, self.position, &starts);
         let found = entered.await?;
         self.pending.count(&RunCounts {
             found,
@@ -184,7 +184,7 @@ impl RunLoop {
     pub(super) async fn end(
         &self,
         has_finished: bool,
-        terms: &PublishTerms<'_>,
+        terms: &PublishConditions<'_>,
     ) -> Result<Summary, SiteRobotError> {
         let settings = self.visitor.settings();
         let now_ms = self.now_ms();

@@ -204,7 +204,7 @@ impl RunLoop {
     ///
     /// Rows are converted there as well, because the thread that sends requests and processes pages
     /// is the bottleneck of a run. The work completes even if the run is aborted.
-    pub(super) fn work_beside(
+    pub(super) fn spawn_database_work(
         &mut self,
         work: impl Future<Output = Result<TaskResult, SiteRobotError>> + Send + 'static,
     ) {
@@ -278,7 +278,7 @@ impl RunLoop {
         }
         self.keep_new_links(&mut record, is_list);
         self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
-        self.tell_visit(&record);
+        self.log_visit(&record);
         self.tell(|progress| {
             progress.count_host(&host, &counts);
             progress.last_url.clone_from(&record.claimed.url);
@@ -287,7 +287,7 @@ impl RunLoop {
         self.pending.push(record, &counts, now_ms);
     }
 
-    fn tell_visit(&self, record: &PageRecord) {
+    fn log_visit(&self, record: &PageRecord) {
         let PageRecord {
             claimed, outcome, ..
         } = record;
@@ -335,10 +335,9 @@ impl RunLoop {
         self.unrecorded += 1;
         self.work.spawn(async move {
             let settings = visitor.settings();
-            let entered =
-                settings
-                    .frontier()
-                    .enter_urls(&settings.site, run_id, position, &sitemaps);
+            let entered = settings
+                .frontier()
+                .add_urls(&settings.site, run_id, position, &sitemaps);
             let mut recorded = RecordSummary::default();
             recorded.counts.found = entered.await?;
             Ok(TaskResult::RecordSummary { pages: 1, recorded })

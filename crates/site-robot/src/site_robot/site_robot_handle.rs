@@ -14,7 +14,7 @@ use url::Url;
 use robot_detection_store::store::{RunCommand, RunState, Store};
 
 use super::{
-    Explanation, Progress, PublishTerms, SiteRobotBuilder, SiteRobotError, Summary, ending,
+    Explanation, Progress, PublishConditions, SiteRobotBuilder, SiteRobotError, Summary, ending,
     explain,
     robots::HostRules,
     run,
@@ -76,7 +76,7 @@ impl SiteRobot {
     /// Fails if the database fails, or if this site robot is already running. Pages that cannot be
     /// fetched are counted, not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
-        self.run_on(&PublishTerms::default()).await
+        self.run_on(&PublishConditions::default()).await
     }
 
     /// Runs the site robot and publishes the results under the given conditions.
@@ -84,7 +84,7 @@ impl SiteRobot {
     /// # Errors
     ///
     /// Same as for [`run`](Self::run).
-    pub async fn run_on(&self, terms: &PublishTerms<'_>) -> Result<Summary, SiteRobotError> {
+    pub async fn run_on(&self, terms: &PublishConditions<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
         let mut summary = None;
         if let Some(whole) = self.cut_off().await? {
@@ -140,7 +140,7 @@ impl SiteRobot {
     /// Fails with the first page that is outside the scope.
     pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         let mut settings = self.shared.settings.clone();
-        settings.take_pages(urls)?;
+        settings.restrict_to_pages(urls)?;
         Ok(Self::new(settings))
     }
 

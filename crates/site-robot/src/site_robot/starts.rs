@@ -27,7 +27,7 @@ pub(super) async fn doubt_of_starts(
     run_id: i64,
 ) -> Result<Option<String>, StoreError> {
     for start in &settings.starts {
-        let doubt = doubt_of(settings, run_id, start.url.as_str()).await?;
+        let doubt = check_starting_point(settings, run_id, start.url.as_str()).await?;
         if doubt.is_some() {
             return Ok(doubt);
         }
@@ -35,7 +35,7 @@ pub(super) async fn doubt_of_starts(
     Ok(None)
 }
 
-async fn doubt_of(
+async fn check_starting_point(
     settings: &Settings,
     run_id: i64,
     start: &str,
@@ -54,7 +54,7 @@ async fn doubt_of(
                 // Without a response, the error of the form login contains the reason.
                 None => format!(
                     "the starting point {start} was not visited: {}",
-                    said(&outcome)
+                    outcome_reason(&outcome)
                 ),
             }));
         }
@@ -131,7 +131,7 @@ fn absolute(base: &str, location: &str) -> String {
 }
 
 /// Returns the reason in an outcome text.
-fn said(outcome: &str) -> &str {
+fn outcome_reason(outcome: &str) -> &str {
     let reason = outcome.strip_prefix("not described: answer: ");
     reason.unwrap_or(outcome)
 }

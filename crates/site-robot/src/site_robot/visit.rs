@@ -13,10 +13,10 @@ use super::{
     Rejection, SiteRobotError, Step,
     fetched_page::FetchedPage,
     finished_visit::{FinishedVisit, gone, moved},
-    freshness::Turn,
+    freshness::PageTreatment,
     judge::{self, FilteredUrl},
     links::{self, AcceptedLink, SITEMAP, check, found, to_canonical_form},
-    outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
+    outcome::{ResponseMeaning, meaning, meaning_of_error, retry_ms},
     page_result::PageResult,
     robots::{HostRules, Permission},
     scope::host_key,
@@ -72,7 +72,7 @@ impl PageVisitor {
         claimed: ClaimedUrl,
     ) -> Result<Visit, SiteRobotError> {
         if claimed.is_relink {
-            return self.relink(claimed).await.map(Visit::ended);
+            return self.follow_links_again(claimed).await.map(Visit::ended);
         }
         let rejected =
             |claimed, rejection: &_| Ok(Visit::ended(FinishedVisit::rejected(claimed, rejection)));
@@ -107,11 +107,11 @@ impl PageVisitor {
         if let Err(rejection) = judging.metadata() {
             return rejected(judging.claimed, &rejection);
         }
-        self.ask_in_turn(judging).await
+        self.request_if_due(judging).await
     }
 
     /// Requests a page if it is due in this run.
-    pub(super) async fn ask_in_turn(
+    pub(super) async fn request_if_due(
         self: &Arc<Self>,
         judging: FilteredUrl,
     ) -> Result<Visit, SiteRobotError> {
@@ -121,9 +121,9 @@ impl PageVisitor {
         let now_ms = self.settings().clock.now_ms();
         let is_current = self.is_current(&judging.claimed);
         match self.freshness.turn(&judging.claimed, is_current, now_ms) {
-            Turn::Ask => self.ask(judging).await,
-            Turn::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
-            Turn::Wait => {
+            PageTreatment::Ask => self.ask(judging).await,
+            PageTreatment::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
+            PageTreatment::Wait => {
                 let outcome = "left for the next run: requests_per_run is used up";
                 let record = PageRecord::new(judging.claimed, outcome);
                 let visited = FinishedVisit::new(record, RunCounts::default());
@@ -159,17 +159,17 @@ impl PageVisitor {
             Err(error) => (meaning_of_error(&error), None),
         };
         let mut visited = match (meaning, answer) {
-            (AnswerMeaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
-            (AnswerMeaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
-            (AnswerMeaning::Moved(location), Some(answer)) => {
+            (ResponseMeaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
+            (ResponseMeaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
+            (ResponseMeaning::Moved(location), Some(answer)) => {
                 Ok(self.moved(judging, &answer, &location))
             }
-            (AnswerMeaning::Passing { reason, hold }, answer) => {
+            (ResponseMeaning::Passing { reason, hold }, answer) => {
                 let status = answer.map(|answer| answer.status);
                 self.failed(judging.claimed, reason, status, hold, now_ms)
                     .await
             }
-            (AnswerMeaning::Gone { reason, loss }, answer) => {
+            (ResponseMeaning::Gone { reason, loss }, answer) => {
                 Ok(gone(judging.claimed, reason, loss, answer.as_ref()))
             }
             (_, None) => Err(SiteRobotError::Worker {
@@ -216,7 +216,7 @@ impl PageVisitor {
     pub(super) async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some((md5, preference)) = store.frontier().md5(site, url).await? {
-            self.generation_run.better_with(&md5, url, preference);
+            self.generation_run.register_checksum(&md5, url, preference);
         }
         Ok(())
     }
@@ -275,7 +275,10 @@ impl PageVisitor {
     }
 
     /// Follows the known links of a page again after it was found at a smaller depth.
-    async fn relink(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
+    async fn follow_links_again(
+        &self,
+        claimed: ClaimedUrl,
+    ) -> Result<FinishedVisit, SiteRobotError> {
         let record = self.kept(claimed, "").await?;
         Ok(FinishedVisit::new(record, RunCounts::default()))
     }

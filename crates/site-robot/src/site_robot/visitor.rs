@@ -46,7 +46,7 @@ pub(super) struct PageVisitor {
     pub(super) readers: Readers,
     /// Renderer, if rendering is enabled.
     pub(super) renderer: Option<crate::render::Renderer>,
-    pub(super) kept_files: KeptFiles,
+    pub(super) kept_files: ResourceCache,
     pub(super) freshness: Freshness,
     pub(super) looks: RandomState,
     /// URLs that are permanently excluded from heaven.
@@ -61,7 +61,7 @@ const MAX_KEPT: usize = 16 * 1024 * 1024;
 
 /// Cache of scripts and style sheets in a run, as most are used on every page of a site.
 #[derive(Debug, Default)]
-pub(super) struct KeptFiles {
+pub(super) struct ResourceCache {
     by_url: Mutex<(HashMap<Url, Answer>, usize)>,
 }
 
@@ -105,7 +105,7 @@ impl PageVisitor {
     }
 }
 
-impl KeptFiles {
+impl ResourceCache {
     pub(super) fn of(&self, url: &Url) -> Option<Answer> {
         let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.get(url).cloned()

@@ -98,13 +98,15 @@ const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
 impl AddressKind {
     /// Returns the kind of an address.
     pub fn of(address: IpAddr) -> Self {
-        Self::specials(address, address).next().unwrap_or(Public)
+        Self::special_networks(address, address)
+            .next()
+            .unwrap_or(Public)
     }
 
     /// Returns the kind of each special-purpose network that overlaps the given range of addresses.
     ///
     /// Returns no kind if all addresses are public.
-    pub fn specials(first: IpAddr, last: IpAddr) -> impl Iterator<Item = Self> {
+    pub fn special_networks(first: IpAddr, last: IpAddr) -> impl Iterator<Item = Self> {
         let (v4, v6) = match Span::of(first, last) {
             Span::V4(first, last) => (Some((first, last)), None),
             Span::V6(first, last) => (None, Some((first, last))),
@@ -282,10 +284,10 @@ mod tests {
             ("2002:a00::", "2002:aff:ffff::", &[Private]),
             ("2600::", "2600:ffff::", &[]),
         ] {
-            let span = AddressKind::specials(first.parse().unwrap(), last.parse().unwrap());
+            let span = AddressKind::special_networks(first.parse().unwrap(), last.parse().unwrap());
             assert_eq!(span.collect::<Vec<_>>(), kinds, "{first} to {last}");
         }
         let whole = ["2000::", "3fff:ffff::"].map(|it| it.parse().unwrap());
-        assert_ne!(AddressKind::specials(whole[0], whole[1]).count(), 0);
+        assert_ne!(AddressKind::special_networks(whole[0], whole[1]).count(), 0);
     }
 }

@@ -9,7 +9,7 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::store::Store;
 use crate::verify::RangesRefresher;
 
-use super::{ListSpec, Origins, Wanted, place_file};
+use super::{ListSpec, Origins, WantedOrigins, place_file};
 
 /// Interval for checking which lists are due.
 const LISTS_TICK: Duration = Duration::from_mins(5);
@@ -36,7 +36,7 @@ impl Keeper {
         let lists = origins.lists().clone();
         Ok(Self {
             origins: origins.clone(),
-            refresher: RangesRefresher::of_chosen(store.clone(), fetcher, lists),
+            refresher: RangesRefresher::for_chosen_lists(store.clone(), fetcher, lists),
             files: Fetcher::new(place_file::limits())?,
         })
     }
@@ -95,7 +95,7 @@ impl Keeper {
         }
     }
 
-    async fn read_files(&self, wanted: &Wanted) {
+    async fn read_files(&self, wanted: &WantedOrigins) {
         self.refresher.read_files(&wanted.urls()).await;
         let paths = [&wanted.asn_file, &wanted.country_file];
         for (file, path) in self.origins.place_files().into_iter().zip(paths) {
@@ -111,7 +111,7 @@ impl ListSpec {
 }
 
 /// Waits for a while, or until the wanted lists and files change.
-async fn wait(wanted: &mut watch::Receiver<Arc<Wanted>>, tick: Duration) {
+async fn wait(wanted: &mut watch::Receiver<Arc<WantedOrigins>>, tick: Duration) {
     tokio::select! {
         () = time::sleep(tick) => {}
         // The sender lives as long as the origins, so it is not dropped before this task ends.

@@ -12,5 +12,5 @@ mod place_reader;
 mod presets;
 
 pub use keeper::Keeper;
-pub use origins::{ListSpec, ListState, Origins, PlaceState, Wanted};
+pub use origins::{ListSpec, ListState, Origins, PlaceState, WantedOrigins};
 pub use presets::{PRESETS, ProxyPreset};

@@ -22,12 +22,12 @@ struct Inner {
     lists: Ranges,
     asn: PlaceFile,
     country: PlaceFile,
-    wanted: watch::Sender<Arc<Wanted>>,
+    wanted: watch::Sender<Arc<WantedOrigins>>,
 }
 
 /// Lists and files to keep up to date.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Wanted {
+pub struct WantedOrigins {
     /// Address lists.
     pub lists: Vec<ListSpec>,
     /// Database of the autonomous systems of addresses.
@@ -75,7 +75,7 @@ pub struct PlaceState {
 
 impl Origins {
     /// Replaces the lists and files to keep up to date.
-    pub fn want(&self, wanted: Wanted) {
+    pub fn want(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.iter().copied()).unwrap_or_default();
             let published = PublishedRanges::new(set.iter());
@@ -90,7 +90,7 @@ impl Origins {
     }
 
     /// Returns the lists and files to keep up to date.
-    pub fn wanted(&self) -> Arc<Wanted> {
+    pub fn wanted(&self) -> Arc<WantedOrigins> {
         Arc::clone(&self.inner.wanted.borrow())
     }
 
@@ -148,7 +148,7 @@ impl Origins {
         [&self.inner.asn, &self.inner.country]
     }
 
-    pub(super) fn watch(&self) -> watch::Receiver<Arc<Wanted>> {
+    pub(super) fn watch(&self) -> watch::Receiver<Arc<WantedOrigins>> {
         self.inner.wanted.subscribe()
     }
 }
@@ -166,7 +166,7 @@ impl Default for Origins {
     }
 }
 
-impl Wanted {
+impl WantedOrigins {
     /// Returns the URLs of the lists.
     pub(super) fn urls(&self) -> Vec<String> {
         self.lists.iter().map(|list| list.url.clone()).collect()

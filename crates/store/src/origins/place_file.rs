@@ -32,12 +32,12 @@ pub(super) enum PlaceKind {
 pub(super) struct PlaceFile {
     kind: PlaceKind,
     in_use: ArcSwapOption<PlaceReader>,
-    known: Mutex<Known>,
+    known: Mutex<FileState>,
 }
 
 /// State of the database file.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct FileState {
     path: Option<PathBuf>,
     /// Validators of the content read last, whether usable or not.
     conditions: Conditions,
@@ -84,7 +84,7 @@ impl PlaceFile {
 
     /// Returns the state of the database; `None` if none is configured.
     pub(super) fn state(&self) -> Option<PlaceState> {
-        let Known { path, error, .. } = self.known();
+        let FileState { path, error, .. } = self.known();
         let in_use = self.in_use.load();
         Some(PlaceState {
             setting: self.kind.setting(),
@@ -98,9 +98,9 @@ impl PlaceFile {
     pub(super) async fn follow(&self, path: Option<&Path>, fetcher: &Fetcher) {
         let mut known = self.known();
         if known.path.as_deref() != path {
-            known = Known {
+            known = FileState {
                 path: path.map(Path::to_path_buf),
-                ..Known::default()
+                ..FileState::default()
             };
         }
         let Some(path) = path else {
@@ -153,12 +153,12 @@ impl PlaceFile {
         error
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> FileState {
         let known = self.known.lock();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set_known(&self, known: Known) {
+    fn set_known(&self, known: FileState) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 }

@@ -12,9 +12,9 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::store::{Outage, PaceDebt, Store, StoreError};
+use crate::store::{OutageLogger, RateLimitDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
-use robot_detection_layer::policy::{BucketDebt, FleetPace, Policy, RateLimiter};
+use robot_detection_layer::policy::{BucketDebt, Policy, RateLimiter, SharedLimit};
 
 /// Interval between two exchanges.
 const EVERY: Duration = Duration::from_secs(1);
@@ -35,10 +35,10 @@ pub struct Exchange {
     policies: Policies,
     /// Random name of this process, different for each start.
     instance: String,
-    fleet: Option<FleetPace>,
+    fleet: Option<SharedLimit>,
     read_ms: i64,
     turn: u32,
-    outage: Outage,
+    outage: OutageLogger,
 }
 
 /// Function that returns the current policies, each with the name of its site.
@@ -63,7 +63,7 @@ impl Exchange {
             fleet: None,
             read_ms: 0,
             turn: 0,
-            outage: Outage::new(
+            outage: OutageLogger::new(
                 "database unavailable, each instance enforces its share of the rate limits",
                 "database available again, instances share the rate limits",
             ),
@@ -117,7 +117,7 @@ impl Exchange {
     }
 
     /// Sends a heartbeat and counts the other instances.
-    async fn join(&mut self) -> Result<FleetPace, StoreError> {
+    async fn join(&mut self) -> Result<SharedLimit, StoreError> {
         let seed = if let Some(fleet) = self.fleet {
             fleet.seed
         } else {
@@ -130,7 +130,7 @@ impl Exchange {
         if instances != before {
             info!(instances, "{instances} instances share the rate limits");
         }
-        let fleet = FleetPace { seed, instances };
+        let fleet = SharedLimit { seed, instances };
         self.fleet = Some(fleet);
         Ok(fleet)
     }
@@ -143,7 +143,7 @@ impl Exchange {
             .map(|(&rule, limiter)| (rule, limiter, limiter.untold(most.max(1))))
             .collect();
         let served = untold.iter().flat_map(|(rule, _, debts)| {
-            debts.iter().map(|debt| PaceDebt {
+            debts.iter().map(|debt| RateLimitDebt {
                 rule: *rule,
                 bucket: debt.key.cast_signed(),
                 debt_us: debt.debt_us,
@@ -192,7 +192,7 @@ impl fmt::Debug for Exchange {
 }
 
 /// Returns the rate limiters by a hash of site, rule and rate, equal on all instances.
-fn limiters(policies: &[(String, Arc<Policy>)], fleet: FleetPace) -> Limiters<'_> {
+fn limiters(policies: &[(String, Arc<Policy>)], fleet: SharedLimit) -> Limiters<'_> {
     let rules = policies
         .iter()
         .flat_map(|(site, policy)| policy.rules().map(move |rule| (site, rule)));

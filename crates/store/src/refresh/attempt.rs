@@ -8,7 +8,7 @@ use super::{
     Progress, RefreshError, RefreshOptions, SourceSpec, Trigger,
     candidate::{Candidate, sizes},
     fingerprint::{Fingerprint, OriginKind},
-    history::made_from,
+    history::fingerprint_of,
     judge::{Acceptance, content_refusal, cut_doubt, decide, size_doubt},
     record,
     shared::Shared,
@@ -132,7 +132,7 @@ impl Attempt {
         let Some(download) = self.download(before.as_ref()).await? else {
             return self.not_modified(lease, before.unwrap_or_default()).await;
         };
-        let made = before.as_ref().and_then(made_from);
+        let made = before.as_ref().and_then(fingerprint_of);
         let is_same = made
             .as_ref()
             .is_some_and(|made| made.makes_same_rows(&download.fingerprint));
@@ -141,7 +141,7 @@ impl Attempt {
         }
         let doubt = cut_doubt(self.spec.format, &download.bytes, made.as_ref());
         let candidate = self.parse(download.bytes).await?;
-        fill(record, &candidate);
+        copy_counts(record, &candidate);
         let stored = self.stored_robots().await?;
         let is_other = made.is_none_or(|made| !made.is_of(&download.fingerprint));
         let loss = self.loss(&candidate, &stored, is_other)?;
@@ -215,7 +215,7 @@ impl Attempt {
         let is_of_use = |state: &&SourceState| {
             !self.options.force
                 && state.url == shown_url(&self.spec.url)
-                && made_from(state).is_some_and(|made| made.is_current(self.spec.format))
+                && fingerprint_of(state).is_some_and(|made| made.is_current(self.spec.format))
         };
         before
             .filter(is_of_use)
@@ -233,7 +233,8 @@ impl Attempt {
     ) -> Result<RefreshOutcome, Interruption> {
         self.go_on()?;
         state.succeeded_ms = Some(self.shared.clock.now_ms());
-        state.content_sha256 = made_from(&state).map(|made| made.named_by(self.origin).to_string());
+        state.content_sha256 =
+            fingerprint_of(&state).map(|made| made.with_origin(self.origin).to_string());
         let source = &self.spec.source;
         lease.touch_source(source, &state).await?;
         Ok(RefreshOutcome::NotModified)
@@ -380,7 +381,7 @@ impl From<StoreError> for Interruption {
     }
 }
 
-fn fill(record: &mut RefreshRecord, candidate: &Candidate) {
+fn copy_counts(record: &mut RefreshRecord, candidate: &Candidate) {
     record.records = candidate.records;
     record.skipped = candidate.skipped;
     record.quarantined = candidate.quarantined;

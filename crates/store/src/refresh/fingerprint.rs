@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
+use robot_detection_layer::registry::{Format, ends_mid_line, missing_last_fields};
 
 /// Version of the rules that turn a document into rows.
 ///
@@ -52,8 +52,8 @@ impl Fingerprint {
             format: format.as_str().to_owned(),
             sha256: hex::encode(Sha256::digest(bytes)),
             ending: Truncation {
-                is_open: is_open_ended(format, bytes),
-                is_short: !missing_at_the_end(format, bytes).is_empty(),
+                is_open: ends_mid_line(format, bytes),
+                is_short: !missing_last_fields(format, bytes).is_empty(),
             },
         }
     }
@@ -80,7 +80,7 @@ impl Fingerprint {
     }
 
     /// Returns the fingerprint of the same rows with another origin.
-    pub(super) fn named_by(self, origin: OriginKind) -> Self {
+    pub(super) fn with_origin(self, origin: OriginKind) -> Self {
         Self { origin, ..self }
     }
 

@@ -91,7 +91,7 @@ impl Shared {
 }
 
 /// Returns the fingerprint of a source's rows.
-pub(super) fn made_from(state: &SourceState) -> Option<Fingerprint> {
+pub(super) fn fingerprint_of(state: &SourceState) -> Option<Fingerprint> {
     Fingerprint::parse(state.content_sha256.as_deref()?)
 }
 
@@ -99,7 +99,7 @@ pub(super) fn made_from(state: &SourceState) -> Option<Fingerprint> {
 ///
 /// Rows from a URL given on the command line are used until the source is due.
 fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
-    made_from(state).is_none_or(|made| {
+    fingerprint_of(state).is_none_or(|made| {
         made.origin() == OriginKind::Configured
             && (state.url != shown_url(&spec.url) || !made.is_current(spec.format))
     })

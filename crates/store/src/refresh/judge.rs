@@ -1,7 +1,7 @@
 //! Checks whether a downloaded document is a complete registry.
 
 use super::{RefreshOptions, fingerprint::Fingerprint};
-use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
+use robot_detection_layer::registry::{Format, ends_mid_line, missing_last_fields};
 
 /// Minimum number of robots of a published registry.
 const FEWEST_ROBOTS: u64 = 10;
@@ -75,13 +75,13 @@ pub(super) fn cut_doubt(
     let before = before.map(Fingerprint::ending);
     let was_whole = before.is_some_and(|ending| !ending.is_open);
     // Only a change is suspicious: some sources never end their last line.
-    if was_whole && is_open_ended(format, bytes) {
+    if was_whole && ends_mid_line(format, bytes) {
         return Some("the document is truncated: its last line has no line feed".to_owned());
     }
     if before.is_some_and(|ending| ending.is_short) {
         return None;
     }
-    let missing = missing_at_the_end(format, bytes);
+    let missing = missing_last_fields(format, bytes);
     let first = missing.first()?;
     let more = match missing.len() {
         1 => String::new(),

@@ -6,7 +6,7 @@ use tracing::{debug, error, info, warn};
 
 use super::{
     fingerprint::{Fingerprint, OriginKind},
-    history::made_from,
+    history::fingerprint_of,
     shared::Shared,
 };
 use crate::store::{LeaseHolder, RefreshRecord, SourceState, StoreError, StoredRobot};
@@ -35,7 +35,7 @@ impl Shared {
         } else {
             Vec::new()
         };
-        let result = self.bring_in(use_bundled, &bundled).await;
+        let result = self.store_bundled_registry(use_bundled, &bundled).await;
         match &result {
             Ok(()) => self.set_unprepared(None),
             Err(error) => {
@@ -57,7 +57,11 @@ impl Shared {
         read.unwrap_or_default()
     }
 
-    async fn bring_in(&self, use_bundled: bool, bundled: &[Robot]) -> Result<(), StoreError> {
+    async fn store_bundled_registry(
+        &self,
+        use_bundled: bool,
+        bundled: &[Robot],
+    ) -> Result<(), StoreError> {
         let source = Source::bundled();
         if !use_bundled {
             if self.row_count(&source).await? > 0 {
@@ -123,7 +127,7 @@ impl Shared {
             return Ok(false);
         }
         let state = self.store.refreshes().source_state(source).await?;
-        let made = state.as_ref().and_then(made_from);
+        let made = state.as_ref().and_then(fingerprint_of);
         Ok(made.is_none_or(|made| made.origin() == OriginKind::Configured))
     }
 

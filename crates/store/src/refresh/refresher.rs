@@ -103,7 +103,7 @@ impl Refresher {
             .shared
             .spec(source)
             .ok_or_else(|| RefreshError::UnknownSource(source.to_string()))?;
-        self.must(spec, trigger, options, OriginKind::Configured)
+        self.refresh_now(spec, trigger, options, OriginKind::Configured)
             .await
     }
 
@@ -126,7 +126,8 @@ impl Refresher {
             Some(configured) if configured.url == spec.url => OriginKind::Configured,
             _ => OriginKind::Given,
         };
-        self.must(spec.clone(), trigger, options, origin).await
+        self.refresh_now(spec.clone(), trigger, options, origin)
+            .await
     }
 
     /// Refreshes all due sources one after the other.
@@ -220,7 +221,7 @@ impl Refresher {
         self.attempt(spec, trigger, options, origin, true).await
     }
 
-    async fn must(
+    async fn refresh_now(
         &self,
         spec: SourceSpec,
         trigger: Trigger,

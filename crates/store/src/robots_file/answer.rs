@@ -53,7 +53,7 @@ impl PreparedFile {
 
     /// Sets the media type of the file.
     #[must_use]
-    pub fn of_type(mut self, content_type: HeaderValue) -> Self {
+    pub fn with_content_type(mut self, content_type: HeaderValue) -> Self {
         self.content_type = content_type;
         self
     }
@@ -100,7 +100,7 @@ impl PreparedFile {
     /// Returns `true` if the client has the current file; `If-None-Match` takes precedence (RFC
     /// 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
-        if let Some(is_known) = knows_tag(headers, self.etag.as_bytes()) {
+        if let Some(is_known) = matches_etag(headers, self.etag.as_bytes()) {
             return is_known;
         }
         let since = headers.get(header::IF_MODIFIED_SINCE);
@@ -133,7 +133,7 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
 /// Returns whether `If-None-Match` contains an entity tag; `None` without such a header.
 ///
 /// If the header is present, the request's date is ignored (RFC 9110 §13.1.3).
-pub fn knows_tag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
+pub fn matches_etag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
     let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     lines.peek()?;
     let mut tags = lines.flat_map(|line| line.as_bytes().split(|octet| *octet == b','));

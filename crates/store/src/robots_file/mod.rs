@@ -24,8 +24,8 @@ mod rules;
 mod served;
 mod upstream;
 
-pub use answer::{PreparedFile, knows_tag};
+pub use answer::{PreparedFile, matches_etag};
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
-pub use rules::{RobotsTxtRules, WrongRule, split_usage};
+pub use rules::{InvalidRule, RobotsTxtRules, split_usage};
 pub use served::{COMMAND_WAIT, START_WAIT, ServedRobotsTxt};
 pub use upstream::LIMITS;

@@ -45,7 +45,7 @@ pub enum RobotsTxtContent {
 ///     RobotsTxtContent::Settings(rules),
 /// );
 /// assert_eq!(plan.who_answers(Some("example.net")), "this program, for a mirror of www.example.com");
-/// # Ok::<(), robot_detection_store::robots_file::WrongRule>(())
+/// # Ok::<(), robot_detection_store::robots_file::InvalidRule>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]

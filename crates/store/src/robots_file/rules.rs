@@ -24,7 +24,7 @@ const MAX_PATHS: usize = 500;
 /// let text = rules.to_text(&bundled().robots);
 /// assert!(text.contains("User-agent: GPTBot\n"));
 /// assert!(text.contains("User-agent: *\nDisallow: /search\n"));
-/// # Ok::<(), robot_detection_store::robots_file::WrongRule>(())
+/// # Ok::<(), robot_detection_store::robots_file::InvalidRule>(())
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
@@ -42,7 +42,7 @@ pub struct RobotsTxtRules {
 /// Error for a value that cannot be used in a robots.txt, with advice.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct WrongRule(String);
+pub struct InvalidRule(String);
 
 impl RobotsTxtRules {
     /// Creates rules that disallow nothing.
@@ -76,7 +76,7 @@ impl RobotsTxtRules {
     pub fn disallow<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongRule> {
+    ) -> Result<Self, InvalidRule> {
         self.disallow = checked(paths, path)?;
         self.bounded()
     }
@@ -89,7 +89,7 @@ impl RobotsTxtRules {
     pub fn allow<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongRule> {
+    ) -> Result<Self, InvalidRule> {
         self.allow = checked(paths, path)?;
         self.bounded()
     }
@@ -108,7 +108,7 @@ impl RobotsTxtRules {
     pub fn sitemaps<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongRule> {
+    ) -> Result<Self, InvalidRule> {
         self.sitemaps = checked(urls, url)?;
         Ok(self)
     }
@@ -118,7 +118,7 @@ impl RobotsTxtRules {
     /// # Errors
     ///
     /// Returns an error for anything other than an `http:` or `https:` URL.
-    pub fn sitemap(mut self, address: &str) -> Result<Self, WrongRule> {
+    pub fn sitemap(mut self, address: &str) -> Result<Self, InvalidRule> {
         let address = url(address)?;
         if !self.sitemaps.contains(&address) {
             self.sitemaps.push(address);
@@ -132,8 +132,8 @@ impl RobotsTxtRules {
     ///
     /// Returns an error for anything other than a list such as `search=yes, ai-train=no`, and for
     /// unknown words.
-    pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
-        self.content_signal = preference_list("Content-Signal", signals).map_err(WrongRule)?;
+    pub fn content_signal(mut self, signals: &str) -> Result<Self, InvalidRule> {
+        self.content_signal = preference_list("Content-Signal", signals).map_err(InvalidRule)?;
         Ok(self)
     }
 
@@ -148,13 +148,13 @@ impl RobotsTxtRules {
     pub fn content_usage<S: AsRef<str>>(
         mut self,
         lines: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongRule> {
+    ) -> Result<Self, InvalidRule> {
         self.content_usage = checked(lines, usage)?;
         let mut paths = HashSet::new();
         let mut lines = self.content_usage.iter();
         if let Some(line) = lines.find(|line| !paths.insert(split_usage(line).0)) {
             let reason = "another line has the same path; join them with a comma";
-            return Err(WrongRule(format!("{line:?}: {reason}")));
+            return Err(InvalidRule(format!("{line:?}: {reason}")));
         }
         Ok(self)
     }
@@ -167,7 +167,7 @@ impl RobotsTxtRules {
     pub fn licenses<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
-    ) -> Result<Self, WrongRule> {
+    ) -> Result<Self, InvalidRule> {
         self.licenses = checked(urls, url)?;
         Ok(self)
     }
@@ -177,7 +177,7 @@ impl RobotsTxtRules {
     /// # Errors
     ///
     /// Returns an error for anything other than an `http:` or `https:` URL.
-    pub fn license(mut self, address: &str) -> Result<Self, WrongRule> {
+    pub fn license(mut self, address: &str) -> Result<Self, InvalidRule> {
         let address = url(address)?;
         if !self.licenses.contains(&address) {
             self.licenses.push(address);
@@ -185,9 +185,9 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    fn bounded(self) -> Result<Self, WrongRule> {
+    fn bounded(self) -> Result<Self, InvalidRule> {
         if self.disallow.len() + self.allow.len() > MAX_PATHS {
-            return Err(WrongRule(format!(
+            return Err(InvalidRule(format!(
                 "more than {MAX_PATHS} paths; combine some of them with *"
             )));
         }
@@ -294,8 +294,8 @@ fn line(text: &mut String, field: &str, value: &str) {
 
 fn checked<S: AsRef<str>>(
     items: impl IntoIterator<Item = S>,
-    check: impl Fn(&str) -> Result<String, WrongRule>,
-) -> Result<Vec<String>, WrongRule> {
+    check: impl Fn(&str) -> Result<String, InvalidRule>,
+) -> Result<Vec<String>, InvalidRule> {
     items
         .into_iter()
         .map(|item| check(item.as_ref().trim()))
@@ -311,12 +311,12 @@ pub fn split_usage(line: &str) -> (&str, &str) {
     }
 }
 
-fn usage(line: &str) -> Result<String, WrongRule> {
+fn usage(line: &str) -> Result<String, InvalidRule> {
     let (about, list) = split_usage(line);
-    let list = preference_list("Content-Usage", list).map_err(WrongRule)?;
+    let list = preference_list("Content-Usage", list).map_err(InvalidRule)?;
     if list.is_empty() {
         let reason = "empty list; write for example train-ai=n, or /open/ train-ai=y";
-        return Err(WrongRule(format!("{line:?}: {reason}")));
+        return Err(InvalidRule(format!("{line:?}: {reason}")));
     }
     if about.is_empty() {
         return Ok(list);
@@ -324,8 +324,8 @@ fn usage(line: &str) -> Result<String, WrongRule> {
     Ok(format!("{} {list}", path(about)?))
 }
 
-fn path(path: &str) -> Result<String, WrongRule> {
-    let wrong = |reason: &str| Err(WrongRule(format!("{path:?}: {reason}")));
+fn path(path: &str) -> Result<String, InvalidRule> {
+    let wrong = |reason: &str| Err(InvalidRule(format!("{path:?}: {reason}")));
     if !path.starts_with(['/', '*']) {
         return wrong("a path must begin with / or *");
     }
@@ -352,9 +352,9 @@ fn path(path: &str) -> Result<String, WrongRule> {
     }
 }
 
-fn url(address: &str) -> Result<String, WrongRule> {
+fn url(address: &str) -> Result<String, InvalidRule> {
     let wrong = || {
-        WrongRule(format!(
+        InvalidRule(format!(
             "{address:?} is not a URL such as https://www.example.com/x"
         ))
     };

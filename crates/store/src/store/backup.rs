@@ -84,7 +84,7 @@ impl Store {
             Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
             Some(Fault::Newer(version)) => {
                 let newer = sqlx::migrate::MigrateError::VersionMissing(version);
-                return Err(StoreError::of_migration(&place, &newer));
+                return Err(StoreError::from_migration(&place, &newer));
             }
             None => check_is_ours(file).await?,
         }
@@ -214,7 +214,7 @@ async fn vacuum_into(place: &DatabaseLocation, from: &Path, to: &Path) -> Result
     drop(connection.close().await);
     copied
         .map(drop)
-        .map_err(|error| StoreError::of_statement(WHAT, place, &error))
+        .map_err(|error| StoreError::from_statement(WHAT, place, &error))
 }
 
 fn cannot_write(file: &Path, error: &std::io::Error) -> StoreError {

@@ -32,7 +32,7 @@ statements! {
 
 /// Canonical URL observed in a response to a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct LearntCanonical {
+pub struct LearnedCanonical {
     /// Host and path of the page.
     pub url: String,
     /// Host and path of the canonical URL; `None` removes all entries with `url` on either side.
@@ -53,7 +53,7 @@ impl Canonicals<'_> {
     pub async fn learn(
         self,
         site: &str,
-        learnt: &[LearntCanonical],
+        learnt: &[LearnedCanonical],
         now_ms: i64,
         since_ms: i64,
     ) -> Result<(), StoreError> {

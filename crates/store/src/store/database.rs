@@ -32,20 +32,20 @@ const DESCRIPTIONS: usize = 250;
 /// A writer that finds a long log must checkpoint it and wait for the disk, which delays all other
 /// writers. Checkpointing in the background leaves little work for writers.
 #[derive(Debug, Default)]
-pub(super) struct CarryOver {
+pub(super) struct CheckpointState {
     written: AtomicUsize,
     is_under_way: AtomicBool,
 }
 
 /// Running checkpoint task; the next one starts only after its end.
-struct UnderWay(Arc<Database>);
+struct CheckpointTask(Arc<Database>);
 
 /// Database on either engine.
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
     pub(super) place: DatabaseLocation,
-    pub(super) log: CarryOver,
+    pub(super) log: CheckpointState,
     pub(super) recent: RecentDescriptions,
 }
 
@@ -64,7 +64,7 @@ impl Database {
         Self {
             link,
             place,
-            log: CarryOver::default(),
+            log: CheckpointState::default(),
             recent: RecentDescriptions::default(),
         }
     }
@@ -232,7 +232,7 @@ impl Database {
         let place = &self.place;
         match open.await {
             Ok(open) => Ok(Transaction { place, what, open }),
-            Err(error) => Err(StoreError::of_statement(what, place, &error)),
+            Err(error) => Err(StoreError::from_statement(what, place, &error)),
         }
     }
 
@@ -263,7 +263,7 @@ impl Database {
         });
         let what = "checkpoint the write-ahead log";
         let result = result.await;
-        result.map_err(|error| StoreError::of_statement(what, &self.place, &error))
+        result.map_err(|error| StoreError::from_statement(what, &self.place, &error))
     }
 
     /// Counts saved descriptions, and starts a checkpoint task after a certain number.
@@ -277,7 +277,7 @@ impl Database {
             return;
         }
         log.written.store(0, Ordering::Relaxed);
-        let task = UnderWay(Arc::clone(self));
+        let task = CheckpointTask(Arc::clone(self));
         // Closing the database waits for the task.
         Handle::current().spawn(async move {
             // After a failure the log is kept; a later writer checkpoints it.
@@ -288,7 +288,7 @@ impl Database {
     }
 
     pub(super) fn error(&self, statement: &Statement, error: &sqlx::Error) -> StoreError {
-        StoreError::of_statement(statement.what, &self.place, error)
+        StoreError::from_statement(statement.what, &self.place, error)
     }
 }
 
@@ -298,7 +298,7 @@ enum Mode {
     Write,
 }
 
-impl Drop for UnderWay {
+impl Drop for CheckpointTask {
     fn drop(&mut self) {
         self.0.log.is_under_way.store(false, Ordering::Relaxed);
     }

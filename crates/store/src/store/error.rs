@@ -21,7 +21,7 @@ use tracing::{info, warn};
 pub struct StoreError {
     text: String,
     kind: StoreErrorKind,
-    absence: Option<Arc<Absence>>,
+    absence: Option<Arc<DatabaseOutage>>,
 }
 
 /// Kind of a store error, for callers that handle kinds differently.
@@ -79,7 +79,7 @@ pub(super) enum Engine {
 /// During an outage, calls of the [`Store`] fail immediately without trying the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Absence {
+pub struct DatabaseOutage {
     /// Time when the outage was noticed, in milliseconds since the Unix epoch.
     pub since_ms: i64,
     /// Failed operation, database, cause and advice; without a password.
@@ -91,7 +91,7 @@ pub struct Absence {
 /// Cause of a statement that failed immediately because the database is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.reason)]
-pub(super) struct AwayError(pub(super) Arc<Absence>);
+pub(super) struct UnavailableError(pub(super) Arc<DatabaseOutage>);
 
 impl StoreError {
     /// Returns the kind of the error.
@@ -108,12 +108,16 @@ impl StoreError {
     }
 
     /// Returns the outage that was already known before the call, if any.
-    pub fn absence(&self) -> Option<&Absence> {
+    pub fn absence(&self) -> Option<&DatabaseOutage> {
         self.absence.as_deref()
     }
 
     /// Creates the error of a failed statement; `what` completes the sentence "cannot …".
-    pub(super) fn of_statement(what: &str, place: &DatabaseLocation, error: &sqlx::Error) -> Self {
+    pub(super) fn from_statement(
+        what: &str,
+        place: &DatabaseLocation,
+        error: &sqlx::Error,
+    ) -> Self {
         let kind = kind_of(place.engine, error);
         // The task that watches the database has logged the reason once for all statements.
         if let Some(absence) = known_absence(error) {
@@ -157,7 +161,7 @@ impl StoreError {
     }
 
     /// Creates the error of migrating the tables.
-    pub(super) fn of_migration(place: &DatabaseLocation, error: &MigrateError) -> Self {
+    pub(super) fn from_migration(place: &DatabaseLocation, error: &MigrateError) -> Self {
         let why = match error {
             MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
                 return Self::of_migration_statement(place, cause);
@@ -179,7 +183,7 @@ impl StoreError {
     }
 
     fn of_migration_statement(place: &DatabaseLocation, error: &sqlx::Error) -> Self {
-        let mut found = Self::of_statement("create or change the tables", place, error);
+        let mut found = Self::from_statement("create or change the tables", place, error);
         if matches!(found.kind, StoreErrorKind::Conflict | StoreErrorKind::Other) {
             found.kind = StoreErrorKind::Migration;
             found
@@ -198,7 +202,7 @@ impl StoreError {
     }
 }
 
-impl Absence {
+impl DatabaseOutage {
     pub(super) fn new(since_ms: i64, error: &StoreError) -> Self {
         Self {
             since_ms,
@@ -248,7 +252,7 @@ impl fmt::Display for DatabaseLocation {
 
 impl StoreError {
     /// Creates the error for a damaged `SQLite` file, which is not written to.
-    pub(super) fn of_damage(place: &DatabaseLocation, why: &str) -> Self {
+    pub(super) fn damaged_file(place: &DatabaseLocation, why: &str) -> Self {
         Self::new(
             StoreErrorKind::Corrupt,
             format!(
@@ -283,11 +287,11 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
     }
 }
 
-fn known_absence(error: &sqlx::Error) -> Option<&Arc<Absence>> {
+fn known_absence(error: &sqlx::Error) -> Option<&Arc<DatabaseOutage>> {
     let sqlx::Error::Io(cause) = error else {
         return None;
     };
-    let away: &AwayError = cause.get_ref()?.downcast_ref()?;
+    let away: &UnavailableError = cause.get_ref()?.downcast_ref()?;
     Some(&away.0)
 }
 
@@ -366,13 +370,13 @@ pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
 
 /// Logger of database outages of a background task; logs start and end once each.
 #[derive(Debug)]
-pub struct Outage {
+pub struct OutageLogger {
     is_on: bool,
     begins: &'static str,
     ends: &'static str,
 }
 
-impl Outage {
+impl OutageLogger {
     /// Creates an outage logger from the messages for the start and the end.
     pub const fn new(begins: &'static str, ends: &'static str) -> Self {
         Self {

@@ -22,7 +22,7 @@ use tokio::{
 
 use super::{
     StoreError, StoreErrorKind,
-    error::{Absence, AwayError, DatabaseLocation, Engine},
+    error::{DatabaseLocation, DatabaseOutage, Engine, UnavailableError},
     pools::Pools,
     postgres,
     sqlite::{self, Opening},
@@ -48,7 +48,7 @@ pub(super) struct Link {
     /// Maximum number of connections to a `PostgreSQL` server.
     max_connections: u32,
     pools: ArcSwapOption<Pools>,
-    absence: watch::Sender<Option<Arc<Absence>>>,
+    absence: watch::Sender<Option<Arc<DatabaseOutage>>>,
     /// Identity of the file that the connections were last opened to.
     file: Mutex<OpenedFile>,
     /// Locked during a check.
@@ -67,11 +67,11 @@ statements! {
 
 /// Change of availability detected by a check.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum PresenceChange {
+pub enum AvailabilityChange {
     /// The database became unavailable, or is unavailable for a new reason.
-    Away(Arc<Absence>),
+    Away(Arc<DatabaseOutage>),
     /// The database is available again, and its tables are migrated.
-    Back(Arc<Absence>),
+    Back(Arc<DatabaseOutage>),
 }
 
 /// Kind of change that instances are notified of.
@@ -111,7 +111,7 @@ impl Link {
     }
 
     /// Creates a link to a database that is not available yet.
-    pub(super) fn absent(url: &str, max_connections: u32, absence: Option<Absence>) -> Self {
+    pub(super) fn absent(url: &str, max_connections: u32, absence: Option<DatabaseOutage>) -> Self {
         Self {
             url: url.to_owned(),
             max_connections,
@@ -128,18 +128,18 @@ impl Link {
     /// Returns the connections, or the reason why the database is unavailable.
     pub(super) fn pools(&self) -> Result<Pools, sqlx::Error> {
         if let Some(absence) = self.absence() {
-            return Err(sqlx::Error::Io(io::Error::other(AwayError(absence))));
+            return Err(sqlx::Error::Io(io::Error::other(UnavailableError(absence))));
         }
         let pools = self.pools.load();
         let pools = pools.as_deref().cloned();
         pools.ok_or(sqlx::Error::PoolClosed)
     }
 
-    pub(super) fn absence(&self) -> Option<Arc<Absence>> {
+    pub(super) fn absence(&self) -> Option<Arc<DatabaseOutage>> {
         self.absence.borrow().clone()
     }
 
-    pub(super) fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
+    pub(super) fn watch_absence(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
         self.absence.subscribe()
     }
 
@@ -148,7 +148,7 @@ impl Link {
         &self,
         place: &DatabaseLocation,
         now_ms: i64,
-    ) -> Option<PresenceChange> {
+    ) -> Option<AvailabilityChange> {
         let _asking = self.asking.lock().await;
         if self.is_closed() {
             return None;
@@ -171,13 +171,13 @@ impl Link {
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
                 let since_ms = before.map_or(now_ms, |before| before.since_ms);
-                let absence = Arc::new(Absence::new(since_ms, &error));
+                let absence = Arc::new(DatabaseOutage::new(since_ms, &error));
                 self.absence.send_replace(Some(Arc::clone(&absence)));
-                Some(PresenceChange::Away(absence))
+                Some(AvailabilityChange::Away(absence))
             }
             (Some(before), Ok(())) => {
                 self.absence.send_replace(None);
-                Some(PresenceChange::Back(before))
+                Some(AvailabilityChange::Back(before))
             }
         }
     }
@@ -273,7 +273,7 @@ impl Link {
         }
         if found.is_none() {
             // Anything written now would be lost with the file.
-            let absence = Absence::new(now_ms, &sqlite_file::gone(place, Err("not yet")));
+            let absence = DatabaseOutage::new(now_ms, &sqlite_file::gone(place, Err("not yet")));
             self.absence.send_replace(Some(Arc::new(absence)));
             let saved = sqlite_file::save_open_file(&read, &path, now_ms).await;
             self.let_go().await;
@@ -288,7 +288,7 @@ impl Link {
             && let Some(why) = sqlite_file::damage_of(&read).await
         {
             self.let_go().await;
-            return Err(StoreError::of_damage(place, &why));
+            return Err(StoreError::damaged_file(place, &why));
         }
         let asked = sqlx::query(&*REGISTRY_VERSION.sql).fetch_one(&read);
         match timeout(ANSWER_TIMEOUT, asked).await {
@@ -350,5 +350,5 @@ async fn version(connection: &mut PgConnection) -> Result<i64, sqlx::Error> {
 }
 
 fn of_look(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
-    StoreError::of_statement(REGISTRY_VERSION.what, place, error)
+    StoreError::from_statement(REGISTRY_VERSION.what, place, error)
 }

@@ -133,7 +133,7 @@ pub struct NewLiveRule<'r> {
 
 /// Result of adding a live rule, with the ID of the active rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum AddedLiveRule {
+pub enum AddRuleOutcome {
     /// The rule was added.
     Added(i64),
     /// The rule replaced the one with the same name.
@@ -157,7 +157,7 @@ impl<'s> LiveRules<'s> {
         rule: NewLiveRule<'_>,
         max: usize,
         change: LiveRuleChange<'_>,
-    ) -> Result<AddedLiveRule, StoreError> {
+    ) -> Result<AddRuleOutcome, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let mut event = "rule-added";
         if let Some(name) = rule.name {
@@ -165,10 +165,10 @@ impl<'s> LiveRules<'s> {
             let named = transaction.rows::<StoredLiveRule>(&NAMED, &values).await?;
             if let Some(old) = named.into_iter().next() {
                 if !rule.replaces {
-                    return Ok(AddedLiveRule::Taken(old.id));
+                    return Ok(AddRuleOutcome::Taken(old.id));
                 }
                 if old.definition == rule.definition && old.ends_ms == rule.ends_ms {
-                    return Ok(AddedLiveRule::Unchanged(old.id));
+                    return Ok(AddRuleOutcome::Unchanged(old.id));
                 }
                 let values = [old.id.into(), change.now_ms.into()];
                 transaction.execute(&REMOVE, &values).await?;
@@ -176,7 +176,7 @@ impl<'s> LiveRules<'s> {
             }
         }
         if count(&mut transaction, change.now_ms).await? >= max {
-            return Ok(AddedLiveRule::Full);
+            return Ok(AddRuleOutcome::Full);
         }
         let values = [
             rule.definition.into(),
@@ -188,8 +188,8 @@ impl<'s> LiveRules<'s> {
         let (id,) = transaction.one::<(i64,)>(&ADD, &values).await?;
         finish(transaction, event, &subject(id), change).await?;
         Ok(match event {
-            "rule-added" => AddedLiveRule::Added(id),
-            _ => AddedLiveRule::Replaced(id),
+            "rule-added" => AddRuleOutcome::Added(id),
+            _ => AddRuleOutcome::Replaced(id),
         })
     }
 

@@ -85,7 +85,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn forget_login_failures(self, client: &str) -> Result<(), StoreError> {
+    pub async fn clear_login_failures(self, client: &str) -> Result<(), StoreError> {
         let values = [client.into()];
         let forget = &FORGET_LOGIN_FAILURES;
         self.db.run(forget, &values).await

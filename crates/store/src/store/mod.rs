@@ -91,16 +91,16 @@ pub use admin::{Access, AdminToken, StoredSession, TokenScope};
 pub use alerts::{AlertAttempt, AlertState, Alerts};
 pub use audit::{Audit, AuditEntry, LastChanges};
 pub use bans::{Ban, Bans};
-pub use canonicals::{Canonicals, LearntCanonical, MAX_CANONICALS};
+pub use canonicals::{Canonicals, LearnedCanonical, MAX_CANONICALS};
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Descriptions,
     SaveOutcome, StoredDescription,
 };
-pub use error::{Absence, Outage, StoreError, StoreErrorKind};
+pub use error::{DatabaseOutage, OutageLogger, StoreError, StoreErrorKind};
 pub use evidence::{
-    ANY_REASON, AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch,
-    EvidenceQuery, EvidenceRows, Forgetting, ForgottenRows, KeptAddresses, KeptViolation,
-    StoredEvidence, ViolationDay,
+    ANY_REASON, AddressNetwork, AddressRetention, BrokenRule, DeletedRows, DeletionFilter,
+    EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery, EvidenceRows, StoredEvidence,
+    StoredViolation, ViolationDay,
 };
 pub use frontier::{
     AliasDescription, ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, Frontier,
@@ -110,32 +110,32 @@ pub use frontier::{
 pub use index_now::{IndexNow, IndexNowState};
 pub use instances::{Instances, StoredInstance};
 pub use leases::{Lease, LeaseError, LeaseHolder, Leases};
-pub use link::PresenceChange;
+pub use link::AvailabilityChange;
 pub use live_rules::{
-    AddedLiveRule, LiveRuleChange, LiveRules, NewLiveRule, StoredLiveRule, StoredLiveRules,
+    AddRuleOutcome, LiveRuleChange, LiveRules, NewLiveRule, StoredLiveRule, StoredLiveRules,
     StoredPause,
 };
 pub use logins::LoginFailures;
 pub use orders::{Orders, SiteRobotVersions, StoredOrder};
-pub use pace::{Pace, PaceChanges, PaceDebt};
+pub use pace::{Pace, RateLimitChanges, RateLimitDebt};
 pub use pools::PoolState;
 pub use probes::Probes;
 pub use publications::{
-    DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
-    ParityTerms, Publication, Publications, SAYS_MORE, StagedChange, StagedPages, StagedSelection,
-    UnreachedDescription, WITHDRAWN,
+    DIFFERS_FROM_ORIGINAL, DescriptionCounts, DifferingPage, Loss, LostDescription, ParityResult,
+    ParityState, ParityTerms, Publication, Publications, StagedChange, StagedPages,
+    StagedSelection, UnvisitedDescription, WITHDRAWN_BY_ADMIN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes, SourceState};
 pub use repair::{Repair, RepairedTable};
-pub use replace::Changes;
+pub use replace::RobotChanges;
 pub use robots::{RobotCount, Robots};
 pub use row::StoredRobot;
-pub use secrets::WayOut;
+pub use secrets::ConfirmationKeys;
 pub use store::Store;
 pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
-    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
-    PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
-    TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums, path_above,
-    path_pattern, path_text,
+    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathKey,
+    PathOmissions, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport,
+    TrafficKey, TrafficRange, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums,
+    path_above, path_pattern, stored_path,
 };

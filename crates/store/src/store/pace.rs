@@ -26,7 +26,7 @@ const MAX_READ: i64 = 20_000;
 columns! {
     /// Debt of a rule's bucket, or an addition to the debt.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-    pub struct PaceDebt {
+    pub struct RateLimitDebt {
         /// Hash of the rule.
         pub rule: i64,
         /// Hash of the client or group that is limited.
@@ -38,9 +38,9 @@ columns! {
 
 /// Changed debts of all instances.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct PaceChanges {
+pub struct RateLimitChanges {
     /// Debts that have changed.
-    pub debts: Vec<PaceDebt>,
+    pub debts: Vec<RateLimitDebt>,
     /// Read time in Unix milliseconds, by the database's clock; start of the next read.
     pub read_ms: i64,
 }
@@ -48,7 +48,7 @@ pub struct PaceChanges {
 columns! {
     #[derive(Debug)]
     struct DebtRow {
-        debt: PaceDebt,
+        debt: RateLimitDebt,
         now_ms: i64,
     }
 }
@@ -124,13 +124,13 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails; either all or none of the debts were added then.
-    pub async fn add(self, served: &[PaceDebt]) -> Result<(), StoreError> {
+    pub async fn add(self, served: &[RateLimitDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
         // The same order everywhere prevents deadlocks between instances.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
         let steps = ADD.pieces(&served).map(|(statement, rows)| {
             let values = rows.iter().flat_map(|debt| {
-                let PaceDebt {
+                let RateLimitDebt {
                     rule,
                     bucket,
                     debt_us,
@@ -149,12 +149,12 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
+    pub async fn since(self, read_ms: i64) -> Result<RateLimitChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
         let rows = self.db.rows::<DebtRow>(&CHANGED, &values).await?;
         let read_ms = rows.first().map_or(read_ms, |row| row.now_ms);
         let debts = rows.into_iter().map(|row| row.debt).collect();
-        Ok(PaceChanges { debts, read_ms })
+        Ok(RateLimitChanges { debts, read_ms })
     }
 
     /// Removes full buckets, and those that exceed the maximum number.

@@ -110,7 +110,7 @@ pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), S
         .await;
     // The migration is done; a failure to close the connection does not matter.
     drop(connection.close().await);
-    migrated.map_err(|error| StoreError::of_migration(place, &error))
+    migrated.map_err(|error| StoreError::from_migration(place, &error))
 }
 
 /// Sets session parameters.

@@ -168,7 +168,7 @@ async fn damage_at(place: &DatabaseLocation, path: &Path) -> Result<Option<Strin
         Some(Fault::Damage(why)) => Ok(Some(why)),
         Some(Fault::Newer(version)) => {
             let newer = sqlx::migrate::MigrateError::VersionMissing(version);
-            Err(StoreError::of_migration(place, &newer))
+            Err(StoreError::from_migration(place, &newer))
         }
     }
 }
@@ -184,7 +184,8 @@ async fn save_in(
     copied.map_err(|error| cannot(place, "copy", &error))?;
     let saved = save_tables(&mut connection, copy).await;
     drop(connection.close().await);
-    let tables = saved.map_err(|error| StoreError::of_statement("save the rows", place, &error))?;
+    let tables =
+        saved.map_err(|error| StoreError::from_statement("save the rows", place, &error))?;
     let synced = File::open(new).and_then(|file| file.sync_all());
     synced.map_err(|error| cannot(place, "write", &error))?;
     Ok(tables)
@@ -369,7 +370,7 @@ impl Salvage<'_> {
 /// Moves the new file to the path, and renames the old file to `kept`.
 pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
-        take_after(path, new);
+        copy_owner_and_mode(path, new);
         fs::rename(path, kept)?;
         for end in ["-wal", "-shm"] {
             drop(fs::rename(beside(path, end), beside(kept, end)));
@@ -380,7 +381,7 @@ pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Resu
 }
 
 /// Copies the owner and mode of the old file, since root may repair a service's file.
-fn take_after(old: &Path, new: &Path) {
+fn copy_owner_and_mode(old: &Path, new: &Path) {
     let Ok(about) = fs::metadata(old) else { return };
     drop(fs::set_permissions(new, about.permissions()));
     #[cfg(unix)]

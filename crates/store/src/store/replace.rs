@@ -22,7 +22,7 @@ use super::{
 /// Changes made by a replacement; IDs are sorted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Changes {
+pub struct RobotChanges {
     /// IDs of new robots.
     pub added: Vec<String>,
     /// IDs of changed robots.
@@ -69,7 +69,7 @@ impl Robots<'_> {
         robots: &[Robot],
         state: &SourceState,
         now_ms: i64,
-    ) -> Result<Changes, StoreError> {
+    ) -> Result<RobotChanges, StoreError> {
         let replaced = self.replace_source_as(None, source, robots, state, now_ms);
         replaced.await
     }
@@ -82,7 +82,7 @@ impl Robots<'_> {
         robots: &[Robot],
         state: &SourceState,
         now_ms: i64,
-    ) -> Result<Changes, StoreError> {
+    ) -> Result<RobotChanges, StoreError> {
         let mut rows: Vec<RobotRow> = robots
             .iter()
             .map(|robot| RobotRow::new(robot, source, now_ms))
@@ -211,7 +211,7 @@ impl Lease {
         robots: &[Robot],
         state: &SourceState,
         now_ms: i64,
-    ) -> Result<Changes, StoreError> {
+    ) -> Result<RobotChanges, StoreError> {
         let robots_of = Robots {
             db: self.database(),
         };
@@ -220,7 +220,7 @@ impl Lease {
     }
 }
 
-impl Changes {
+impl RobotChanges {
     /// Returns `true` if nothing changed.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
@@ -228,19 +228,19 @@ impl Changes {
 }
 
 /// Compares old and new rows, and copies the dates of existing robots to the new rows.
-fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> Changes {
+fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> RobotChanges {
     let mut old: HashMap<String, RobotRow> = old
         .into_iter()
         .map(|row| (row.robot_id.clone(), row))
         .collect();
-    let mut changes = Changes::default();
+    let mut changes = RobotChanges::default();
     for row in new {
         let id = row.robot_id.clone();
         match old.remove(&id) {
             None => changes.added.push(id),
             Some(before) => {
                 row.insertion_date = before.insertion_date;
-                if row.says_the_same(&before) {
+                if row.equals_ignoring_dates(&before) {
                     row.modified_date = before.modified_date;
                     changes.unchanged += 1;
                 } else {

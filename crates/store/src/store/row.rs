@@ -110,7 +110,7 @@ impl RobotRow {
     }
 
     /// Returns `true` if both rows are equal except for their dates.
-    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+    pub(super) fn equals_ignoring_dates(&self, other: &Self) -> bool {
         let dated = Self {
             insertion_date: self.insertion_date,
             modified_date: self.modified_date,

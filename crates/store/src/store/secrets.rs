@@ -18,10 +18,10 @@ statements! {
 
 handle! {
     /// Access to the keys of the confirmation form.
-    WayOut, way_out
+    ConfirmationKeys, way_out
 }
 
-impl WayOut<'_> {
+impl ConfirmationKeys<'_> {
     /// Returns the keys of the last days up to `today`, with their days since the Unix epoch. If no
     /// instance has created today's key, `new` is saved as today's key.
     ///
@@ -56,7 +56,7 @@ impl Store {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn own_robot_key(&self, new: &str, now_ms: i64) -> Result<String, StoreError> {
+    pub async fn site_robot_key(&self, new: &str, now_ms: i64) -> Result<String, StoreError> {
         if let Some(known) = self.database.value(&OWN_ROBOT_KEY, &[]).await? {
             return Ok(known);
         }

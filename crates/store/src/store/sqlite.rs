@@ -149,10 +149,10 @@ async fn open_file(
 async fn refuse_fault(place: &DatabaseLocation, path: &Path) -> Result<(), StoreError> {
     match fault_of(path, Some(CHECK_TIME)).await {
         None => Ok(()),
-        Some(Fault::Damage(why)) => Err(StoreError::of_damage(place, &why)),
+        Some(Fault::Damage(why)) => Err(StoreError::damaged_file(place, &why)),
         Some(Fault::Newer(version)) => {
             let newer = MigrateError::VersionMissing(version);
-            Err(StoreError::of_migration(place, &newer))
+            Err(StoreError::from_migration(place, &newer))
         }
     }
 }
@@ -195,7 +195,7 @@ pub(super) async fn migrate(
     migrations::sqlite()
         .run_direct(None, connection, false)
         .await
-        .map_err(|error| StoreError::of_migration(place, &error))
+        .map_err(|error| StoreError::from_migration(place, &error))
 }
 
 /// Locks the lock file next to the database; closing the returned file releases the lock.

@@ -7,8 +7,8 @@ use tokio::sync::watch;
 use super::{
     StoreError, StoreErrorKind,
     database::Database,
-    error::{Absence, Engine},
-    link::{Link, PresenceChange},
+    error::{DatabaseOutage, Engine},
+    link::{AvailabilityChange, Link},
     pools::{PoolState, Pools},
     postgres,
     sqlite::{self, Opening},
@@ -46,7 +46,7 @@ impl Store {
     ///
     /// A `PostgreSQL` server gets at most `max_connections` connections, but at least four. A
     /// damaged `SQLite` file, or one of a newer version, is left unchanged. The caller must call
-    /// [`check_presence`](Self::check_presence) regularly, which opens the database once possible.
+    /// [`check_availability`](Self::check_availability) regularly, which opens the database once possible.
     ///
     /// # Errors
     ///
@@ -65,19 +65,23 @@ impl Store {
         let link = match opened {
             Ok(pools) => Link::new(url, max_connections, pools),
             Err(error) if is_wrong_place(url, &error) => return Err(error),
-            Err(error) => Link::absent(url, max_connections, Some(Absence::new(now_ms, &error))),
+            Err(error) => Link::absent(
+                url,
+                max_connections,
+                Some(DatabaseOutage::new(now_ms, &error)),
+            ),
         };
         let database = Arc::new(Database::new(link, place));
         Ok(Self { database })
     }
 
     /// Returns when and why the database became unavailable; `None` while it is available.
-    pub fn absence(&self) -> Option<Arc<Absence>> {
+    pub fn absence(&self) -> Option<Arc<DatabaseOutage>> {
         self.database.link.absence()
     }
 
     /// Returns a channel that always holds the current [`absence`](Self::absence).
-    pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
+    pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
         self.database.link.watch_absence()
     }
 
@@ -86,7 +90,7 @@ impl Store {
     /// Reconnecting applies pending migrations; the rows may differ from those before the outage.
     /// The check detects a removed or replaced `SQLite` file: the content of a removed file is
     /// saved next to it, and a replacement file is opened by the next check.
-    pub async fn check_presence(&self, now_ms: i64) -> Option<PresenceChange> {
+    pub async fn check_availability(&self, now_ms: i64) -> Option<AvailabilityChange> {
         self.database.link.check(&self.database.place, now_ms).await
     }
 
@@ -100,7 +104,7 @@ impl Store {
         })
     }
 
-    /// Waits until a call fails in a way that requires [`check_presence`](Self::check_presence).
+    /// Waits until a call fails in a way that requires [`check_availability`](Self::check_availability).
     pub async fn wait_for_failure(&self) {
         self.database.place.trouble.bell.notified().await;
     }

@@ -50,7 +50,7 @@ impl Transaction<'_> {
         });
         let place = self.place;
         let result = result.await;
-        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
+        result.map_err(|error| StoreError::from_statement(statement.what, place, &error))
     }
 
     /// Returns the first row of a statement; no row is an error.
@@ -62,7 +62,7 @@ impl Transaction<'_> {
         let rows = self.rows(statement, values).await?;
         rows.into_iter().next().ok_or_else(|| {
             let missing = sqlx::Error::Decode("no row".into());
-            StoreError::of_statement(statement.what, self.place, &missing)
+            StoreError::from_statement(statement.what, self.place, &missing)
         })
     }
 
@@ -88,7 +88,7 @@ impl Transaction<'_> {
         });
         let place = self.place;
         let result = result.await;
-        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
+        result.map_err(|error| StoreError::from_statement(statement.what, place, &error))
     }
 
     /// Runs statements in sequence; returns the rows of those that read.
@@ -103,7 +103,7 @@ impl Transaction<'_> {
             return self.rows_of_each(all).await;
         };
         let result = in_time(open.rows_of_all(all)).await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+        result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
     /// Runs the last statements like [`Self::rows_of_all`], and commits.
@@ -117,11 +117,11 @@ impl Transaction<'_> {
             return Ok(rows);
         };
         let result = in_time(open.commit(all)).await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+        result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
     /// Runs statements while the following ones are being created, and commits.
-    pub(super) async fn commit_as_made<'s>(
+    pub(super) async fn commit_streaming<'s>(
         mut self,
         mut steps: impl Iterator<Item = Step<'s>>,
     ) -> Result<(), StoreError> {
@@ -166,7 +166,7 @@ impl Transaction<'_> {
             }
         });
         let result = result.await;
-        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+        result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 }
 

@@ -12,4 +12,4 @@ mod presses;
 mod way_out;
 
 pub use copy::with_form;
-pub use way_out::{Presser, WayOut, Word};
+pub use way_out::{Confirmation, ConfirmationKeys, ConfirmingVisitor};

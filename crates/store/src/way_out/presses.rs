@@ -11,7 +11,7 @@ use std::{
 /// Maximum number of confirmations of a network in an hour.
 ///
 /// A school behind one address has some human suspects, but not sixty in an hour.
-const A_NETWORK: u64 = 60;
+const MAX_PER_NETWORK: u64 = 60;
 
 /// Number of counted networks, a power of two (64 KiB). Networks with the same place share a count.
 const NETWORKS: usize = 8_192;
@@ -20,17 +20,17 @@ const NETWORKS: usize = 8_192;
 const FLEETS: usize = 256;
 
 /// Number of a fleet's confirmations below which they are always accepted.
-const FEW: u32 = 20;
+const MIN_SUBMISSIONS: u32 = 20;
 
 /// Minimum number of a fleet's requests per confirmation: human visitors continue to read, whereas
 /// a program confirms for each of its addresses.
-const REQUESTS_A_PRESS: u32 = 5;
+const REQUESTS_PER_SUBMISSION: u32 = 5;
 
 const HOUR_S: i64 = 3_600;
 
 /// Counts of confirmations, in tables of fixed size.
 #[derive(Debug)]
-pub(super) struct Presses {
+pub(super) struct SubmissionLimits {
     /// Hour and count of each network.
     networks: Box<[AtomicU64]>,
     fleets: Box<[Fleet]>,
@@ -44,7 +44,7 @@ struct Fleet {
     presses: AtomicU32,
 }
 
-impl Default for Presses {
+impl Default for SubmissionLimits {
     fn default() -> Self {
         Self {
             networks: (0..NETWORKS).map(|_| AtomicU64::new(0)).collect(),
@@ -54,7 +54,7 @@ impl Default for Presses {
     }
 }
 
-impl Presses {
+impl SubmissionLimits {
     /// Counts a network's confirmation. Returns `false` if the hourly limit is reached.
     pub(super) fn take(&self, network: &str, now_s: i64) -> bool {
         const COUNT: u64 = 0xffff;
@@ -64,7 +64,7 @@ impl Presses {
         };
         let next = |counted: u64| match counted & COUNT {
             _ if counted & !COUNT != hour => Some(hour | 1),
-            A_NETWORK.. => None,
+            MAX_PER_NETWORK.. => None,
             count => Some(hour | (count + 1)),
         };
         place.fetch_update(AcqRel, Relaxed, next).is_ok()
@@ -83,7 +83,7 @@ impl Presses {
         }
         let requests = fleet.requests.fetch_add(1, Relaxed).saturating_add(1);
         let presses = fleet.presses.load(Relaxed);
-        presses < FEW || presses <= requests / REQUESTS_A_PRESS
+        presses < MIN_SUBMISSIONS || presses <= requests / REQUESTS_PER_SUBMISSION
     }
 
     /// Counts a confirmation if the User-Agent is a fleet's.
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn network_limit_applies_per_hour() {
-        let presses = Presses::default();
+        let presses = SubmissionLimits::default();
         let [first, second] = ["192.0.2.0/24", "198.51.100.0/24"];
-        assert!((0..A_NETWORK).all(|_| presses.take(first, 7_200)));
+        assert!((0..MAX_PER_NETWORK).all(|_| presses.take(first, 7_200)));
         assert!(!presses.take(first, 7_200 + HOUR_S - 1));
         assert!(presses.take(second, 7_200));
         assert!(presses.take(first, 7_200 + HOUR_S));
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn confirming_for_each_address_frees_no_fleet() {
-        let presses = Presses::default();
+        let presses = SubmissionLimits::default();
         let (program, people) = (b"Chrome/150", b"Chrome/152");
         let mut freed = 0;
         for _ in 0..1_000 {
             freed += u32::from(presses.ask(program));
             presses.press(program);
         }
-        assert!(freed <= FEW, "{freed}");
+        assert!(freed <= MIN_SUBMISSIONS, "{freed}");
         for _ in 0..1_000 {
             for _ in 0..8 {
                 assert!(presses.ask(people));

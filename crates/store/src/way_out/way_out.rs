@@ -26,7 +26,7 @@ use robot_detection_texts::Language;
 use super::{
     copy::{Form, Problem},
     keys::{Keys, new_secret},
-    presses::Presses,
+    presses::SubmissionLimits,
 };
 
 /// Validity of a form in seconds; a visitor that reads longer has to press the button again.
@@ -60,20 +60,20 @@ const DAY_S: i64 = 24 * 60 * 60;
 
 /// Confirmation of human visitors; clones share all state.
 #[derive(Clone, Debug)]
-pub struct WayOut {
+pub struct ConfirmationKeys {
     inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
     keys: ArcSwap<Keys>,
-    presses: Presses,
+    presses: SubmissionLimits,
     clock: Clock,
 }
 
 /// Visitor that submits or has submitted a confirmation.
 #[derive(Clone, Debug)]
-pub struct Presser<'r> {
+pub struct ConfirmingVisitor<'r> {
     host: String,
     /// Network of the client, which stays the same while the address changes.
     network: String,
@@ -83,12 +83,12 @@ pub struct Presser<'r> {
 
 /// Valid confirmation of a visitor.
 #[derive(Clone, Debug)]
-pub struct Word {
+pub struct Confirmation {
     /// Cookie that renews the visitor's cookie, if due.
     pub next_cookie: Option<HeaderValue>,
 }
 
-impl<'r> Presser<'r> {
+impl<'r> ConfirmingVisitor<'r> {
     /// Returns the visitor that sent a request.
     pub fn of(uri: &Uri, headers: &'r HeaderMap, client: IpAddr) -> Self {
         let user_agent = headers.get(USER_AGENT);
@@ -106,14 +106,14 @@ impl<'r> Presser<'r> {
     }
 }
 
-impl WayOut {
+impl ConfirmationKeys {
     /// Creates the confirmation with a random key, used until the stored keys are loaded.
     pub fn new(clock: &Clock) -> Self {
         let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);
         Self {
             inner: Arc::new(Inner {
                 keys: ArcSwap::from_pointee(Keys::unknown(today)),
-                presses: Presses::default(),
+                presses: SubmissionLimits::default(),
                 clock: clock.clone(),
             }),
         }
@@ -179,7 +179,7 @@ impl WayOut {
     /// Returns the response to a submitted form: cookie and redirect, or an error page.
     pub fn press(
         &self,
-        presser: &Presser<'_>,
+        presser: &ConfirmingVisitor<'_>,
         is_https: bool,
         form: &[u8],
         action: &str,
@@ -189,7 +189,7 @@ impl WayOut {
             fields.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
         };
         let [to, at_s, key] = ["to", "at", "key"].map(|name| field(name).unwrap_or_default());
-        let is_ours = is_path(&to) && self.has_made(&presser.host, &to, &at_s, &key);
+        let is_ours = is_path(&to) && self.has_issued(&presser.host, &to, &at_s, &key);
         let (now_s, language) = (self.now_s(), presser.language);
         if !is_ours {
             return problem(StatusCode::BAD_REQUEST, language, "problem-form", "");
@@ -226,7 +226,11 @@ impl WayOut {
     }
 
     /// Returns the visitor's confirmation if the request has a valid cookie.
-    pub fn word_of(&self, presser: &Presser<'_>, headers: &HeaderMap) -> Option<Word> {
+    pub fn word_of(
+        &self,
+        presser: &ConfirmingVisitor<'_>,
+        headers: &HeaderMap,
+    ) -> Option<Confirmation> {
         let lines = headers.get_all(COOKIE).iter();
         let cookies = lines.filter_map(|line| line.to_str().ok());
         let cookies = cookies
@@ -245,18 +249,23 @@ impl WayOut {
         let next_s = (now_s + COOKIE_S).min(first_s + ALL_S);
         let is_due = until_s - now_s < COOKIE_S / 2 && next_s > until_s;
         let next = is_due.then(|| self.cookie(name, presser, first_s, next_s));
-        Some(Word {
+        Some(Confirmation {
             next_cookie: next.flatten(),
         })
     }
 
     /// Counts a fleet's request. Returns `true` if the fleet's confirmations are accepted.
-    pub fn believes_fleet(&self, user_agent: &[u8]) -> bool {
+    pub fn accepts_from_fleet(&self, user_agent: &[u8]) -> bool {
         self.inner.presses.ask(user_agent)
     }
 
     /// Returns the start and end time of a cookie; `None` if it is not valid.
-    fn times(&self, presser: &Presser<'_>, cookie: &str, now_s: i64) -> Option<(i64, i64)> {
+    fn times(
+        &self,
+        presser: &ConfirmingVisitor<'_>,
+        cookie: &str,
+        now_s: i64,
+    ) -> Option<(i64, i64)> {
         let mut parts = cookie.splitn(4, '.');
         let mut next = || parts.next();
         let (first, until, day, signature) = (next()?, next()?, next()?, next()?);
@@ -271,7 +280,7 @@ impl WayOut {
     fn cookie(
         &self,
         name: &str,
-        presser: &Presser<'_>,
+        presser: &ConfirmingVisitor<'_>,
         first_s: i64,
         until_s: i64,
     ) -> Option<HeaderValue> {
@@ -293,7 +302,7 @@ impl WayOut {
         Some(value)
     }
 
-    fn has_made(&self, host: &str, to: &str, at_s: &str, key: &str) -> bool {
+    fn has_issued(&self, host: &str, to: &str, at_s: &str, key: &str) -> bool {
         let Some((day, signature)) = key.split_once('.') else {
             return false;
         };
@@ -309,7 +318,7 @@ impl WayOut {
 }
 
 /// Returns the response if a copy cannot be read.
-pub(super) fn page_is_gone() -> Response<Body> {
+pub(super) fn copy_unavailable() -> Response<Body> {
     let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
     response
         .headers_mut()
@@ -321,7 +330,11 @@ fn form_parts<'p>(host: &'p str, to: &'p str, at_s: &'p str) -> [&'p [u8]; 4] {
     ["form", host, to, at_s].map(str::as_bytes)
 }
 
-fn cookie_parts<'p>(presser: &'p Presser<'_>, first_s: &'p str, until_s: &'p str) -> [&'p [u8]; 6] {
+fn cookie_parts<'p>(
+    presser: &'p ConfirmingVisitor<'_>,
+    first_s: &'p str,
+    until_s: &'p str,
+) -> [&'p [u8]; 6] {
     let (host, network) = (&*presser.host, &*presser.network);
     let [kind, host, network, first, until] =
         ["cookie", host, network, first_s, until_s].map(str::as_bytes);

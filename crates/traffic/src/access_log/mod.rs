@@ -61,5 +61,7 @@ pub use lines::open;
 pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
 pub use parser::{Entry, Parser};
-pub use server::{Asked, GZIP, Line, LoggedAnswer, RecognisedFields, Served, ServedLines};
+pub use server::{
+    Asked, GZIP, Line, LoggedAnswer, LoggedResponse, RecognisedFields, ResponseParser,
+};
 pub use server::{LineFormat, UnknownLineFormat};

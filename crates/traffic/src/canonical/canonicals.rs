@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::table::{Table, known_as};
-use robot_detection_store::store::LearntCanonical;
+use robot_detection_store::store::LearnedCanonical;
 
 /// Canonical URLs of one site; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Canonicals {
     pub(super) table: Arc<ArcSwap<Table>>,
-    pub(super) learnt: mpsc::Sender<LearntCanonical>,
+    pub(super) learnt: mpsc::Sender<LearnedCanonical>,
     /// Stops the keeper when the last clone is dropped.
     pub(super) _following: Arc<DropGuard>,
 }
@@ -30,6 +30,6 @@ impl Canonicals {
 
     /// Queues the canonical URL found in a response; dropped if the queue is full.
     pub(super) fn learn(&self, url: String, canonical: Option<String>) {
-        let _ = self.learnt.try_send(LearntCanonical { url, canonical });
+        let _ = self.learnt.try_send(LearnedCanonical { url, canonical });
     }
 }

@@ -13,7 +13,7 @@ use super::{
     table::{Table, known_as},
 };
 use robot_detection_layer::clock::Clock;
-use robot_detection_store::store::{LearntCanonical, MAX_CANONICALS, Store, StoreError};
+use robot_detection_store::store::{LearnedCanonical, MAX_CANONICALS, Store, StoreError};
 
 /// Time for which a stored canonical URL is used, as pages change.
 const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
@@ -37,7 +37,7 @@ pub struct CanonicalKeeper {
     store: Store,
     clock: Clock,
     table: Arc<ArcSwap<Table>>,
-    learnt: mpsc::Receiver<LearntCanonical>,
+    learnt: mpsc::Receiver<LearnedCanonical>,
     stop: CancellationToken,
     is_failing: bool,
 }
@@ -101,7 +101,7 @@ impl CanonicalKeeper {
         .await;
     }
 
-    async fn write(&self, learnt: &[LearntCanonical]) -> Result<(), StoreError> {
+    async fn write(&self, learnt: &[LearnedCanonical]) -> Result<(), StoreError> {
         let now_ms = self.clock.now_ms();
         let written = self
             .store

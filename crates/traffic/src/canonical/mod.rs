@@ -10,4 +10,4 @@ mod table;
 
 pub use canonicals::Canonicals;
 pub use keeper::CanonicalKeeper;
-pub use reading::{LearningBody, Reading};
+pub use reading::{CanonicalBody, CanonicalReader};

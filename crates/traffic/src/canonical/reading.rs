@@ -25,7 +25,7 @@ const MAX_URL_BYTES: usize = 2_048;
 
 /// Search for the canonical URL in one response.
 #[derive(Debug)]
-pub struct Reading {
+pub struct CanonicalReader {
     canonicals: Canonicals,
     url: Url,
     /// Requested URL in the form used as a key.
@@ -35,7 +35,7 @@ pub struct Reading {
 /// Start of a page's body.
 #[derive(Debug)]
 struct PageStart {
-    reading: Reading,
+    reading: CanonicalReader,
     content_type: Option<String>,
     is_gzip: bool,
     bytes: Vec<u8>,
@@ -44,14 +44,14 @@ struct PageStart {
 pin_project! {
     /// Response body whose start is read in passing.
     #[derive(Debug)]
-    pub struct LearningBody<B> {
+    pub struct CanonicalBody<B> {
         #[pin]
         inner: B,
         page: Option<PageStart>,
     }
 }
 
-impl Reading {
+impl CanonicalReader {
     /// Starts reading the response to a request. Returns `None` if the request names no host.
     pub fn of<B>(canonicals: &Canonicals, request: &Request<B>, is_https: bool) -> Option<Self> {
         let host = match request.uri().authority() {
@@ -71,7 +71,7 @@ impl Reading {
     }
 
     /// Reads the head of a response; the returned body is searched too if the head requires it.
-    pub fn read<B>(self, status: StatusCode, headers: &HeaderMap, body: B) -> LearningBody<B> {
+    pub fn read<B>(self, status: StatusCode, headers: &HeaderMap, body: B) -> CanonicalBody<B> {
         let page = match status {
             StatusCode::OK => self.read_head(headers),
             // A redirect to this URL would lead nowhere or in a circle.
@@ -83,7 +83,7 @@ impl Reading {
             }
             _ => None,
         };
-        LearningBody { inner: body, page }
+        CanonicalBody { inner: body, page }
     }
 
     fn read_head(self, headers: &HeaderMap) -> Option<PageStart> {
@@ -145,7 +145,7 @@ impl PageStart {
     }
 }
 
-impl<B: Body<Data = Bytes>> Body for LearningBody<B> {
+impl<B: Body<Data = Bytes>> Body for CanonicalBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 

@@ -14,7 +14,7 @@ mod suspicion;
 mod values;
 
 pub use keeper::LASTS_MS as SUSPECTS_LAST_MS;
-pub use slots::Slip;
-pub use suspicion::{Flagged, Suspicion};
+pub use slots::ObservationTicket;
+pub use suspicion::{Suspicion, VisitorFlags};
 pub use values::moment;
 pub use values::{conduct_value, fleet_value, percent};

@@ -32,7 +32,7 @@ pub(super) fn seen<'r>(
     let target = uri
         .path_and_query()
         .map_or(uri.path(), |both| both.as_str());
-    let said = Said::of(headers);
+    let said = HeaderValues::of(headers);
     Some(Observation {
         user_agent: said.user_agent?,
         fingerprint: said.fingerprint(version),
@@ -45,27 +45,29 @@ pub(super) fn seen<'r>(
 
 /// Returns the User-Agent and fingerprint of a client, or `None` without a User-Agent.
 pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
-    let said = Said::of(headers);
+    let said = HeaderValues::of(headers);
     Some((said.user_agent?, said.fingerprint(version)))
 }
 
 /// Values of the request headers that characterize a client.
 #[derive(Default)]
-struct Said<'h> {
+struct HeaderValues<'h> {
     user_agent: Option<&'h [u8]>,
     encodings: Option<&'h [u8]>,
     has_languages: bool,
     has_referrer: bool,
 }
 
-impl<'h> Said<'h> {
+impl<'h> HeaderValues<'h> {
     /// Reads all headers in one pass: a request has few, and lookups by name cost more.
     fn of(headers: &'h HeaderMap) -> Self {
         let mut said = Self::default();
         for (name, value) in headers {
             match *name {
                 USER_AGENT => said.user_agent = said.user_agent.or(Some(value.as_bytes())),
-                ACCEPT_ENCODING => said.encodings = said.encodings.or(Some(value.as_bytes())),
+                ACCEPT_ENCODING => {
+                    said.encodings = said.encodings.or(Some(value.as_bytes()));
+                }
                 ACCEPT_LANGUAGE => said.has_languages = true,
                 REFERER => said.has_referrer = true,
                 _ => {}

@@ -30,22 +30,23 @@ pub(super) struct Left {
 
 /// Slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Slip(Ticket);
+pub struct ObservationTicket(Ticket);
 
 impl Slots {
     /// Stores an observation, without time and status, in a free slot; `None` without a free slot.
-    pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<Slip> {
-        self.claim(0, |left| left.write(seen)).map(Slip)
+    pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<ObservationTicket> {
+        self.claim(0, |left| left.write(seen))
+            .map(ObservationTicket)
     }
 
     /// Records the response to a human request, so that the request is evaluated.
-    pub(super) fn answered(&self, slip: Slip, status: u16, is_trap: bool) {
+    pub(super) fn answered(&self, slip: ObservationTicket, status: u16, is_trap: bool) {
         let trap = if is_trap { IN_TRAP } else { 0 };
         self.settle(slip.0, trap | u64::from(status) << STATUS_AT);
     }
 
     /// Frees the slot of a request that is not evaluated.
-    pub(super) fn forget(&self, slip: Slip) {
+    pub(super) fn forget(&self, slip: ObservationTicket) {
         self.release(slip.0);
     }
 

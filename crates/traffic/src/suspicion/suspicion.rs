@@ -21,7 +21,7 @@ use robot_detection_store::store::Store;
 use super::{
     keeper::Keeper,
     request::{observation, seen, told},
-    slots::{Slip, Slots},
+    slots::{ObservationTicket, Slots},
 };
 
 /// Shortest and longest pause between two drains of the slots. The shortest one is used under load
@@ -50,7 +50,7 @@ struct Inner {
 
 /// Flags that apply to a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Flagged {
+pub struct VisitorFlags {
     /// Whether the visitor has the User-Agent and fingerprint of a fleet.
     pub is_in_fleet: bool,
     /// Whether the visitor's address or network shows conduct that humans do not.
@@ -75,7 +75,7 @@ impl Suspicion {
 
     /// Stores the observation of a request, if there is any, in a free slot.
     #[inline]
-    pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<Slip> {
+    pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<ObservationTicket> {
         let slip = self.inner.slots.leave(&observation(request, client)?);
         if slip.is_none() {
             self.inner.missed.fetch_add(1, Relaxed);
@@ -87,7 +87,7 @@ impl Suspicion {
     ///
     /// `is_trap` specifies whether a [trap](crate::traps) was requested.
     #[inline]
-    pub fn answered(&self, slip: Slip, is_person: bool, status: u16, is_trap: bool) {
+    pub fn answered(&self, slip: ObservationTicket, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
             self.inner.slots.answered(slip, status, is_trap);
         } else {
@@ -110,14 +110,14 @@ impl Suspicion {
         headers: &HeaderMap,
         version: Version,
         client: IpAddr,
-    ) -> Flagged {
+    ) -> VisitorFlags {
         let flags = self.inner.flags.load();
         if flags.are_none() {
-            return Flagged::default();
+            return VisitorFlags::default();
         }
         let seen = seen(uri, headers, version, client);
-        Flagged {
-            is_in_fleet: seen.is_some_and(|seen| flags.fleet_of(&seen).is_some()),
+        VisitorFlags {
+            is_in_fleet: seen.is_some_and(|seen| flags.fleet_for(&seen).is_some()),
             is_odd: flags.conduct(client).is_some(),
         }
     }

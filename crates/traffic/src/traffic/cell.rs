@@ -80,7 +80,7 @@ impl Numbers {
 }
 
 /// Returns the word for the decision, with a separate word for a dry run.
-pub fn decision_word(outcome: &Outcome) -> &'static str {
+pub fn decision_name(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }
 

@@ -12,7 +12,7 @@ use robot_detection_store::store::TrafficKey;
 
 use super::{
     cell::{CLASSES, Cell, Decision},
-    paths::Settled,
+    paths::RecordedPath,
 };
 
 /// Maximum number of cells with names; three hundred bytes each, enough for five thousand robots on
@@ -78,7 +78,7 @@ pub(super) struct Asked<'a> {
 
 /// Number of requests since the start, as shown in `/metrics`.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct RequestCount {
     /// Name of the site.
     pub site: Arc<str>,
     /// Kind of visitor.
@@ -95,7 +95,7 @@ pub struct Counted {
     pub(super) made: usize,
 }
 
-impl Counted {
+impl RequestCount {
     /// Returns the number of requests with any status.
     pub fn requests(&self) -> u64 {
         self.by_status.iter().sum()
@@ -222,7 +222,7 @@ impl CellKey {
     }
 
     /// Returns the path to store for a request: a pattern for people.
-    pub(super) fn path(&self, settled: &Settled) -> String {
+    pub(super) fn path(&self, settled: &RecordedPath) -> String {
         let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
         settled.path.kept_text(is_person)
     }
@@ -239,8 +239,8 @@ impl CellKey {
         }
     }
 
-    pub(super) fn counted(&self, cell: &Cell) -> Counted {
-        Counted {
+    pub(super) fn counted(&self, cell: &Cell) -> RequestCount {
+        RequestCount {
             site: Arc::clone(&self.site),
             kind: self.kind,
             verdict: self.verdict,

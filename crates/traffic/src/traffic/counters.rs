@@ -14,9 +14,9 @@ use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
     cell::{Cell, Decision, class},
-    cells::{Asked, CellKey, Counted, NOT_A_ROBOT, OTHER, Table},
-    notes::Notes,
-    paths::{Ring, Ticket, Window},
+    cells::{Asked, CellKey, NOT_A_ROBOT, OTHER, RequestCount, Table},
+    notes::EvidenceQueue,
+    paths::{PathSlots, Ticket, Window},
 };
 
 /// Maximum number of sites counted by name: each label value is a time series in Prometheus.
@@ -28,10 +28,10 @@ const PEOPLE: u32 = 1 << 31;
 /// Counters of all sites.
 #[derive(Debug)]
 pub(super) struct Counters {
-    notes: Arc<Notes>,
+    notes: Arc<EvidenceQueue>,
     sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
     table: Arc<Table>,
-    paths: Option<Arc<Ring>>,
+    paths: Option<Arc<PathSlots>>,
 }
 
 /// Counters of one site.
@@ -42,15 +42,15 @@ pub struct SiteCounters {
     people: Cell,
     table: Arc<Table>,
     /// Slots for request paths; `None` if paths are not stored.
-    paths: Option<Arc<Ring>>,
+    paths: Option<Arc<PathSlots>>,
     /// Number of requests whose path found no free slot.
     skipped: AtomicU64,
-    notes: Arc<Notes>,
+    notes: Arc<EvidenceQueue>,
 }
 
 impl Counters {
     /// Creates counters, with slots for paths if `keeps_paths` is set.
-    pub(super) fn new(keeps_paths: bool, notes: Arc<Notes>) -> Self {
+    pub(super) fn new(keeps_paths: bool, notes: Arc<EvidenceQueue>) -> Self {
         Self {
             notes,
             paths: keeps_paths.then(Arc::default),
@@ -137,7 +137,7 @@ impl Counters {
     }
 
     /// Returns all requests since the start, in the order in which the cells were created.
-    pub(super) fn counted(&self) -> Vec<Counted> {
+    pub(super) fn counted(&self) -> Vec<RequestCount> {
         let _taking = self.table.taking();
         let mut counted: Vec<_> = self
             .sites()
@@ -163,7 +163,7 @@ impl SiteCounters {
     ///
     /// Stored unchanged; another thread later reduces a human visitor's path to its pattern.
     #[inline]
-    pub fn leave_path(&self, path: &str) -> Option<Ticket> {
+    pub fn record_path(&self, path: &str) -> Option<Ticket> {
         let ticket = self.paths.as_ref()?.claim_path(path);
         if ticket.is_none() {
             self.skipped.fetch_add(1, Relaxed);
@@ -213,7 +213,7 @@ impl SiteCounters {
     }
 
     /// Stores the evidence of a request that is counted elsewhere.
-    pub fn note_alone(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
+    pub fn record_evidence_only(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
         if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
             paths.release(ticket);
         }
@@ -255,7 +255,7 @@ mod tests {
     use super::super::cells::MAX_CELLS;
     use super::*;
     use robot_detection_layer::detect::{Kind, Verdict};
-    use robot_detection_store::store::KeptAddresses;
+    use robot_detection_store::store::AddressRetention;
 
     fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
         Asked {
@@ -269,11 +269,14 @@ mod tests {
     }
 
     fn counters() -> Counters {
-        Counters::new(true, Arc::new(Notes::new(false, KeptAddresses::default())))
+        Counters::new(
+            true,
+            Arc::new(EvidenceQueue::new(false, AddressRetention::default())),
+        )
     }
 
-    fn requests(counted: &[Counted]) -> u64 {
-        counted.iter().map(Counted::requests).sum()
+    fn requests(counted: &[RequestCount]) -> u64 {
+        counted.iter().map(RequestCount::requests).sum()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Task that writes evidence to the database.
 
-use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, Outage, Store};
+use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, OutageLogger, Store};
 
-use super::notes::{Note, Notes};
+use super::notes::{EvidenceQueue, Note};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -30,7 +30,7 @@ pub(super) struct EvidenceWriter {
     /// Number of notes added since the last deletion of surplus evidence.
     added: usize,
     pruned: Option<i64>,
-    outage: Outage,
+    outage: OutageLogger,
 }
 
 impl EvidenceWriter {
@@ -46,7 +46,7 @@ impl EvidenceWriter {
             number: 0,
             added: 0,
             pruned: None,
-            outage: Outage::new(
+            outage: OutageLogger::new(
                 "database unavailable, buffering evidence in memory",
                 "database available again, evidence is written",
             ),
@@ -54,7 +54,7 @@ impl EvidenceWriter {
     }
 
     /// Collects the notes added since the last call.
-    pub(super) fn collect(&mut self, notes: &Notes, now_ms: i64) {
+    pub(super) fn collect(&mut self, notes: &EvidenceQueue, now_ms: i64) {
         let unsettled = std::mem::take(&mut self.unsettled).into_iter();
         for note in unsettled.chain(notes.take()) {
             match notes.settle(note, now_ms) {

@@ -15,12 +15,12 @@ use robot_detection_store::store::Store;
 
 use super::{
     TrafficLayer,
-    cells::Counted,
+    cells::RequestCount,
     counters::{Counters, SiteCounters},
     evidence_writer::EvidenceWriter,
     live::LiveRow,
-    notes::{EvidenceSettings, Notes},
-    paths::{Ring, Window},
+    notes::{EvidenceQueue, EvidenceSettings},
+    paths::{PathSlots, Window},
     writer::Writer,
 };
 
@@ -41,7 +41,7 @@ struct Inner {
     counters: Counters,
     /// Paths of the current minute; locked by tasks of this module, never by a request.
     window: Mutex<Window>,
-    notes: Arc<Notes>,
+    notes: Arc<EvidenceQueue>,
     /// Database writers; `None` if the counters are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
     /// Days for which evidence is stored; 0 disables evidence.
@@ -59,7 +59,7 @@ struct Writers {
 
 /// Viewer of live decisions, registered until dropped.
 #[derive(Debug)]
-pub struct Viewing {
+pub struct LiveViewer {
     traffic: Traffic,
 }
 
@@ -72,7 +72,7 @@ impl Traffic {
         clock: &Clock,
     ) -> Self {
         let days = store.as_ref().map_or(0, |_| evidence.days);
-        let notes = Arc::new(Notes::new(days > 0, evidence.addresses));
+        let notes = Arc::new(EvidenceQueue::new(days > 0, evidence.addresses));
         let keeps_paths = keeps_paths && store.is_some();
         let kept_in = store.clone();
         let writers = store.map(|store| {
@@ -115,7 +115,7 @@ impl Traffic {
     }
 
     /// Returns all requests since the start, in the order in which the cells were created.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<RequestCount> {
         self.inner.counters.counted()
     }
 
@@ -161,9 +161,9 @@ impl Traffic {
     }
 
     /// Registers a live viewer; `None` if there are too many.
-    pub fn view(&self) -> Option<Viewing> {
+    pub fn view(&self) -> Option<LiveViewer> {
         let has_room = self.inner.notes.live().begin_view();
-        has_room.then(|| Viewing {
+        has_room.then(|| LiveViewer {
             traffic: self.clone(),
         })
     }
@@ -198,7 +198,7 @@ impl Traffic {
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            pause = Ring::pause(self.with_window(|_| ()).0, pause, PAUSES);
+            pause = PathSlots::pause(self.with_window(|_| ()).0, pause, PAUSES);
         }
     }
 
@@ -250,7 +250,7 @@ impl Traffic {
     }
 }
 
-impl Drop for Viewing {
+impl Drop for LiveViewer {
     fn drop(&mut self) {
         self.traffic.inner.notes.live().end_view();
     }

@@ -101,7 +101,7 @@ where
             counting: Some(Counting {
                 counters: Arc::clone(&self.counters),
                 begun: Instant::now(),
-                ticket: self.counters.leave_path(request.uri().path()),
+                ticket: self.counters.record_path(request.uri().path()),
                 outcome: None,
                 status: CLIENT_CLOSED_REQUEST,
                 bytes: 0,

@@ -24,19 +24,19 @@ mod pending;
 mod suspects;
 mod writer;
 
-pub use cell::decision_word;
-pub use cells::Counted;
+pub use cell::decision_name;
+pub use cells::RequestCount;
 pub use counters::SiteCounters;
 pub use figures::TimesError;
 pub use figures::{
-    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TrafficFilter,
-    VISITORS, decision_words, is_spared, told, verdict_words,
+    By, Figures, KEPT_FROM_UPSTREAM, KnownRobots, Line, Moment, NONE_KNOWN, TimeRange, TimeSteps,
+    TrafficFilter, VISITORS, decision_words, is_spared, told, verdict_words,
 };
+pub use kept::LiveViewer;
 pub use kept::Traffic;
-pub use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
 pub use live::LiveRow;
 pub use notes::EvidenceSettings;
 pub use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
-pub use paths::{PathNote, Window, shared_name};
+pub use paths::{ShortPath, Window, shared_name};
 pub use suspects::SuspectFigures;

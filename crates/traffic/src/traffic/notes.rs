@@ -8,8 +8,8 @@ use std::sync::{
 
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_layer::layer::{ClaimProof, Noteworthy, Outcome, Visit, VisitSwitch};
-use robot_detection_layer::policy::{Action, Breach, CountedBreach};
-use robot_detection_store::store::{BrokenRule, EVIDENCE_EVENTS, Evidence, KeptAddresses};
+use robot_detection_layer::policy::{Action, Breach, CountedViolation};
+use robot_detection_store::store::{AddressRetention, BrokenRule, EVIDENCE_EVENTS, Evidence};
 
 use super::{cell::Decision, cells::NO_VERDICT, live::Live};
 
@@ -26,15 +26,15 @@ pub struct EvidenceSettings {
     /// Number of days; default 30, 0 disables evidence.
     pub days: u32,
     /// How much of each address is stored.
-    pub addresses: KeptAddresses,
+    pub addresses: AddressRetention,
 }
 
 /// Notes of requests on their way to the database and to live viewers.
 #[derive(Debug)]
-pub(super) struct Notes {
+pub(super) struct EvidenceQueue {
     switch: VisitSwitch,
     keeps: bool,
-    addresses: KeptAddresses,
+    addresses: AddressRetention,
     sender: mpsc::Sender<Note>,
     receiver: Mutex<mpsc::Receiver<Note>>,
     /// Number of waiting notes by event, in the order of [`EVIDENCE_EVENTS`].
@@ -57,14 +57,14 @@ impl Default for EvidenceSettings {
     fn default() -> Self {
         Self {
             days: 30,
-            addresses: KeptAddresses::default(),
+            addresses: AddressRetention::default(),
         }
     }
 }
 
-impl Notes {
+impl EvidenceQueue {
     /// Creates a queue; `keeps` specifies whether evidence is stored.
-    pub(super) fn new(keeps: bool, addresses: KeptAddresses) -> Self {
+    pub(super) fn new(keeps: bool, addresses: AddressRetention) -> Self {
         let (sender, receiver) = mpsc::channel();
         let switch = VisitSwitch::default();
         switch.describe_noteworthy(keeps);
@@ -249,7 +249,7 @@ fn pattern(path: &str) -> String {
     }
 }
 
-fn broken(counted: &CountedBreach) -> BrokenRule {
+fn broken(counted: &CountedViolation) -> BrokenRule {
     let ms =
         |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     match &counted.breach {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn pending_request_is_stored_once_its_claim_is_disproved() {
-        let notes = Notes::new(true, KeptAddresses::default());
+        let notes = EvidenceQueue::new(true, AddressRetention::default());
         let settle = |proof: &ClaimProof, now_ms| {
             notes.settle(note("impostor", Some(proof.clone())), now_ms)
         };
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn dropped_notes_are_counted_and_do_not_displace_other_events() {
-        let notes = Notes::new(true, KeptAddresses::default());
+        let notes = EvidenceQueue::new(true, AddressRetention::default());
         let outcome = Outcome::default();
         let request = http::Request::get("/").body(()).unwrap();
         let visit = Visit::of(&request, None, 0);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tracing::warn;
 
 use robot_detection_store::store::{
-    CountedMinute, CountedPaths, LiveMinutes, Outage, Store, StoreError, StoreErrorKind,
+    CountedMinute, CountedPaths, LiveMinutes, OutageLogger, Store, StoreError, StoreErrorKind,
     TrafficBatch,
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Writer {
     /// Last minute recorded as counted in the database.
     noted: Option<i64>,
     pruned: Option<i64>,
-    outage: Outage,
+    outage: OutageLogger,
 }
 
 /// Data added in one transaction.
@@ -71,7 +71,7 @@ impl Writer {
             collected_ms: now_ms,
             noted: None,
             pruned: None,
-            outage: Outage::new(
+            outage: OutageLogger::new(
                 "database unavailable, buffering traffic counters in memory",
                 "database available again, traffic counters are written",
             ),

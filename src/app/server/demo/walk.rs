@@ -47,7 +47,7 @@ pub(in crate::app) async fn walk(
     let runs = robots.robot_runs().clone();
     runs.offer([DEFAULT_SITE.to_owned()]);
     runs.show(&robot);
-    runs.tell_heaven(DEFAULT_SITE, HeavenUse::Served);
+    runs.set_heaven_use(DEFAULT_SITE, HeavenUse::Served);
     let walks = Walks {
         robot,
         heaven,

@@ -14,10 +14,10 @@ use super::{
     },
     print,
 };
-use crate::access_log::{Asked, Lines, LoggedRequest, ServedLines};
+use crate::access_log::{Asked, Lines, LoggedRequest, ResponseParser};
 use crate::cli::output;
 use crate::detect::{Claim, Detector};
-use crate::robots_txt::{Dialect, ForRobot, RobotsTxt};
+use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
 use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
 /// Seconds of log time between two evaluations.
@@ -52,8 +52,8 @@ pub(super) struct Counts {
 /// Evaluates the lines of logs.
 struct Reader<'r> {
     detector: &'r Detector,
-    robots_txt: Option<ForRobot>,
-    lines: ServedLines,
+    robots_txt: Option<RobotRules>,
+    lines: ResponseParser,
     fleets: Fleets,
     found: Found,
     counts: Counts,
@@ -72,7 +72,7 @@ pub(in crate::cli::identify) fn run(
     let mut reader = Reader {
         detector,
         robots_txt,
-        lines: ServedLines::default(),
+        lines: ResponseParser::default(),
         fleets: Fleets::new(SEED),
         found: Found::default(),
         counts: Counts::default(),
@@ -101,7 +101,7 @@ pub(in crate::cli::identify) fn run(
     Ok(ExitCode::from(u8::from(counts.failed > 0)))
 }
 
-fn robots_txt(path: &Path) -> anyhow::Result<ForRobot> {
+fn robots_txt(path: &Path) -> anyhow::Result<RobotRules> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(RobotsTxt::parse(&text, Dialect::default()).for_robot(ANYBODY))
 }
@@ -113,7 +113,7 @@ fn by_time(inputs: Vec<Input>) -> Vec<Input> {
     }
     let begins = |input: &Input| {
         let mut lines = Lines::new(input.reader(&ProgressBar::hidden())?);
-        let (mut served, mut left) = (ServedLines::default(), FIRST_LINES);
+        let (mut served, mut left) = (ResponseParser::default(), FIRST_LINES);
         while left > 0 && lines.fill()? {
             while let Some(line) = lines.next_line().filter(|_| left > 0) {
                 if let Some(served) = served.read(line) {
@@ -169,7 +169,7 @@ impl Reader<'_> {
             self.counts.without_client += 1;
             return Some(());
         };
-        let is_closed = |rules: &ForRobot| !rules.check(&request.target).allowed();
+        let is_closed = |rules: &RobotRules| !rules.check(&request.target).allowed();
         let seen = Observation {
             at_s,
             user_agent,

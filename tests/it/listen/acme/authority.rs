@@ -41,12 +41,12 @@ use super::{
 pub(super) struct Authority {
     pub(super) url: String,
     pub(super) ca_file: PathBuf,
-    desk: Arc<Desk>,
+    desk: Arc<Shared>,
     stop: CancellationToken,
 }
 
 /// State shared by the handlers.
-struct Desk {
+struct Shared {
     base: String,
     issuer: Issuer<'static, KeyPair>,
     /// Address of all hosts; validation waits until the address is set.
@@ -88,7 +88,7 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let ca_file = directory.join("authority.pem");
         fs::write(&ca_file, params.self_signed(&key).unwrap().pem()).unwrap();
-        let desk = Arc::new(Desk {
+        let desk = Arc::new(Shared {
             base: base.clone(),
             issuer: Issuer::new(params, key),
             site: watch::Sender::new(None),
@@ -115,7 +115,7 @@ impl Authority {
     }
 
     /// Sets the address of the hosts.
-    pub(super) fn leads_to(&self, site: SocketAddr) {
+    pub(super) fn set_host_address(&self, site: SocketAddr) {
         self.desk.site.send_replace(Some(site));
     }
 
@@ -220,10 +220,10 @@ fn acceptor(issuer: &Issuer<'static, KeyPair>) -> TlsAcceptor {
 struct Answer(StatusCode, Option<String>, String);
 
 /// Problem of a type of RFC 8555 §6.7.
-struct Wrong(&'static str, String);
+struct Problem(&'static str, String);
 
 async fn handle(
-    State(desk): State<Arc<Desk>>,
+    State(desk): State<Arc<Shared>>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -236,11 +236,11 @@ async fn handle(
         (&Method::POST, _) if headers[header::CONTENT_TYPE] == "application/jose+json" => {
             desk.post(path, &Jws::read(&body))
         }
-        _ => Err(Wrong("malformed", format!("{method} {path}"))),
+        _ => Err(Problem("malformed", format!("{method} {path}"))),
     };
     let (status, kind, Answer(_, location, text)) = match answer {
         Ok(answer) => (answer.0, "application/json", answer),
-        Err(Wrong(kind, detail)) => {
+        Err(Problem(kind, detail)) => {
             desk.books().problems.push(kind.to_owned());
             let kind = format!("urn:ietf:params:acme:error:{kind}");
             let text = json!({"type": kind, "detail": detail}).to_string();
@@ -264,7 +264,7 @@ async fn handle(
     response
 }
 
-impl Desk {
+impl Shared {
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap()
     }
@@ -280,11 +280,11 @@ impl Desk {
         Answer(StatusCode::OK, None, directory.to_string())
     }
 
-    fn post(self: &Arc<Self>, path: &str, jws: &Jws) -> Result<Answer, Wrong> {
+    fn post(self: &Arc<Self>, path: &str, jws: &Jws) -> Result<Answer, Problem> {
         let mut books = self.books();
         books.check_nonce(jws)?;
         if jws.protected["url"] != format!("{}{path}", self.base) {
-            return Err(Wrong("unauthorized", "another url".to_owned()));
+            return Err(Problem("unauthorized", "another url".to_owned()));
         }
         if path == "/new-account" {
             return self.open(&mut books, jws);
@@ -296,7 +296,7 @@ impl Desk {
         let at = match (what, number) {
             (Some("new-order"), None) => return self.order(&mut books, jws, account),
             (_, Some(number)) if books.orders[number].account == account => number,
-            _ => return Err(Wrong("malformed", path.to_owned())),
+            _ => return Err(Problem("malformed", path.to_owned())),
         };
         let text = match what {
             Some("orders") => self.told(&books, at).to_string(),
@@ -310,18 +310,18 @@ impl Desk {
                 self.told(&books, at).to_string()
             }
             Some("certificates") => books.orders[at].certificate.clone().unwrap(),
-            _ => return Err(Wrong("malformed", path.to_owned())),
+            _ => return Err(Problem("malformed", path.to_owned())),
         };
         Ok(Answer(StatusCode::OK, None, text))
     }
 
-    fn open(&self, books: &mut Books, jws: &Jws) -> Result<Answer, Wrong> {
+    fn open(&self, books: &mut Books, jws: &Jws) -> Result<Answer, Problem> {
         let key = &jws.protected["jwk"];
         if !jws.is_signed_by(key) {
-            return Err(Wrong("unauthorized", "another signature".to_owned()));
+            return Err(Problem("unauthorized", "another signature".to_owned()));
         }
         if jws.payload["termsOfServiceAgreed"] != true {
-            return Err(Wrong("userActionRequired", "the terms".to_owned()));
+            return Err(Problem("userActionRequired", "the terms".to_owned()));
         }
         books
             .accounts
@@ -331,23 +331,23 @@ impl Desk {
         Ok(Answer(StatusCode::CREATED, Some(location), text))
     }
 
-    fn account(&self, books: &Books, jws: &Jws) -> Result<usize, Wrong> {
+    fn account(&self, books: &Books, jws: &Jws) -> Result<usize, Problem> {
         let id = jws.protected["kid"].as_str().unwrap();
         let number = id.strip_prefix(&format!("{}/accounts/", self.base));
         let number: usize = number.unwrap().parse().unwrap();
         let key = &books.accounts[number].0;
         if key.is_null() {
-            return Err(Wrong("accountDoesNotExist", id.to_owned()));
+            return Err(Problem("accountDoesNotExist", id.to_owned()));
         }
         if !jws.is_signed_by(key) {
-            return Err(Wrong("unauthorized", "another signature".to_owned()));
+            return Err(Problem("unauthorized", "another signature".to_owned()));
         }
         Ok(number)
     }
 
-    fn order(&self, books: &mut Books, jws: &Jws, account: usize) -> Result<Answer, Wrong> {
+    fn order(&self, books: &mut Books, jws: &Jws, account: usize) -> Result<Answer, Problem> {
         if let Some(kind) = books.refused.pop_front() {
-            return Err(Wrong(kind, "not now".to_owned()));
+            return Err(Problem(kind, "not now".to_owned()));
         }
         let identifiers = jws.payload["identifiers"].as_array().unwrap();
         assert_eq!(
@@ -433,7 +433,7 @@ impl Desk {
         });
     }
 
-    fn issue(&self, books: &mut Books, at: usize, jws: &Jws) -> Result<(), Wrong> {
+    fn issue(&self, books: &mut Books, at: usize, jws: &Jws) -> Result<(), Problem> {
         let request = decoded(jws.payload["csr"].as_str().unwrap());
         let order = &mut books.orders[at];
         let names_host = request
@@ -441,7 +441,7 @@ impl Desk {
             .any(|part| part == order.host.as_bytes());
         let key = P256Key::find(&request);
         let (Some(key), true, "ready") = (key, names_host, order.status) else {
-            return Err(Wrong("badCSR", order.status.to_owned()));
+            return Err(Problem("badCSR", order.status.to_owned()));
         };
         let mut params = CertificateParams::new([order.host.clone()]).unwrap();
         let (age, left) = books.lifetimes.pop_front().unwrap_or((0, 90 * 86_400));
@@ -463,12 +463,12 @@ impl Books {
         nonce
     }
 
-    fn check_nonce(&mut self, jws: &Jws) -> Result<(), Wrong> {
+    fn check_nonce(&mut self, jws: &Jws) -> Result<(), Problem> {
         let nonce = jws.protected["nonce"].as_str().unwrap();
         let is_known = self.nonces.remove(nonce);
         if !is_known || self.bad_nonces > 0 {
             self.bad_nonces = self.bad_nonces.saturating_sub(1);
-            return Err(Wrong("badNonce", nonce.to_owned()));
+            return Err(Problem("badNonce", nonce.to_owned()));
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ async fn the_program_obtains_serves_and_reports_certificates() {
     assert_eq!(expiry(&text, "a.example", "acme"), 0);
     assert!(expiry(&text, "file.example", "file") > 4_000_000_000);
     authority.issue_next(59 * 86_400, 31 * 86_400 - 3_600);
-    authority.leads_to(addr(https));
+    authority.set_host_address(addr(https));
     eventually("a certificate is obtained", || {
         expiry(&metrics(), "a.example", "acme") > 1_700_000_000
     });

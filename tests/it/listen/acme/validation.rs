@@ -15,7 +15,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use crate::support::raw::soon;
 
 /// Connects as a client that accepts any certificate.
-pub(super) async fn connect_blindly(
+pub(super) async fn connect_unverified(
     site: SocketAddr,
     host: &str,
     alpn: &[&str],
@@ -25,7 +25,7 @@ pub(super) async fn connect_blindly(
         .with_safe_default_protocol_versions()
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Blind(provider)))
+        .with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
         .with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     let stream = TcpStream::connect(site).await?;
@@ -39,7 +39,7 @@ pub(super) async fn validate(
     host: &str,
     key_authorization: &str,
 ) -> Result<(), String> {
-    let mut stream = connect_blindly(site, host, &["acme-tls/1"])
+    let mut stream = connect_unverified(site, host, &["acme-tls/1"])
         .await
         .map_err(|error| format!("no handshake: {error}"))?;
     let connection = stream.get_ref().1;
@@ -74,9 +74,9 @@ pub(super) async fn validate(
 
 /// Verifier that accepts every certificate.
 #[derive(Debug)]
-struct Blind(Arc<CryptoProvider>);
+struct AcceptAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Blind {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

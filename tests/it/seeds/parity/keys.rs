@@ -19,8 +19,8 @@ use sqlx::{Connection as _, SqliteConnection};
 use tokio::time::Instant;
 
 use crate::seeds::sun::{
-    as_proxy, check, convert, is_refused, reply, settings, visit, visit_at, visit_by, visit_in,
-    write,
+    check, convert, is_refused, reply, reply_to_absolute_url, settings, visit, visit_at, visit_by,
+    visit_in, write,
 };
 use crate::support::{
     eventually::eventually,
@@ -45,7 +45,7 @@ macro_rules! keys {
 
 keys! {
     auto_proxy: "auto-proxy" => {
-        let (proxy, site) = (TestServer::with(as_proxy), "http://site.example/");
+        let (proxy, site) = (TestServer::with(reply_to_absolute_url), "http://site.example/");
         let line = format!("auto-proxy={}", proxy.url(""));
         let ran = visit_at(Some(site), proxy, &[&line], "");
         ran.server
@@ -143,7 +143,7 @@ keys! {
         one.contains("described") && !one.contains("/shut") && three.contains("/shut")
     }
     max_connections: "max-connections" => {
-        let most = |key| most_at_once(&[key, "site-max-connections=8"]);
+        let most = |key| peak_concurrency(&[key, "site-max-connections=8"]);
         most("max-connections=1") == 1 && most("max-connections=2") == 2
     }
     max_filesize_kb: "max-filesize-kb" => {
@@ -168,7 +168,7 @@ keys! {
         taken("max-working=2") <= 10 && taken("max-working=1024") > 50
     }
     on_completion: "onCompletion" => {
-        assert!(says("oncompletion=loop", "the next round starts in 60 min"));
+        assert!(prints("oncompletion=loop", "the next round starts in 60 min"));
         // Without the key the command exits.
         !visit(&["oncompletion=quit"]).err.contains("next round")
     }
@@ -208,7 +208,7 @@ keys! {
         times.len() > 4 && times.windows(2).all(|two| two[1] - two[0] >= half)
     }
     site_max_connections: "site-max-connections" => {
-        let most = |key| most_at_once(&[key]);
+        let most = |key| peak_concurrency(&[key]);
         most("site-max-connections=1") == 1 && most("site-max-connections=2") == 2
     }
     smart_host_heuristics: "smart-host-heuristics" => {
@@ -262,12 +262,12 @@ struct FullListener {
 
 /// Counts concurrent requests.
 #[derive(Default)]
-struct AtOnce {
+struct Concurrency {
     now_and_most: Mutex<(usize, usize)>,
     came: Condvar,
 }
 
-impl AtOnce {
+impl Concurrency {
     /// Holds a request until a second arrives or the time limit passes.
     fn hold(&self, patience: Duration) {
         let mut counts = self.now_and_most.lock().unwrap();
@@ -306,9 +306,9 @@ impl FullListener {
 }
 
 /// Returns how many of two pages a run requests concurrently.
-fn most_at_once(keys: &[&str]) -> usize {
+fn peak_concurrency(keys: &[&str]) -> usize {
     let patience = Duration::from_millis(if keys[0].ends_with("=1") { 200 } else { 10_000 });
-    let at_once = Arc::new(AtOnce::default());
+    let at_once = Arc::new(Concurrency::default());
     let counting = Arc::clone(&at_once);
     let server = TestServer::with(move |seen| {
         if ["/one", "/doc", "/large"].contains(&seen.path.as_str()) {
@@ -382,7 +382,7 @@ fn taken_in(url: &str) -> usize {
 }
 
 /// Runs the site robot until it prints a text; returns whether the text was printed.
-fn says(key: &str, text: &str) -> bool {
+fn prints(key: &str, text: &str) -> bool {
     let (directory, server) = (tempfile::tempdir().unwrap(), TestServer::with(reply));
     settings(directory.path(), &server.url("/"), &[key], "");
     let mut child = program::command(directory.path())

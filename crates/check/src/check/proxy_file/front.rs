@@ -1,7 +1,7 @@
 //! The setup behind a proxy: the configured sites, and the paths that this program serves on them.
 
 use super::{
-    given_header::GivenHeader,
+    given_header::RuleHeader,
     place::{Place, PlaceError, plain},
 };
 
@@ -17,7 +17,7 @@ pub struct Front {
     /// Sites in the order of their numbers, starting with 1.
     pub sites: Vec<FrontSite>,
     /// Headers that rules add to responses.
-    pub given: Vec<GivenHeader>,
+    pub given: Vec<RuleHeader>,
     /// Names of headers that conditions of rules read.
     pub read: Vec<String>,
     /// Sentences about rule parts that have no effect behind a proxy with one query per request.

@@ -8,12 +8,12 @@ use super::place::plain;
 
 /// Header that rules add to responses.
 #[derive(Clone, Debug)]
-pub struct GivenHeader {
+pub struct RuleHeader {
     pub(super) number: usize,
     pub(super) name: HeaderName,
 }
 
-impl GivenHeader {
+impl RuleHeader {
     /// Returns each of the names once, except those that every file contains.
     pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
         // The configuration rejects headers that rules must not add.

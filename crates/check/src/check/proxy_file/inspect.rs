@@ -8,7 +8,7 @@ use std::{
 use super::nginx_text::{Directive, Source, TextError, parse};
 
 /// Location of nginx that queries this program.
-const QUESTION: &str = "/robot-detection-check";
+const QUERY_LOCATION: &str = "/robot-detection-check";
 /// Directives that a level inherits only if it has none with the same name, each with the name of
 /// our line and the part that contains it.
 const GROUPS: [(&str, &str, &str); 6] = [
@@ -189,7 +189,7 @@ impl Inspection {
         if is_server {
             for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
                 let text = format!(
-                    "rewrite in a server also applies to the query: if it matches {QUESTION}, every request gets an error; move it into a location"
+                    "rewrite in a server also applies to the query: if it matches {QUERY_LOCATION}, every request gets an error; move it into a location"
                 );
                 self.note(found.within(block), &text);
             }
@@ -231,15 +231,15 @@ impl Inspection {
         }
     }
 
-    fn note(&mut self, at: impl Into<At>, text: &str) {
+    fn note(&mut self, at: impl Into<Position>, text: &str) {
         self.add(at.into(), text, false);
     }
 
-    fn escape(&mut self, at: impl Into<At>, text: &str) {
+    fn escape(&mut self, at: impl Into<Position>, text: &str) {
         self.add(at.into(), text, true);
     }
 
-    fn add(&mut self, at: At, text: &str, escapes: bool) {
+    fn add(&mut self, at: Position, text: &str, escapes: bool) {
         let finding = Finding {
             place: at.place,
             block: at.block,
@@ -254,22 +254,22 @@ impl Inspection {
 }
 
 /// Position of a directive, and its block.
-struct At {
+struct Position {
     place: String,
     block: String,
 }
 
-impl From<&Directive> for At {
+impl From<&Directive> for Position {
     fn from(block: &Directive) -> Self {
         block.within(block)
     }
 }
 
 impl Directive {
-    fn within(&self, block: &Self) -> At {
+    fn within(&self, block: &Self) -> Position {
         let names = block.children("server_name").flat_map(|one| &one.args);
         let names: Vec<_> = names.chain(&block.args).map(String::as_str).collect();
-        At {
+        Position {
             place: self.place(),
             block: [block.name.as_str(), &names.join(" ")]
                 .join(" ")
@@ -308,14 +308,14 @@ impl fmt::Display for Finding {
 }
 
 fn is_question(directive: &Directive) -> bool {
-    directive.name == "auth_request" && directive.is(QUESTION)
+    directive.name == "auth_request" && directive.is(QUERY_LOCATION)
 }
 
 /// Returns `true` for a location of the printed files.
 fn is_ours(location: &Directive) -> bool {
     let name = location.args.last().map_or("", String::as_str);
     let passes = location.children("proxy_pass").next();
-    name == QUESTION
+    name == QUERY_LOCATION
         || name.starts_with("@robot_detection")
         || passes.is_some_and(|one| one.is("http://robot_detection"))
 }
@@ -357,7 +357,7 @@ fn may_rewrite_question(directive: &Directive) -> bool {
     let literal = pattern.split(|c| !is_literal(c)).next().unwrap_or_default();
     // The character after a literal may make the literal's last character optional.
     let sure = literal.strip_suffix(is_literal).unwrap_or_default();
-    QUESTION.starts_with(sure)
+    QUERY_LOCATION.starts_with(sure)
 }
 
 /// Returns `true` if a server listens only on loopback addresses and Unix sockets.

@@ -13,7 +13,7 @@ mod place;
 
 pub use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
 pub use front::{Front, FrontSite, OwnPath};
-pub use given_header::GivenHeader;
+pub use given_header::RuleHeader;
 pub use inspect::{Finding, Inspection, inspect};
 pub use nginx_text::TextError;
 pub use place::{Place, PlaceError};

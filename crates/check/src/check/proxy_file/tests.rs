@@ -285,7 +285,7 @@ fn each_query_contains_the_token() {
 fn headers_of_rules_are_in_each_file_that_supports_them() {
     let mut front = front();
     front.given =
-        GivenHeader::all(["Link", "content-usage", "X-Robots-Tag", "link", "a$b"].into_iter());
+        RuleHeader::all(["Link", "content-usage", "X-Robots-Tag", "link", "a$b"].into_iter());
     for (file, lines) in [
         (
             ProxyFile::Nginx,

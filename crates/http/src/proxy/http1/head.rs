@@ -83,11 +83,11 @@ pub(super) fn parse(
     }
     *seen = 0;
     let head = input.split_to(len).freeze();
-    whole(&head, is_head, known, headers)
+    parse_complete(&head, is_head, known, headers)
 }
 
 /// Parses a complete response head.
-fn whole(
+fn parse_complete(
     head: &Bytes,
     is_head: bool,
     known: Option<&mut LineCache>,

@@ -84,7 +84,7 @@ impl Literals {
             state = automaton.next_state(Anchored::No, state, self.symbols.of_byte(*byte));
             end += 1;
             if automaton.is_special(state) {
-                tell(automaton, state, end, &mut found)
+                report_matches(automaton, state, end, &mut found)
             } else {
                 ControlFlow::Continue(())
             }
@@ -104,7 +104,7 @@ impl Literals {
 /// Calls `found` with the literals that end at `end`; separate from the loop over all bytes, so
 /// that the loop keeps its state in a register.
 #[inline(never)]
-fn tell(
+fn report_matches(
     automaton: &impl Automaton,
     state: StateID,
     end: usize,

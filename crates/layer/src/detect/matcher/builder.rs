@@ -107,7 +107,7 @@ impl Builder {
     /// Builds the matcher.
     pub(in crate::detect) fn build(mut self) -> Result<Matcher, BuildError> {
         self.check_size()?;
-        self.settle_weakness();
+        self.apply_best_classification();
         self.drafts.sort_by_key(|draft| draft.specificity);
         // Sorted, as the automaton requires; the forms of a literal start with the most specific.
         let mut by_literal: BTreeMap<Vec<u8>, Vec<Form>> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl Builder {
 
     /// Applies the best source's classification of a name as a library or as shared: another list
     /// may contain `curl` without knowing its purpose.
-    pub(super) fn settle_weakness(&mut self) {
+    pub(super) fn apply_best_classification(&mut self) {
         let mut best: HashMap<Vec<u8>, Specificity> = HashMap::new();
         for draft in &self.drafts {
             let (Some(literal), false) = (&draft.literal, draft.specificity.is_mark) else {

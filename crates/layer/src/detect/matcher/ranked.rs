@@ -19,7 +19,7 @@ impl Builder {
     ///
     /// A regular expression has the position of its first gate.
     pub(in crate::detect) fn ranked(mut self) -> Vec<Ranked> {
-        self.settle_weakness();
+        self.apply_best_classification();
         self.drafts.sort_by_key(|draft| draft.specificity);
         let mut ran = HashSet::new();
         let is_new = |draft: &Draft| match draft.test {

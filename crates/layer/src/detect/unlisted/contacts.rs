@@ -23,22 +23,22 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         return false;
     }
     if is_mozilla(text) {
-        return !is_browser_s_url(text, before, after);
+        return !is_browser_url(text, before, after);
     }
     !is_people_s(text)
 }
 
 /// Returns `true` if a URL of a browser or of a device profile follows.
-fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
     HOSTS.iter().any(|host| starts_with(site, host))
         || ends_with(before, b"from: ")
-        || is_company_s(text, before, after)
+        || is_company_url(text, before, after)
         || has_any(&PROFILES, text)
 }
 
 /// Returns `true` if a part of Internet Explorer's comment is a URL alone, as added by companies.
-fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes
         .into_iter()

@@ -205,7 +205,7 @@ impl Mark {
                 let literal = text.get(range.clone()).unwrap_or_default();
                 let is_tool = matches!(self.rule, Rule::Tool | Rule::EndOfTool);
                 self.is_word(before, literal, after)
-                    && !is_firm(before, literal)
+                    && !is_device_maker(before, literal)
                     && !is_device(text, before)
                     && (!is_tool || !is_app(text, before, literal))
             }
@@ -313,7 +313,7 @@ pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
 }
 
 /// Returns `true` if a word ends the name of a maker of devices: `CUBOT`, `iRobot`.
-pub(super) fn is_firm(before: &[u8], literal: &[u8]) -> bool {
+pub(super) fn is_device_maker(before: &[u8], literal: &[u8]) -> bool {
     let is = |word: &[u8]| literal.eq_ignore_ascii_case(word);
     let is_alone = |start: &[u8]| {
         ends_with(before, start)

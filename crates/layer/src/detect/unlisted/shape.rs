@@ -209,7 +209,7 @@ fn is_version_alone(after: &[u8]) -> bool {
 }
 
 /// Single words that name no program, as human visitors or their programs send them.
-const NOBODY: &[&[u8]] = &[
+const MEANINGLESS_NAMES: &[&[u8]] = &[
     b"agent",
     b"anonymous",
     b"browser",
@@ -234,7 +234,8 @@ const NOBODY: &[&[u8]] = &[
 fn is_word(name: &[u8]) -> bool {
     match name {
         [first, rest @ ..] if rest.iter().all(u8::is_ascii_lowercase) => {
-            first.is_ascii_uppercase() || (name.len() <= MAX_WORD_BYTES && !NOBODY.contains(&name))
+            first.is_ascii_uppercase()
+                || (name.len() <= MAX_WORD_BYTES && !MEANINGLESS_NAMES.contains(&name))
         }
         _ => false,
     }
@@ -251,7 +252,7 @@ fn is_words(text: &[u8]) -> bool {
         !word.is_empty()
             && word.iter().all(u8::is_ascii_alphabetic)
             && word.iter().skip(1).all(u8::is_ascii_lowercase)
-            && !NOBODY
+            && !MEANINGLESS_NAMES
                 .iter()
                 .any(|nobody| word.eq_ignore_ascii_case(nobody))
     };

@@ -12,7 +12,7 @@ use crate::layer::{
 use crate::policy::{Action, Judgement, PassReason, Visitor};
 use crate::registry::Purpose;
 
-use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
@@ -66,22 +66,22 @@ impl CanonicalRedirects {
 
     /// Returns `true` if a robot that passes for the given reason may be redirected.
     #[must_use]
-    pub fn are_for(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
+    pub fn applies_to(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
         let claim = visitor.claim;
         !claim.kind().is_of_people()
             && self.purposes.contains(&claim.purpose())
             && self.verdicts.contains(&visitor.verdict)
-            && may_move(passes)
+            && permits_redirect(passes)
     }
 
-    fn are_about(&self, visitor: Visitor<'_>, judgement: &Judgement<'_>) -> bool {
+    fn applies_to_judgement(&self, visitor: Visitor<'_>, judgement: &Judgement<'_>) -> bool {
         let passes = judgement.decision.pass_reason();
-        passes.is_some_and(|passes| self.are_for(visitor, passes))
+        passes.is_some_and(|passes| self.applies_to(visitor, passes))
     }
 }
 
 /// Returns `false` if a robot explicitly has to pass.
-fn may_move(reason: PassReason) -> bool {
+fn permits_redirect(reason: PassReason) -> bool {
     !matches!(
         reason,
         PassReason::NeverFiltered
@@ -97,13 +97,13 @@ impl Stage for Option<CanonicalRedirects> {
         &self,
         received: &ReceivedRequest<'_, B>,
         requester: Requester<'_>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         let (Some(redirects), Disposition::Pass) = (self, &case.disposition) else {
             return;
         };
         let (request, visitor) = (received.request, requester.visitor);
-        if !header::is_read(request) || !redirects.are_about(visitor, &case.judgement) {
+        if !header::is_read(request) || !redirects.applies_to_judgement(visitor, &case.judgement) {
             return;
         }
         // A rule that exempts a passing visitor is not the deciding rule, so check it here.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::layer::{head::StageAnswer, outcome::Cause};
-use crate::policy::{Action, Answer, Breach, CountedBreach, Decision, Judgement, Rule};
+use crate::policy::{Action, Answer, Breach, CountedViolation, Decision, Judgement, Rule};
 
 /// Action taken on a request.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Disposition<'p> {
     /// The robot exceeds a rule's rate limit and must wait.
     Slow(&'p Rule, Duration),
     /// The robot is refused because it violates robots.txt.
-    Violation(Box<CountedBreach>),
+    Violation(Box<CountedViolation>),
 }
 
 impl Disposition<'_> {

@@ -5,11 +5,11 @@ use std::{fmt::Write, ops::Range, sync::Arc};
 use http::{HeaderName, HeaderValue, Request};
 
 use crate::detect::{Claim, Kind, NAMELESS, Signed, SigningHost, UNLISTED, Unlisted, Verdict};
-use crate::layer::header::remove_spelled;
+use crate::layer::header::remove_variants;
 use crate::policy::Visitor;
 use crate::registry::{Pattern, Purpose, Robot};
 
-use super::{Case, OWN_ROBOT_HEADER, Stage};
+use super::{OWN_ROBOT_HEADER, RequestState, Stage};
 
 /// Maximum length of a robot's id in the header for the upstream, in bytes.
 const MAX_ID_BYTES: usize = 128;
@@ -152,11 +152,11 @@ impl Stage for IdentificationHeaders {
         &self,
         request: &mut Request<B>,
         visitor: Option<Visitor<'_>>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         // An outer layer may have inserted its own.
         request.extensions_mut().remove::<Identification>();
-        remove_spelled(request.headers_mut(), &self.removed);
+        remove_variants(request.headers_mut(), &self.removed);
         let Some(visitor) = visitor else { return };
         let Some(identification) = Identification::of(visitor) else {
             return;
@@ -262,7 +262,7 @@ mod tests {
         headers.append("x-robot-detections", HeaderValue::from_static("a"));
         headers.append("xarobot-detection", HeaderValue::from_static("a"));
         headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
-        remove_spelled(&mut headers, &names.removed);
+        remove_variants(&mut headers, &names.removed);
         let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
         assert_eq!(

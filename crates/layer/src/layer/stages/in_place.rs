@@ -19,12 +19,12 @@ use crate::layer::{
 };
 use crate::policy::{Action, Decision, Rule, Visitor};
 
-use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 /// Request headers about the page that a robot once got at this URL, which may be another page.
 ///
 /// Entity tags of another page do not apply, but `If-None-Match` may list those of another form.
-const ABOUT_ANOTHER_PAGE: [HeaderName; 5] = [
+const CONDITIONAL_HEADERS: [HeaderName; 5] = [
     IF_MATCH,
     IF_MODIFIED_SINCE,
     IF_UNMODIFIED_SINCE,
@@ -39,7 +39,7 @@ const ABOUT_ANOTHER_PAGE: [HeaderName; 5] = [
 pub struct NoCopies;
 
 /// Headers that only scripts, media players and clients with credentials send.
-const OF_PROGRAMS: [&str; 5] = [
+const NON_NAVIGATION_HEADERS: [&str; 5] = [
     "authorization",
     "origin",
     "range",
@@ -49,7 +49,7 @@ const OF_PROGRAMS: [&str; 5] = [
 
 /// Original URL of a request that is answered with a heaven page served directly.
 ///
-/// Only the layer adds `ServedInPlace` to a request's extensions; the request's own URL is that of
+/// Only the layer adds `ServedDirectly` to a request's extensions; the request's own URL is that of
 /// the heaven page. The service that serves heaven may choose a page that fits the original URL
 /// better.
 ///
@@ -57,9 +57,9 @@ const OF_PROGRAMS: [&str; 5] = [
 ///
 /// ```
 /// use axum::{Extension, extract::Request};
-/// use robot_detection_layer::layer::ServedInPlace;
+/// use robot_detection_layer::layer::ServedDirectly;
 ///
-/// async fn heaven(served: Option<Extension<ServedInPlace>>) -> String {
+/// async fn heaven(served: Option<Extension<ServedDirectly>>) -> String {
 ///     match served {
 ///         Some(Extension(served)) => format!("A summary of {}.", served.uri().path()),
 ///         None => "Robot heaven.".to_owned(),
@@ -67,12 +67,12 @@ const OF_PROGRAMS: [&str; 5] = [
 /// }
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ServedInPlace {
+pub struct ServedDirectly {
     original: Uri,
     is_for_suspect: bool,
 }
 
-impl ServedInPlace {
+impl ServedDirectly {
     /// Returns the URL that the robot requested.
     #[must_use]
     pub fn uri(&self) -> &Uri {
@@ -96,7 +96,12 @@ pub(crate) struct Copies {
 }
 
 impl Stage for Copies {
-    fn decide<B>(&self, received: &ReceivedRequest<'_, B>, _: Requester<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        _: Requester<'_>,
+        case: &mut RequestState<'_>,
+    ) {
         let Disposition::Decided(Decision::Serve(_), Some(rule)) = case.disposition else {
             return;
         };
@@ -109,11 +114,16 @@ impl Stage for Copies {
         }
     }
 
-    fn ready<B>(&self, request: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut Case<'_>) {
+    fn ready<B>(
+        &self,
+        request: &mut Request<B>,
+        _: Option<Visitor<'_>>,
+        case: &mut RequestState<'_>,
+    ) {
         if let Disposition::Decided(Decision::Serve(_), rule) = case.disposition
             && let Some(page) = case.answers.page(rule)
         {
-            ask_for(request, page, !case.reasons.is_empty());
+            rewrite_to_heaven(request, page, !case.reasons.is_empty());
             case.additions.is_in_place = true;
         }
     }
@@ -143,7 +153,7 @@ fn warn_misplaced(rule: &Rule) {
 
 /// Rewrites a request to request a heaven page.
 #[doc(hidden)]
-pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
+pub fn rewrite_to_heaven<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     request.headers_mut().remove(IF_NONE_MATCH);
     turn(request, page, is_for_suspect);
 }
@@ -155,10 +165,10 @@ pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_susp
     parts.path_and_query = Some(page.clone());
     // A target in authority form (CONNECT) has no scheme, so no path can be added to it.
     *request.uri_mut() = Uri::from_parts(parts).unwrap_or_else(|_| Uri::from(page.clone()));
-    for name in ABOUT_ANOTHER_PAGE {
+    for name in CONDITIONAL_HEADERS {
         request.headers_mut().remove(name);
     }
-    request.extensions_mut().insert(ServedInPlace {
+    request.extensions_mut().insert(ServedDirectly {
         original,
         is_for_suspect,
     });
@@ -166,7 +176,7 @@ pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_susp
 
 /// Adds the headers of a page served directly instead of another to its response.
 #[doc(hidden)]
-pub fn mark_in_place(headers: &mut HeaderMap) {
+pub fn add_direct_page_headers(headers: &mut HeaderMap) {
     vary_by_user_agent(headers);
     keep_out_of_caches(headers);
 }
@@ -188,7 +198,9 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
         && takes_page
         && says("sec-fetch-mode", &["navigate"])
         && says("sec-fetch-dest", &["document"])
-        && !OF_PROGRAMS.iter().any(|name| headers.contains_key(*name))
+        && !NON_NAVIGATION_HEADERS
+            .iter()
+            .any(|name| headers.contains_key(*name))
 }
 
 /// Keeps a page out of caches unless the page sets `Cache-Control`.
@@ -216,9 +228,9 @@ mod tests {
                 .header("accept", "text/html")
                 .body(())
                 .unwrap();
-            ask_for(&mut request, &PathAndQuery::from_static("/heaven/"), false);
+            rewrite_to_heaven(&mut request, &PathAndQuery::from_static("/heaven/"), false);
             assert_eq!(request.uri().to_string(), expected);
-            let served = request.extensions().get::<ServedInPlace>().unwrap();
+            let served = request.extensions().get::<ServedDirectly>().unwrap();
             assert_eq!(served.uri(), target);
             assert!(!served.is_for_suspect());
             let names: Vec<_> = request.headers().keys().collect();

@@ -12,7 +12,7 @@ use crate::layer::header::{is_read, may_be_logged_in, vary_by};
 use crate::policy::{Action, Visitor};
 
 use super::{
-    Case, Stage,
+    RequestState, Stage,
     in_place::{self, NoCopies},
 };
 
@@ -80,7 +80,7 @@ impl Stage for MarkdownSource {
         &self,
         request: &mut Request<B>,
         visitor: Option<Visitor<'_>>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         if let Some(pages) = self
             && case.routes

@@ -28,18 +28,20 @@ pub(super) use disposition::Disposition;
 pub use identification::NoRobot;
 pub use identification::{Identification, ListedRobot};
 pub(super) use in_place::keep_out_of_caches;
-pub use in_place::{NoCopies, ServedInPlace, ask_for, mark_in_place, opens_page};
+pub use in_place::{
+    NoCopies, ServedDirectly, add_direct_page_headers, opens_page, rewrite_to_heaven,
+};
 pub(super) use markdown::Form;
 pub use markdown::{MarkdownPages, asks_for_markdown, prefers_markdown};
-pub use own::OWN_PAGE;
+pub use own::INTERNAL_PAGE;
 pub(super) use own::OWN_ROBOT_HEADER;
 #[cfg(feature = "verify")]
-pub use own_robot::OwnRobot;
-pub(super) use stage::{Addresses, Case, ReceivedRequest, Requester, Stage};
-pub(super) use suspects::PersonWord;
-pub use suspects::{PERSON_WORD_LASTS, People, PersonRequest, Release};
+pub use own_robot::SiteRobotKey;
+pub(super) use stage::{Addresses, ReceivedRequest, RequestState, Requester, Stage};
+pub(super) use suspects::ExpectedPersonHeader;
+pub use suspects::{PERSON_HEADER_DURATION, People, PersonRequest, Release};
 pub use traps::Traps;
-pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, Settling, Verdicts};
+pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, VerdictFuture, Verdicts};
 
 /// Creates a field for each stage, and calls the stages in the order of the list.
 macro_rules! stages {
@@ -51,23 +53,23 @@ macro_rules! stages {
         }
 
         impl Stage for Stages {
-            fn wants_sender(&self) -> bool {
-                false $(|| self.$name.wants_sender())*
+            fn needs_sender(&self) -> bool {
+                false $(|| self.$name.needs_sender())*
             }
 
             fn own<B>(&self, request: &Request<B>, clock: &Clock) -> Option<&'static str> {
                 None $(.or_else(|| self.$name.own(request, clock)))*
             }
 
-            fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
-                $(self.$name.look(received, case);)*
+            fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
+                $(self.$name.examine(received, case);)*
             }
 
-            fn decide<B>(&self, received: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+            fn decide<B>(&self, received: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut RequestState<'_>) {
                 $(self.$name.decide(received, requester, case);)*
             }
 
-            fn ready<B>(&self, request: &mut Request<B>, visitor: Option<Visitor<'_>>, case: &mut Case<'_>) {
+            fn ready<B>(&self, request: &mut Request<B>, visitor: Option<Visitor<'_>>, case: &mut RequestState<'_>) {
                 $(self.$name.ready(request, visitor, case);)*
             }
         }
@@ -76,7 +78,7 @@ macro_rules! stages {
 
 stages! {
     /// Requests of the program itself, which are not visits.
-    own: own::OwnRequests,
+    own: own::InternalRequests,
     /// Detection of suspects among human visitors, and their confirmations.
     suspects: suspects::Suspects,
     /// Paths that only robots request.

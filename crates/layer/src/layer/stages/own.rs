@@ -8,27 +8,27 @@ use crate::policy::is_own_path;
 use super::Stage;
 
 /// Cause reported for requests for the program's own pages.
-pub const OWN_PAGE: &str = "own-page";
+pub const INTERNAL_PAGE: &str = "own-page";
 
 /// Header with the signature of our site robot.
 pub(crate) const OWN_ROBOT_HEADER: &str = "x-robot-detection-own";
 
 /// The site robot of our own sites, and the paths of the program's own pages.
 #[derive(Clone, Default)]
-pub(crate) struct OwnRequests {
+pub(crate) struct InternalRequests {
     #[cfg(feature = "verify")]
-    pub(crate) robot: Option<super::OwnRobot>,
+    pub(crate) robot: Option<super::SiteRobotKey>,
     paths: Vec<Box<str>>,
 }
 
-impl OwnRequests {
+impl InternalRequests {
     /// Adds a path of the program's own pages, such as the admin page, and everything below it.
     pub(crate) fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').into());
     }
 }
 
-impl Stage for OwnRequests {
+impl Stage for InternalRequests {
     #[cfg_attr(
         not(feature = "verify"),
         expect(unused_variables, reason = "used for signatures")
@@ -42,6 +42,6 @@ impl Stage for OwnRequests {
         }
         let path = request.uri().path();
         let is_own = self.paths.iter().any(|own| is_own_path(path, own));
-        is_own.then_some(OWN_PAGE)
+        is_own.then_some(INTERNAL_PAGE)
     }
 }

@@ -18,20 +18,20 @@ const MINUTE_MS: i64 = 60_000;
 
 /// Key by which layers recognise the site robot of their own sites; clones share it.
 ///
-/// The robot signs its requests in the header [`OwnRobot::HEADER`] with an HMAC-SHA256 of the
+/// The robot signs its requests in the header [`SiteRobotKey::HEADER`] with an HMAC-SHA256 of the
 /// method, the host, the path with the query, and the minute. A signature is not valid for other
 /// requests, and expires: a layer accepts its current minute, the previous one, and the next one in
 /// case the robot's clock is ahead. Ports are ignored, because proxies in front of a site change
 /// them.
 ///
 /// Within a process no signature is needed: a request passes if its extensions contain an
-/// `OwnRobot`, because clients cannot insert one.
+/// `SiteRobotKey`, because clients cannot insert one.
 #[derive(Clone)]
-pub struct OwnRobot {
+pub struct SiteRobotKey {
     key: Arc<ArcSwap<hmac::Key>>,
 }
 
-impl OwnRobot {
+impl SiteRobotKey {
     /// Header of the signature; the layer removes it before calling the inner service.
     pub const HEADER: HeaderName = HeaderName::from_static(OWN_ROBOT_HEADER);
 
@@ -41,9 +41,9 @@ impl OwnRobot {
     ///
     /// ```
     /// use http::Method;
-    /// use robot_detection_layer::layer::OwnRobot;
+    /// use robot_detection_layer::layer::SiteRobotKey;
     ///
-    /// let own = OwnRobot::new(b"thirty-two random bytes, a secret");
+    /// let own = SiteRobotKey::new(b"thirty-two random bytes, a secret");
     /// let signature = own.signature(&Method::GET, "www.example.com", "/a?b", 1_800_000_000_000);
     /// assert!(signature.is_sensitive());
     /// assert!(!format!("{own:?}").contains("secret"));
@@ -113,7 +113,7 @@ impl OwnRobot {
     }
 }
 
-impl fmt::Debug for OwnRobot {
+impl fmt::Debug for SiteRobotKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OwnRobot(..)")
     }
@@ -146,8 +146,8 @@ mod tests {
     const NOW_MS: i64 = 1_800_000_000_000;
     const KEY: &[u8] = &[7; 32];
 
-    fn own() -> OwnRobot {
-        OwnRobot::new(KEY)
+    fn own() -> SiteRobotKey {
+        SiteRobotKey::new(KEY)
     }
 
     fn signature(now_ms: i64) -> HeaderValue {
@@ -156,7 +156,9 @@ mod tests {
 
     fn request(method: Method, host: &str, target: &str, value: HeaderValue) -> Request<()> {
         let request = Request::builder().method(method).uri(target);
-        let request = request.header(HOST, host).header(OwnRobot::HEADER, value);
+        let request = request
+            .header(HOST, host)
+            .header(SiteRobotKey::HEADER, value);
         request.body(()).unwrap()
     }
 
@@ -204,7 +206,7 @@ mod tests {
     fn malformed_signature_is_rejected() {
         let right = signature(NOW_MS);
         let (minute, tag) = right.to_str().unwrap().split_once('.').unwrap();
-        let other = OwnRobot::new(b"another");
+        let other = SiteRobotKey::new(b"another");
         let other = other.signature(&Method::GET, "www.example.com", "/a?b=c", NOW_MS);
         for wrong in [
             String::new(),
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn extension_is_sufficient_within_a_process() {
         let mut asked = Request::new(());
-        asked.extensions_mut().insert(OwnRobot::new(b"any"));
+        asked.extensions_mut().insert(SiteRobotKey::new(b"any"));
         assert!(passes(&asked, NOW_MS));
     }
 

@@ -3,9 +3,9 @@
 use tracing::warn;
 
 use crate::layer::header;
-use crate::policy::{CountedBreach, Decision, Enforcer, RobotRequest, Visitor};
+use crate::policy::{CountedViolation, Decision, Enforcer, RobotRequest, Visitor};
 
-use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 impl Stage for Enforcer {
     /// Checks requests that would pass, be served directly or be redirected against robots.txt, by
@@ -14,7 +14,7 @@ impl Stage for Enforcer {
         &self,
         received: &ReceivedRequest<'_, B>,
         requester: Requester<'_>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         let is_redirected = match &case.disposition {
             Disposition::Pass => false,
@@ -31,7 +31,7 @@ impl Stage for Enforcer {
         };
         let now_ms = || case.clock.now_ms();
         let outcome = if is_redirected {
-            self.hold_redirected(case.policy(), &visit, now_ms)
+            self.enforce_for_redirect(case.policy(), &visit, now_ms)
         } else {
             self.hold(case.policy(), &visit, now_ms)
         };
@@ -50,7 +50,8 @@ impl Stage for Enforcer {
             None => {
                 if let Some(hit) = case.trap.as_mut().filter(|hit| hit.has_read) {
                     let (host, claim) = (header::host(received.request), requester.visitor.claim);
-                    hit.said = self.said_of(host, visit.target, claim, requester.user_agent);
+                    hit.said =
+                        self.find_disallowing_rule(host, visit.target, claim, requester.user_agent);
                 }
             }
         }
@@ -58,8 +59,8 @@ impl Stage for Enforcer {
 }
 
 #[cold]
-fn log(visit: &RobotRequest<'_>, outcome: &CountedBreach) {
-    let CountedBreach { breach, answer, .. } = outcome;
+fn log(visit: &RobotRequest<'_>, outcome: &CountedViolation) {
+    let CountedViolation { breach, answer, .. } = outcome;
     let Visitor { claim, verdict, .. } = visit.visitor;
     let robot = claim.id();
     let host = visit.request.host.unwrap_or_default();

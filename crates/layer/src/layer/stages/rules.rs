@@ -7,7 +7,7 @@ use http::{
 
 use crate::policy::Decision;
 
-use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 /// Applies the policy's decision, unless the visitor exceeds a rule's rate limit.
 #[derive(Clone, Copy, Default)]
@@ -22,7 +22,7 @@ impl Stage for Rules {
         &self,
         received: &ReceivedRequest<'_, B>,
         requester: Requester<'_>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         let judgement = case.judgement;
         if !matches!(judgement.decision, Decision::Pass(_)) {
@@ -30,7 +30,7 @@ impl Stage for Rules {
         }
         // The limit counts all requests of the robot, including refused ones.
         for rule in judgement
-            .paced_by()
+            .rate_limits()
             .filter(|_| !is_preflight(received.request))
         {
             if let Some(paced) = requester.paced(rule)
@@ -44,7 +44,12 @@ impl Stage for Rules {
 }
 
 impl Stage for Unconfirmed {
-    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        _: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut RequestState<'_>,
+    ) {
         if let (Some(rule), Disposition::Pass) = (case.judgement.noted, &case.disposition) {
             let paced = requester.paced(rule);
             if paced.is_none_or(|paced| paced.check(case.clock.now_ms()).is_err()) {

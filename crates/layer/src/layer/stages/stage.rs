@@ -9,8 +9,8 @@ use crate::detect::Verdict;
 use crate::keys::AgentKey;
 use crate::layer::{answers::Answers, future::Additions, header::Agent};
 use crate::policy::{
-    self, CountedBreach, ErrorCounter, Judgement, PacedRequest, PassReason, Policy, Rule, Sender,
-    Visitor,
+    self, CountedViolation, ErrorCounter, Judgement, LimitedRequest, PassReason, Policy, Rule,
+    Sender, Visitor,
 };
 use crate::suspect::{Reasons, Transport};
 
@@ -21,7 +21,7 @@ pub(crate) trait Stage {
     /// Returns `true` if [`look`](Self::look) must be called for every request.
     ///
     /// By default `look` is called only for requests that the policy judges.
-    fn wants_sender(&self) -> bool {
+    fn needs_sender(&self) -> bool {
         false
     }
 
@@ -31,13 +31,13 @@ pub(crate) trait Stage {
     }
 
     /// Examines the sender before the policy judges the request.
-    fn look<B>(&self, _: &ReceivedRequest<'_, B>, _: &mut Case<'_>) {}
+    fn examine<B>(&self, _: &ReceivedRequest<'_, B>, _: &mut RequestState<'_>) {}
 
     /// Changes the disposition of a visitor's request.
-    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, _: Requester<'_>, _: &mut Case<'_>) {}
+    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, _: Requester<'_>, _: &mut RequestState<'_>) {}
 
     /// Prepares a request that is forwarded to the application.
-    fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, _: &mut Case<'_>) {}
+    fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, _: &mut RequestState<'_>) {}
 }
 
 /// Request as received.
@@ -49,7 +49,7 @@ pub(crate) struct ReceivedRequest<'r, B> {
 }
 
 /// Findings about a request, and the decision so far.
-pub(crate) struct Case<'p> {
+pub(crate) struct RequestState<'p> {
     pub(crate) answers: &'p Answers,
     pub(crate) clock: &'p Clock,
     /// Whether the inner service routes by URL, so that the URL can be rewritten.
@@ -69,7 +69,7 @@ pub(crate) struct Case<'p> {
     pub(crate) judgement: Judgement<'p>,
     pub(crate) disposition: Disposition<'p>,
     /// Violation of robots.txt that is only reported.
-    pub(crate) breach: Option<Box<CountedBreach>>,
+    pub(crate) breach: Option<Box<CountedViolation>>,
     pub(crate) additions: Additions,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Addresses {
     pub(crate) transport: Transport,
 }
 
-impl<'p> Case<'p> {
+impl<'p> RequestState<'p> {
     pub(crate) fn new(
         answers: &'p Answers,
         clock: &'p Clock,
@@ -122,7 +122,7 @@ impl<'p> Case<'p> {
     }
 
     /// Returns the violation of robots.txt, if any.
-    pub(crate) fn broken(&self) -> Option<&CountedBreach> {
+    pub(crate) fn broken(&self) -> Option<&CountedViolation> {
         match &self.disposition {
             Disposition::Violation(breach) => Some(breach),
             _ => self.breach.as_deref(),
@@ -153,7 +153,7 @@ impl Requester<'_> {
     }
 
     /// Returns the request's entry in a rule's rate limit, if the rule slows down.
-    pub(crate) fn paced(self, rule: &Rule) -> Option<PacedRequest<'_>> {
+    pub(crate) fn paced(self, rule: &Rule) -> Option<LimitedRequest<'_>> {
         rule.paced(self.visitor, self.user_agent, self.client)
     }
 }

@@ -6,12 +6,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 
 use crate::keys::AgentKey;
 use crate::policy::Visitor;
-use crate::suspect::{Coherence, Mark, Marks, Reasons};
+use crate::suspect::{BrowserCheck, Mark, Marks, Reasons};
 
-use super::{Case, ReceivedRequest, Stage};
+use super::{ReceivedRequest, RequestState, Stage};
 
 /// Duration for which the application's person header applies to a visitor.
-pub const PERSON_WORD_LASTS: Duration = Duration::from_secs(10 * 60);
+pub const PERSON_HEADER_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// Request of a visitor that names no robot.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub struct Release {
 pub(crate) struct Suspects {
     /// Whether suspects are detected.
     pub(crate) are_sought: bool,
-    pub(crate) coherence: Option<Arc<Coherence>>,
+    pub(crate) coherence: Option<Arc<BrowserCheck>>,
     people: Option<Arc<dyn People>>,
     people_have_reasons: bool,
     marks: Option<Marks>,
@@ -74,7 +74,7 @@ struct PersonHeader {
 
 /// Expected person header of a response, with the visitor to mark.
 #[derive(Debug)]
-pub(crate) struct PersonWord {
+pub(crate) struct ExpectedPersonHeader {
     // A single reference count, because each passing request pays for it.
     header: Arc<PersonHeader>,
     agent: AgentKey,
@@ -82,7 +82,7 @@ pub(crate) struct PersonWord {
     sender: Option<IpAddr>,
 }
 
-impl PersonWord {
+impl ExpectedPersonHeader {
     /// Removes the person header from a response and marks the visitor.
     #[inline]
     pub(crate) fn take(&self, headers: &mut HeaderMap) {
@@ -103,7 +103,7 @@ impl PersonWord {
         });
         if let (Some(mark), Some(marks), Some(sender)) = (mark, &self.header.marks, self.sender) {
             let visitor = marks.visitor_by(sender, self.agent);
-            marks.set(visitor, mark, PERSON_WORD_LASTS);
+            marks.set(visitor, mark, PERSON_HEADER_DURATION);
         }
     }
 }
@@ -150,7 +150,7 @@ impl Suspects {
         };
         let known = marks.found(marks.visitor_by(sender, agent));
         let found = if known.is_person {
-            found.left_by_a_click()
+            found.after_confirmation()
         } else {
             found
         };
@@ -159,19 +159,19 @@ impl Suspects {
 }
 
 impl Stage for Suspects {
-    fn wants_sender(&self) -> bool {
+    fn needs_sender(&self) -> bool {
         self.are_sought
     }
 
     /// Finds the reasons to suspect a visitor that no rule lets pass and that has not confirmed.
-    fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
+    fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
         if !case.is_person || !self.are_sought {
             return;
         }
         let (request, agent, client) = (received.request, received.agent, case.client);
         let coherence = self.coherence.as_ref();
         let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
-            coherence.judge_by(request, agent.text, agent.key, client.transport)
+            coherence.judge_with_key(request, agent.text, agent.key, client.transport)
         });
         let asked = || PersonRequest::of(request, client.address);
         if let Some(people) = self.people.as_ref().filter(|_| self.people_have_reasons) {
@@ -196,12 +196,12 @@ impl Stage for Suspects {
     }
 
     /// Prepares to read the person header of the response, if suspects are detected.
-    fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut Case<'_>) {
+    fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut RequestState<'_>) {
         // Scanning each response costs 1 % of a request.
         if self.coherence.is_some()
             && let Some(header) = &self.person_header
         {
-            case.additions.word = Some(PersonWord {
+            case.additions.word = Some(ExpectedPersonHeader {
                 header: Arc::clone(header),
                 agent: case.agent,
                 sender: case.client.network.filter(|_| case.is_person),
@@ -226,7 +226,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::layer::RobotDetectionLayer;
     use crate::policy::{Action, Rule};
-    use crate::suspect::Coherence;
+    use crate::suspect::BrowserCheck;
 
     const NAME: HeaderName = HeaderName::from_static("x-person");
     const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
@@ -267,7 +267,7 @@ mod tests {
             .person_header(NAME);
         assert_eq!(ask(&layer, "/yes"), (StatusCode::OK, true), "no detection");
         let layer = layer
-            .suspects(Arc::new(Coherence::new()))
+            .suspects(Arc::new(BrowserCheck::new()))
             .marks(Marks::new(&clock));
         for (path, status) in [
             ("/shut", StatusCode::FORBIDDEN),
@@ -280,7 +280,7 @@ mod tests {
         ] {
             assert_eq!(ask(&layer, path), (status, false), "{path}");
         }
-        clock.advance(PERSON_WORD_LASTS);
+        clock.advance(PERSON_HEADER_DURATION);
         assert_eq!(ask(&layer, "/shut").0, StatusCode::FORBIDDEN);
     }
 }

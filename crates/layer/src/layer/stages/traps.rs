@@ -6,13 +6,13 @@ use http::Method;
 
 use crate::detect::Claim;
 use crate::layer::header;
-use crate::policy::CountedBreach;
+use crate::policy::CountedViolation;
 use crate::suspect::{Mark, Marks};
 
-use super::{Case, ReceivedRequest, Requester, Stage};
+use super::{ReceivedRequest, RequestState, Requester, Stage};
 
 /// Duration of the suspicion after a trap request.
-const LASTS: Duration = Duration::from_secs(60 * 60);
+const SUSPICION_DURATION: Duration = Duration::from_secs(60 * 60);
 
 /// Duration for which a visitor's request for robots.txt is remembered.
 const READ_LASTS: Duration = Duration::from_secs(12 * 60 * 60);
@@ -43,7 +43,7 @@ pub(crate) struct TrapHit {
     /// Whether the visitor has requested robots.txt before.
     pub(crate) has_read: bool,
     /// The robots.txt rule for the trap, unless the visitor has violated a rule.
-    pub(crate) said: Option<CountedBreach>,
+    pub(crate) said: Option<CountedViolation>,
 }
 
 impl Traps {
@@ -66,13 +66,13 @@ impl Traps {
 
 impl Stage for TrapStage {
     #[inline]
-    fn wants_sender(&self) -> bool {
+    fn needs_sender(&self) -> bool {
         self.traps.is_some()
     }
 
     /// Records requests for robots.txt and for traps.
     #[inline]
-    fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
+    fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
         let Some(traps) = &self.traps else {
             return;
         };
@@ -89,7 +89,12 @@ impl Stage for TrapStage {
         }
     }
 
-    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        _: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut RequestState<'_>,
+    ) {
         let (Some(traps), Some(hit), Some(sender)) =
             (&self.traps, &mut case.trap, requester.client)
         else {
@@ -97,7 +102,7 @@ impl Stage for TrapStage {
         };
         if let (Some(marks), Claim::Person) = (&self.marks, requester.visitor.claim) {
             let visitor = marks.visitor(sender, requester.user_agent);
-            marks.set(visitor, Mark::Trap, LASTS);
+            marks.set(visitor, Mark::Trap, SUSPICION_DURATION);
         }
         let readers = &traps.readers;
         let reader = readers.visitor(sender, requester.user_agent);

@@ -13,7 +13,7 @@ use crate::layer::{
 use crate::policy::{Action, Decision, Policy, Sender, Visitor};
 use crate::suspect::Transport;
 
-use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 /// `Retry-After` of a request with a replayed signature.
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -86,7 +86,7 @@ pub trait Verdicts: Send + Sync + 'static {
     /// Called after [`verdict`](Self::verdict) returned `Pending`, if a rule
     /// [waits](crate::policy::RuleBuilder::wait) for the verdict. Dropping the future does not
     /// cancel the proof. By default no request waits.
-    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
+    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
         let _ = request;
         None
     }
@@ -120,7 +120,7 @@ pub struct ClaimFinding {
 }
 
 /// Future of a pending verdict.
-pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
+pub type VerdictFuture = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
 /// A request's client as known to the server.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,7 @@ pub struct Client {
 /// Pending verdict that a request waits for.
 pub struct Pending {
     /// Future of the verdict.
-    pub settling: Settling,
+    pub settling: VerdictFuture,
     /// Maximum waiting time.
     pub limit: Duration,
     /// Handle to the result of the proof.
@@ -173,14 +173,14 @@ impl VerdictSource {
     ) -> Option<ClaimFinding> {
         let verdicts = self.verdicts.as_ref()?;
         if claim.robot().is_none() {
-            return self.of_no_robot(request, claim, self.client(request), None);
+            return self.verdict_without_robot(request, claim, self.client(request), None);
         }
         Some(verdicts.finding(&claimed(request, claim, self.client(request), None)))
     }
 
     /// Sets the signer of a signed claim, and returns the verdict on unlisted robots; nameless and
     /// shared visitors make no claim.
-    fn of_no_robot<B>(
+    fn verdict_without_robot<B>(
         &self,
         request: &Request<B>,
         claim: &mut Claim<'_>,
@@ -201,7 +201,7 @@ impl VerdictSource {
     /// Returns `true` if a robot is refused only because its proof was used before.
     ///
     /// Another signature must not help against a rule that refuses verified robots too.
-    fn is_used_up<B>(
+    fn is_refused_as_replay<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
         policy: &Policy,
@@ -235,7 +235,12 @@ impl VerdictSource {
             return Ok(None);
         };
         if claim.robot().is_none() {
-            return Ok(self.of_no_robot(request, claim, Some(client.address), client.scheme));
+            return Ok(self.verdict_without_robot(
+                request,
+                claim,
+                Some(client.address),
+                client.scheme,
+            ));
         }
         let claimed = claimed(request, claim, Some(client.address), client.scheme);
         let ClaimFinding { verdict, proof } = verdicts.finding(&claimed);
@@ -269,11 +274,11 @@ impl Stage for VerdictSource {
         &self,
         received: &ReceivedRequest<'_, B>,
         requester: Requester<'_>,
-        case: &mut Case<'_>,
+        case: &mut RequestState<'_>,
     ) {
         // Impostors are refused without a rule; a new signature would not make them genuine.
         if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
-            && self.is_used_up(received, case.policy(), requester.visitor)
+            && self.is_refused_as_replay(received, case.policy(), requester.visitor)
         {
             // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
             let head = Head::again(SIGN_AGAIN, SIGN_AGAIN_AFTER);

@@ -2,9 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use crate::policy::RefusedFor;
+use crate::policy::RefusalReason;
 
-use super::settings::{Enforce, Enforcement, Refusal};
+use super::settings::{Enforcement, EnforcementMode, Refusal};
 
 /// Time after which a robot may request a disallowed path again: by then, its copy of robots.txt
 /// has expired (RFC 9309 §2.4).
@@ -27,7 +27,7 @@ pub enum Breach {
         group_line: usize,
     },
     /// The site refuses all requests of the robot, and no group of the file names the robot.
-    Refused(RefusedFor),
+    Refused(RefusalReason),
     /// The robot did not wait as long as `Crawl-delay` requires.
     TooSoon {
         /// Time that `Crawl-delay` requires between two requests.
@@ -59,7 +59,7 @@ pub enum Answer {
 /// Violation of robots.txt that was counted, with the response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct CountedBreach {
+pub struct CountedViolation {
     /// The violation of robots.txt.
     pub breach: Breach,
     /// Response to the violation in the current mode.
@@ -85,7 +85,7 @@ impl Breach {
     #[must_use]
     pub fn answer(&self, settings: Enforcement) -> Answer {
         match self {
-            Self::Disallowed { .. } | Self::Refused(_) if settings.rules == Enforce::On => {
+            Self::Disallowed { .. } | Self::Refused(_) if settings.rules == EnforcementMode::On => {
                 match settings.refusal {
                     Refusal::Pass => Answer::Pass,
                     Refusal::Forbidden => Answer::Forbidden,
@@ -95,7 +95,7 @@ impl Breach {
                     Refusal::Redirect => Answer::Redirect,
                 }
             }
-            Self::TooSoon { wait, .. } if settings.crawl_delay == Enforce::On => {
+            Self::TooSoon { wait, .. } if settings.crawl_delay == EnforcementMode::On => {
                 Answer::TooManyRequests { retry_after: *wait }
             }
             Self::Disallowed { .. } | Self::Refused(_) | Self::TooSoon { .. } => Answer::Pass,
@@ -123,10 +123,10 @@ impl fmt::Display for Breach {
                 f,
                 "line {line} of /robots.txt disallows this: {rule} (group at line {group_line})"
             ),
-            Self::Refused(RefusedFor::Purpose(purpose)) => {
+            Self::Refused(RefusalReason::Purpose(purpose)) => {
                 write!(f, "this site refuses all robots with the purpose {purpose}")
             }
-            Self::Refused(RefusedFor::Itself) => f.write_str("this site refuses this robot"),
+            Self::Refused(RefusalReason::Itself) => f.write_str("this site refuses this robot"),
             Self::TooSoon { delay, gap, .. } => write!(
                 f,
                 "/robots.txt specifies a crawl-delay of {} s, but the previous request came {} s ago",
@@ -194,7 +194,7 @@ mod tests {
         let (delay, gap) = (Duration::from_secs(10), Duration::from_millis(1_500));
         let wait = Duration::from_secs(7);
         let soon = Breach::TooSoon { delay, gap, wait };
-        let on = Enforcement::default().rules(Enforce::On);
+        let on = Enforcement::default().rules(EnforcementMode::On);
         let answer = |refusal| disallowed.answer(on.refusal(refusal)).to_string();
         assert_eq!(
             Refusal::ALL.iter().map(|&r| answer(r)).collect::<Vec<_>>(),
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(soon.answer(on), Answer::Pass);
         let retry_after = wait;
         assert_eq!(
-            soon.answer(on.crawl_delay(Enforce::On)),
+            soon.answer(on.crawl_delay(EnforcementMode::On)),
             Answer::TooManyRequests { retry_after }
         );
         assert_eq!(

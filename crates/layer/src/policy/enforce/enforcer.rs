@@ -14,14 +14,14 @@ use crate::policy::{
     decision::Trace,
     path::{PathReading, is_odd, resolved},
 };
-use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
+use robot_detection_robots_txt::{Permission, RobotRules, RobotsTxt};
 
 use super::{
-    answer::{Answer, Breach, CountedBreach, visible},
+    answer::{Answer, Breach, CountedViolation, visible},
     records::{Records, Report, RobotCount, Violations},
     resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot, rate},
     sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
-    settings::{Enforce, Enforcement, Refusal},
+    settings::{Enforcement, EnforcementMode, Refusal},
 };
 
 /// Maximum number of characters of a group's names that are stored.
@@ -110,7 +110,7 @@ impl Enforcer {
     /// These pages are the URLs of the `Sitemap` and `License` lines for the requested host,
     /// compared with path and query, at most a hundred. `asked` returns the host and the path with
     /// query; it is called only if the judgement is not a pass.
-    pub(crate) fn unless_named<'p, 'r>(
+    pub(crate) fn pass_named_page<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
         asked: impl FnOnce() -> (Option<&'r str>, &'r str),
@@ -140,7 +140,7 @@ impl Enforcer {
         policy: &Policy,
         visit: &RobotRequest<'_>,
         now_ms: impl Fn() -> i64,
-    ) -> Option<CountedBreach> {
+    ) -> Option<CountedViolation> {
         let settings = self.settings();
         if settings.is_off() || visit.visitor.claims_nothing() {
             return None;
@@ -148,7 +148,7 @@ impl Enforcer {
         // Not earlier, because this reads the path.
         match exemption(policy, &visit.request, visit.visitor) {
             None => {}
-            Some(PassReason::Heaven) => return self.hold_redirected(policy, visit, now_ms),
+            Some(PassReason::Heaven) => return self.enforce_for_redirect(policy, visit, now_ms),
             Some(_) => return None,
         }
         let file = self.file(visit.request.host)?;
@@ -160,23 +160,23 @@ impl Enforcer {
     ///
     /// `visit` requests a page of robot heaven, or one that is redirected there.
     #[must_use]
-    pub fn hold_redirected(
+    pub fn enforce_for_redirect(
         &self,
         policy: &Policy,
         visit: &RobotRequest<'_>,
         now_ms: impl Fn() -> i64,
-    ) -> Option<CountedBreach> {
+    ) -> Option<CountedViolation> {
         let settings = self.settings();
         let (request, target) = (&visit.request, visit.target);
         let (file, breach) =
-            self.refused_everything(policy, settings, request, target, visit.visitor)?;
+            self.complete_refusal(policy, settings, request, target, visit.visitor)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
     /// Returns file and violation if the site refuses the robot completely, even robot heaven.
     ///
     /// If refused robots are redirected to robot heaven, heaven is not refused.
-    fn refused_everything(
+    fn complete_refusal(
         &self,
         policy: &Policy,
         settings: Enforcement,
@@ -184,7 +184,7 @@ impl Enforcer {
         target: &str,
         visitor: Visitor<'_>,
     ) -> Option<(Arc<ResolvedFile>, Breach)> {
-        if settings.rules == Enforce::Off
+        if settings.rules == EnforcementMode::Off
             || settings.refusal == Refusal::Redirect
             || visitor.claims_nothing()
         {
@@ -200,17 +200,17 @@ impl Enforcer {
     ///
     /// Nothing is enforced or counted.
     #[must_use]
-    pub(crate) fn said_of(
+    pub(crate) fn find_disallowing_rule(
         &self,
         host: Option<&str>,
         target: &str,
         claim: &Claim<'_>,
         user_agent: &[u8],
-    ) -> Option<CountedBreach> {
+    ) -> Option<CountedViolation> {
         let file = self.file(host)?;
-        let robot = file.of_claim(claim, user_agent);
+        let robot = file.for_claim(claim, user_agent);
         let breach = disallowed(&check(&robot, target, PathReading::default()).0)?;
-        Some(CountedBreach {
+        Some(CountedViolation {
             answer: Answer::Pass,
             would: Answer::Pass,
             group: group_of(&file.file, &breach),
@@ -219,7 +219,7 @@ impl Enforcer {
         })
     }
 
-    /// Explains the result of [`hold_redirected`](Self::hold_redirected), if it refuses. Nothing is
+    /// Explains the result of [`enforce_for_redirect`](Self::enforce_for_redirect), if it refuses. Nothing is
     /// counted.
     pub(in crate::policy) fn explain_redirected(
         &self,
@@ -229,7 +229,7 @@ impl Enforcer {
         visitor: Visitor<'_>,
     ) -> Option<Finding> {
         let settings = self.settings();
-        let (_, breach) = self.refused_everything(policy, settings, request, target, visitor)?;
+        let (_, breach) = self.complete_refusal(policy, settings, request, target, visitor)?;
         let answer = answer(policy, request, &breach, settings);
         let mut steps = Vec::new();
         steps.step(STEP, || refused_heaven(&breach));
@@ -268,7 +268,7 @@ impl Enforcer {
                 steps.step(STEP, || exempt(PassReason::NeverFiltered).to_owned());
                 return None;
             }
-            let robot = file.of_claim(visitor.claim, user_agent);
+            let robot = file.for_claim(visitor.claim, user_agent);
             let (verdict, read_as) = check(&robot, target, policy.reading);
             steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
             let reason = robot.refused.filter(|_| verdict.allowed());
@@ -292,9 +292,9 @@ impl Enforcer {
 
     /// Returns the rules of a file that apply to the robot of a claim.
     #[must_use]
-    pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> ForRobot {
+    pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> RobotRules {
         let file = ResolvedFile::new(file.clone());
-        file.of_claim(claim, user_agent).rules.clone()
+        file.for_claim(claim, user_agent).rules.clone()
     }
 
     /// Returns the stored violations of robots.txt.
@@ -322,9 +322,9 @@ impl Enforcer {
         breach: Breach,
         settings: Enforcement,
         now_ms: i64,
-    ) -> CountedBreach {
+    ) -> CountedViolation {
         let would = answer(policy, &visit.request, &breach, settings);
-        let mut outcome = CountedBreach {
+        let mut outcome = CountedViolation {
             answer: if policy.is_dry_run() {
                 Answer::Pass
             } else {
@@ -416,7 +416,7 @@ fn judge_visitor<'v>(
             }
             _ => "robots.txt is not enforced for nameless visitors; a rule may name them.",
         }),
-        Some(_) if settings.rules == Enforce::Off => {
+        Some(_) if settings.rules == EnforcementMode::Off => {
             Some("robots.txt is not enforced: robots_txt.enforce is off.")
         }
         Some(visitor) => exemption(policy, request, visitor).map(exempt),
@@ -435,8 +435,8 @@ fn breach(
     reading: PathReading,
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
-    let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
-    if settings.rules != Enforce::Off
+    let robot = file.for_claim(visit.visitor.claim, visit.user_agent);
+    if settings.rules != EnforcementMode::Off
         && let Some(breach) = disallowed(&check(&robot, visit.target, reading).0)
             .or(robot.refused.map(Breach::Refused))
     {
@@ -444,7 +444,7 @@ fn breach(
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
     }
-    if settings.crawl_delay == Enforce::Off {
+    if settings.crawl_delay == EnforcementMode::Off {
         return None;
     }
     let delay = robot.delay?;

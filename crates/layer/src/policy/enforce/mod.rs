@@ -9,7 +9,7 @@ mod settings;
 
 #[doc(hidden)]
 pub use answer::visible;
-pub use answer::{Answer, Breach, CountedBreach};
+pub use answer::{Answer, Breach, CountedViolation};
 pub use enforcer::{Enforcer, Finding, RobotRequest};
 pub use records::{Broken, RobotCount, Violation, Violations};
-pub use settings::{Enforce, Enforcement, Refusal};
+pub use settings::{Enforcement, EnforcementMode, Refusal};

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::answer::{Breach, CountedBreach, visible};
+use super::answer::{Breach, CountedViolation, visible};
 
 /// Maximum number of stored violations of rules, and also of crawl-delays.
 const MAX_KEPT: usize = 1_000;
@@ -139,7 +139,7 @@ struct Key {
 
 impl Records {
     /// Counts a violation, and sets `is_new` if the combination of robot and rule is new.
-    pub(super) fn add(&mut self, report: &Report<'_>, outcome: &mut CountedBreach) {
+    pub(super) fn add(&mut self, report: &Report<'_>, outcome: &mut CountedViolation) {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
@@ -262,7 +262,7 @@ fn rule_of(breach: &Breach) -> Option<(usize, String)> {
     }
 }
 
-fn broken(outcome: &CountedBreach) -> Broken {
+fn broken(outcome: &CountedViolation) -> Broken {
     match &outcome.breach {
         Breach::Disallowed {
             line,
@@ -308,11 +308,11 @@ mod tests {
         now_ms: 1_000,
     };
 
-    fn disallowed(line: usize) -> CountedBreach {
+    fn disallowed(line: usize) -> CountedViolation {
         outcome(Breach::disallowed(line, "Disallow: /private/", 1))
     }
 
-    fn too_soon(gap_s: u64) -> CountedBreach {
+    fn too_soon(gap_s: u64) -> CountedViolation {
         outcome(Breach::TooSoon {
             delay: Duration::from_secs(10),
             gap: Duration::from_secs(gap_s),
@@ -320,8 +320,8 @@ mod tests {
         })
     }
 
-    fn outcome(breach: Breach) -> CountedBreach {
-        CountedBreach {
+    fn outcome(breach: Breach) -> CountedViolation {
+        CountedViolation {
             breach,
             answer: Answer::Pass,
             would: Answer::Pass,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     /// Adds a violation and returns whether it is new.
-    fn add(records: &mut Records, report: &Report<'_>, mut outcome: CountedBreach) -> bool {
+    fn add(records: &mut Records, report: &Report<'_>, mut outcome: CountedViolation) -> bool {
         records.add(report, &mut outcome);
         outcome.is_new
     }

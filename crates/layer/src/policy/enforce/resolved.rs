@@ -12,15 +12,15 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use robot_detection_robots_txt::{ForRobot, RobotsTxt};
+use robot_detection_robots_txt::{RobotRules, RobotsTxt};
 
 use crate::detect::Claim;
 use crate::policy::{
-    PathReading, RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor,
+    PathReading, RefusalReason, RefusedRobots, SharedRobotsFiles, Visitor,
     bucket::{Bucket, Rate},
     buckets::{TooSoon, UnlistedBuckets},
     named_pages::NamedPages,
-    robots_files::FilesInForce,
+    robots_files::ActiveFiles,
 };
 use crate::registry::{PatternKind, Robot};
 
@@ -43,7 +43,7 @@ pub(super) struct ResolvedFiles {
 #[derive(Debug)]
 struct ResolvedSet {
     /// Kept alive so that no other file gets the same address.
-    files: Arc<FilesInForce>,
+    files: Arc<ActiveFiles>,
     /// Results by the file's address in the set.
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
@@ -69,11 +69,11 @@ pub(super) struct ResolvedRobot {
     /// The robot, if listed; kept alive so that no other robot gets the same address.
     #[expect(dead_code, reason = "keeps the robot's address in use")]
     robot: Option<Arc<Robot>>,
-    pub(super) rules: ForRobot,
+    pub(super) rules: RobotRules,
     /// Rules in lower case, for a site that ignores case.
-    lower_case: OnceLock<ForRobot>,
+    lower_case: OnceLock<RobotRules>,
     /// Reason why the site refuses the robot, regardless of the rules.
-    pub(super) refused: Option<RefusedFor>,
+    pub(super) refused: Option<RefusalReason>,
     /// Required delay between requests, if any.
     pub(super) delay: Option<Duration>,
     limiters: ListedLimiters,
@@ -125,7 +125,7 @@ impl ResolvedSet {
             refused: refused(),
             ..ResolvedFile::new(file.clone())
         });
-        remember(&self.by_file, usize::MAX, &address, &fresh)
+        insert_cached(&self.by_file, usize::MAX, &address, &fresh)
     }
 }
 
@@ -142,9 +142,9 @@ impl ResolvedFile {
     }
 
     /// Returns the rules for the sender of a request.
-    pub(super) fn of_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<ResolvedRobot> {
+    pub(super) fn for_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let Some(robot) = claim.robot() else {
-            return self.of_unlisted(user_agent);
+            return self.for_unlisted(user_agent);
         };
         let address = Arc::as_ptr(robot).addr();
         if let Some(known) = self.listed.load().get(&address) {
@@ -152,22 +152,22 @@ impl ResolvedFile {
         }
         let refused = self.refused.reason(robot);
         let fresh = ResolvedRobot::new(Some(robot), self.rules_of_listed(robot), refused);
-        remember(&self.listed, MAX_LISTED, &address, &fresh)
+        insert_cached(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
     /// Returns the rules for a User-Agent, of which only the beginning counts if it is long.
-    fn of_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
+    fn for_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(known) = self.unlisted.load().get(user_agent) {
             return Arc::clone(known);
         }
         let header = String::from_utf8_lossy(user_agent);
         let fresh = ResolvedRobot::new(None, self.file.for_header(&header), None);
-        remember(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
+        insert_cached(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
     /// Finds the group of a listed robot by its product token, or else by its names.
-    fn rules_of_listed(&self, robot: &Robot) -> ForRobot {
+    fn rules_of_listed(&self, robot: &Robot) -> RobotRules {
         if let Some(token) = &robot.product_token {
             let rules = self.file.for_robot(token);
             return match fallback(token) {
@@ -184,7 +184,7 @@ impl ResolvedFile {
             .chain(names)
             .chain(tokens.map(|pattern| pattern.text.as_str()))
             .map(|name| self.file.for_robot(name))
-            .find(ForRobot::is_named)
+            .find(RobotRules::is_named)
             .unwrap_or_else(|| self.file.for_robot(&robot.id))
     }
 }
@@ -199,7 +199,11 @@ fn fallback(token: &str) -> Option<&'static str> {
 }
 
 impl ResolvedRobot {
-    fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
+    fn new(
+        robot: Option<&Arc<Robot>>,
+        rules: RobotRules,
+        refused: Option<RefusalReason>,
+    ) -> Arc<Self> {
         // A cached robot will return. Building the index now saves the first request the time.
         rules.prepare();
         Arc::new(Self {
@@ -213,7 +217,7 @@ impl ResolvedRobot {
     }
 
     /// Returns the rules to compare with a path as the site's server reads it.
-    pub(super) fn rules_read_as(&self, reading: PathReading) -> &ForRobot {
+    pub(super) fn rules_read_as(&self, reading: PathReading) -> &RobotRules {
         if reading.ignore_case {
             self.lower_case.get_or_init(|| self.rules.in_lower_case())
         } else {
@@ -233,7 +237,7 @@ impl ResolvedRobot {
 
 /// Inserts a value into a map that is read without a lock. A full map is emptied first.
 #[cold]
-fn remember<K: Clone + Eq + Hash, V>(
+fn insert_cached<K: Clone + Eq + Hash, V>(
     map: &ArcSwap<HashMap<K, Arc<V>>>,
     max: usize,
     key: &K,
@@ -303,11 +307,11 @@ mod tests {
     #[test]
     fn the_cache_is_bounded_and_keeps_each_entry_once() {
         let map = ArcSwap::default();
-        let first = remember(&map, 3, &1, &Arc::new("a"));
-        let again = remember(&map, 3, &1, &Arc::new("b"));
+        let first = insert_cached(&map, 3, &1, &Arc::new("a"));
+        let again = insert_cached(&map, 3, &1, &Arc::new("b"));
         assert!(Arc::ptr_eq(&first, &again));
         for key in 2..100 {
-            remember(&map, 3, &key, &Arc::new("c"));
+            insert_cached(&map, 3, &key, &Arc::new("c"));
             assert!(map.load().len() <= 3);
         }
     }

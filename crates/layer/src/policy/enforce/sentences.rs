@@ -1,11 +1,11 @@
 //! Texts of the enforcer's explanations.
 
-use crate::policy::{PassReason, RefusedFor, decision::quoted};
+use crate::policy::{PassReason, RefusalReason, decision::quoted};
 use robot_detection_robots_txt::{Permission, RobotsTxt};
 
 use super::{
     answer::{Answer, Breach},
-    settings::{Enforce, Enforcement},
+    settings::{Enforcement, EnforcementMode},
 };
 
 pub(super) fn rule_text(permission: &Permission<'_>) -> String {
@@ -60,12 +60,12 @@ pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Optio
 }
 
 /// Describes the refusal of a robot by the site, where the file allows the path.
-pub(super) fn refused(reason: RefusedFor) -> String {
+pub(super) fn refused(reason: RefusalReason) -> String {
     match reason {
-        RefusedFor::Purpose(purpose) => format!(
+        RefusalReason::Purpose(purpose) => format!(
             "The site refuses all robots with the purpose {purpose}, regardless of robots.txt."
         ),
-        RefusedFor::Itself => "The site refuses the robot, regardless of robots.txt.".to_owned(),
+        RefusalReason::Itself => "The site refuses the robot, regardless of robots.txt.".to_owned(),
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn refused_heaven(breach: &Breach) -> String {
 /// Describes the response to a violation.
 pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
     match answer {
-        Answer::Pass if settings.rules == Enforce::On => {
+        Answer::Pass if settings.rules == EnforcementMode::On => {
             "The request passes and is counted: robots_txt.refusal is pass.".to_owned()
         }
         Answer::Pass => {

@@ -6,7 +6,7 @@ use robot_detection_robots_txt::RobotsTxt;
 crate::words! {
     /// Mode of the enforcement of robots.txt.
 #[derive(Default, Hash)]
-    pub enum Enforce {
+    pub enum EnforcementMode {
         /// Requests are not checked against robots.txt.
         Off = "off",
         /// Violations are counted and shown; all requests pass.
@@ -51,17 +51,17 @@ crate::words! {
 #[non_exhaustive]
 pub struct Enforcement {
     /// Enforcement of `Disallow`; report by default.
-    pub rules: Enforce,
+    pub rules: EnforcementMode,
     /// Response to requests for disallowed paths; 403 by default.
     pub refusal: Refusal,
     /// Enforcement of `Crawl-delay`, by 429; report by default.
-    pub crawl_delay: Enforce,
+    pub crawl_delay: EnforcementMode,
 }
 
 impl Enforcement {
     /// Sets the enforcement of `Disallow`; report by default.
     #[must_use]
-    pub fn rules(mut self, mode: Enforce) -> Self {
+    pub fn rules(mut self, mode: EnforcementMode) -> Self {
         self.rules = mode;
         self
     }
@@ -75,7 +75,7 @@ impl Enforcement {
 
     /// Sets the enforcement of `Crawl-delay`, by 429; report by default.
     #[must_use]
-    pub fn crawl_delay(mut self, mode: Enforce) -> Self {
+    pub fn crawl_delay(mut self, mode: EnforcementMode) -> Self {
         self.crawl_delay = mode;
         self
     }
@@ -83,7 +83,7 @@ impl Enforcement {
     /// Returns `true` if no request is checked against robots.txt.
     #[must_use]
     pub fn is_off(&self) -> bool {
-        self.rules == Enforce::Off && self.crawl_delay == Enforce::Off
+        self.rules == EnforcementMode::Off && self.crawl_delay == EnforcementMode::Off
     }
 }
 

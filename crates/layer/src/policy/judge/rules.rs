@@ -7,7 +7,7 @@ use crate::policy::{
     Judgement, Policy, Request, Rule, Visitor,
     condition::Mismatch,
     decision::{Effect, NormalizedRequest, Trace},
-    judgement::Aside,
+    judgement::NonDecidingMatches,
     load::LoadGate,
     rule::named,
 };
@@ -17,12 +17,12 @@ use super::Site;
 /// Returns the decision of the first deciding rule, and the rules that matched before it.
 pub(super) fn judge_rules<'p>(
     rules: &'p [Rule],
-    mut aside: Aside<'p>,
+    mut aside: NonDecidingMatches<'p>,
     visitor: Visitor<'_>,
     request: &Request<'_>,
     site: Site,
     trace: &mut impl Trace,
-) -> (Option<Judgement<'p>>, Aside<'p>) {
+) -> (Option<Judgement<'p>>, NonDecidingMatches<'p>) {
     if rules.is_empty() {
         return (None, aside);
     }
@@ -31,15 +31,18 @@ pub(super) fn judge_rules<'p>(
         rules.iter().find_map(|rule| {
             // Only the first rule that limits requests, and the first that limits errors, applies.
             // Further limits would be used up needlessly.
-            if aside.first_like(rule).is_some_and(|first| first.is_some()) {
+            if aside
+                .first_of_type(rule)
+                .is_some_and(|first| first.is_some())
+            {
                 return None;
             }
             let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
-            if rule.is_dry() {
+            if rule.is_unconfirmed() {
                 aside.noted = aside.noted.or(Some(rule));
                 return None;
             }
-            if let Some(first) = aside.first_like(rule) {
+            if let Some(first) = aside.first_of_type(rule) {
                 *first = Some(rule);
             }
             Some(Judgement {
@@ -66,7 +69,7 @@ fn judge_rule<'p>(
             reason.map_or_else(String::new, |reason| format!(", because {reason}"))
         };
         match mismatch {
-            None if rule.is_dry() => format!(
+            None if rule.is_unconfirmed() => format!(
                 "{named} matches{}; its action, {}, is only reported because the rule applies to people: people = true confirms it.",
                 reason(),
                 rule.action()

@@ -39,7 +39,7 @@ fn request(method: &str, path: &str, lines: &[Line<'_>]) -> Request<()> {
 
 fn told(lines: &[Line<'_>], transport: Transport) -> String {
     let request = request("GET", "/a", lines);
-    Coherence::new().judge(&request, transport).to_string()
+    BrowserCheck::new().judge(&request, transport).to_string()
 }
 
 /// Returns the headers that Chromium 156 sends over plain HTTP.
@@ -165,7 +165,7 @@ fn real_browser_requests_give_no_reason() {
         assert_eq!(told(&lines, TLS), "", "{lines:?}");
         let lines = secure_chrome(accept, mode, dest, false);
         let request = http2(request("GET", "/", &lines));
-        let reasons = Coherence::new().judge(&request, TLS);
+        let reasons = BrowserCheck::new().judge(&request, TLS);
         assert_eq!(reasons.to_string(), "", "{lines:?}");
     }
 }
@@ -186,7 +186,7 @@ fn background_requests_of_browsers_are_not_checked() {
         ("POST", "/r", ("content-type", "application/reports+json")),
     ] {
         let request = request(method, path, &[user_agent, line]);
-        let reasons = Coherence::new().judge(&request, TLS);
+        let reasons = BrowserCheck::new().judge(&request, TLS);
         assert!(reasons.is_empty(), "{method} {path}: {reasons}");
     }
 }
@@ -251,7 +251,7 @@ fn missing_headers_and_rare_browsers_make_no_suspect() {
         ),
         ("changed order", page.iter().rev().copied().collect()),
     ] {
-        let found = Coherence::new().judge(&request("GET", "/", &lines), TLS);
+        let found = BrowserCheck::new().judge(&request("GET", "/", &lines), TLS);
         assert!(!found.are_suspect(), "{who}: {found}");
     }
     let newer = CHROME.replace("156", "170");
@@ -363,7 +363,7 @@ fn tools_with_a_browser_user_agent_are_suspect_on_their_first_request() {
             ),
         ] {
             for transport in [DIRECT, TLS] {
-                let found = Coherence::new().judge(&request("GET", "/", &lines), transport);
+                let found = BrowserCheck::new().judge(&request("GET", "/", &lines), transport);
                 assert!(found.are_suspect(), "{tool} as {user_agent}: {found}");
                 let weights = found.iter().map(Reason::weight);
                 assert!(weights.count() > 1, "{tool}: only one reason");
@@ -417,7 +417,7 @@ fn safari_is_checked_by_headers_common_to_all_browsers() {
 
 #[test]
 fn header_removed_by_a_front_is_not_expected() {
-    let coherence = Coherence::new();
+    let coherence = BrowserCheck::new();
     let behind = Transport {
         is_https: true,
         is_direct: false,
@@ -442,7 +442,7 @@ fn header_removed_by_a_front_is_not_expected() {
 
 #[test]
 fn connection_is_checked_until_a_request_has_no_reasons() {
-    let coherence = Coherence::new();
+    let coherence = BrowserCheck::new();
     let judged = |lines: &[Line<'_>], sender: &str| {
         let sender = sender.parse().ok();
         let transport = Transport { sender, ..DIRECT };
@@ -473,7 +473,7 @@ fn findings_contain_escaped_headers() {
         ("accept", "*/*"),
         ("accept-language", "*\t\"x\""),
     ];
-    let found = Coherence::new().explain(&request("GET", "/", &lines), DIRECT);
+    let found = BrowserCheck::new().explain(&request("GET", "/", &lines), DIRECT);
     assert_eq!(
         found.browser.as_deref(),
         Some("chromium 156 (known up to version 156, 2026-11-26)")
@@ -489,7 +489,7 @@ fn findings_contain_escaped_headers() {
     );
     let escaped = r#"accept-language-foreign: accept-language: "*\t\"x\"""#;
     assert!(seen.contains(&escaped.to_owned()), "{seen:?}");
-    let nobody = Coherence::new().explain(&request("GET", "/", &[]), DIRECT);
+    let nobody = BrowserCheck::new().explain(&request("GET", "/", &[]), DIRECT);
     assert!(nobody.browser.is_none() && nobody.reasons.is_empty());
 }
 
@@ -526,7 +526,7 @@ proptest! {
             }
         }
         let transport = Transport { is_https, is_direct, front: None, sender: None };
-        let coherence = Coherence::new();
+        let coherence = BrowserCheck::new();
         let found = coherence.explain(&request, transport);
         prop_assert_eq!(found.reasons, coherence.judge(&request, transport));
         prop_assert_eq!(found.seen.len(), found.reasons.iter().count());

@@ -15,16 +15,16 @@ use crate::filter::{
     sniff::{is_untold, sniff},
 };
 
-use super::context::{FunctionContext, Made, change, nothing};
+use super::context::{FunctionContext, StepResult, change, nothing};
 
 /// Validates the cache size, which has no effect: patterns are compiled once, with the filter.
-pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> StepResult {
     making.parameters.number("cache-size")?;
     Ok(nothing())
 }
 
 /// Builds a step that reads the MIME types file.
-pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> StepResult {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {
         let types = MimeTypes::parse(&text);
@@ -37,7 +37,7 @@ pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Builds a step that assigns a fixed value or the value of another source.
-pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let to = parameters.source("dst")?;
     match (parameters.optional("value"), parameters.optional("src")) {
@@ -63,7 +63,7 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Builds a step that removes a source.
-pub(super) fn clear(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn clear(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
     Ok(change(move |work| work.resource.clear(&source)))
 }
@@ -88,24 +88,24 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
 }
 
 /// Builds a step that sets a value if a source equals a text.
-pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::exact(text)))
 }
 
 /// Builds a step that sets a value if a source starts with a text.
-pub(super) fn by_prefix(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn by_prefix(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::prefix(text)))
 }
 
 /// Builds a step that sets a value if a source matches a regular expression.
-pub(super) fn by_regex(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn by_regex(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, Pattern::regex)
 }
 
 fn generate_by(
     making: &mut FunctionContext<'_>,
     pattern: impl Fn(&str) -> Result<Pattern, String>,
-) -> Made {
+) -> StepResult {
     let parameters = &making.parameters;
     let source = parameters.source("src")?;
     let pattern = pattern(parameters.required("match")?)?;
@@ -181,7 +181,7 @@ fn three_months_after(now: SystemTime) -> SystemTime {
 }
 
 /// Builds a conversion step for a media type; `unknown` matches resources without a type.
-pub(super) fn convert(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn convert(making: &mut FunctionContext<'_>) -> StepResult {
     let wanted = making.parameters.required("type")?;
     let wanted = wanted.trim().to_ascii_lowercase();
     Ok(change(move |work| {
@@ -219,7 +219,7 @@ fn convert_from(media_type: &str, work: &mut Work<'_>) {
              program in site_robot.converters"
         );
         if media_type == "application/pdf" {
-            work.resource.note_trouble(trouble);
+            work.resource.add_problem(trouble);
         }
         return;
     };
@@ -232,7 +232,7 @@ fn convert_from(media_type: &str, work: &mut Work<'_>) {
         work.resource.set_content(converted);
         work.resource.assign(&to, "text/html");
     } else if let Some(trouble) = trouble {
-        work.resource.note_trouble(trouble);
+        work.resource.add_problem(trouble);
     }
 }
 

@@ -6,7 +6,7 @@ use robot_detection_store::description::ResourceDescription;
 
 use crate::filter::{
     Directive, Files, FilterRules, MimeTypes, Note, Parameters, Resource, Stage, Step, StepOutcome,
-    Work, step::Compiled,
+    Work, step::CompiledDirective,
 };
 
 /// Log level of a filter's rules (`logtype` of `filterrules-setup`).
@@ -40,7 +40,7 @@ pub(in crate::filter) struct FilterState {
     /// Functions allowed only once per filter, with their lines.
     pub(super) once: Vec<(&'static str, usize)>,
     /// Tests that must wait until after retrieval.
-    pub(in crate::filter) deferred: Vec<Compiled>,
+    pub(in crate::filter) deferred: Vec<CompiledDirective>,
 }
 
 /// Context of the directive being compiled.
@@ -55,7 +55,7 @@ pub(in crate::filter) struct FunctionContext<'a> {
 }
 
 /// Step of a directive, or the error message.
-pub(super) type Made = Result<Box<dyn Step>, String>;
+pub(super) type StepResult = Result<Box<dyn Step>, String>;
 
 impl<'a> FunctionContext<'a> {
     pub(in crate::filter) fn new(
@@ -102,8 +102,8 @@ impl<'a> FunctionContext<'a> {
     }
 
     /// Creates a compiled directive from a step.
-    pub(super) fn compiled(&self, step: Box<dyn Step>, is_counting: bool) -> Compiled {
-        Compiled {
+    pub(super) fn compiled(&self, step: Box<dyn Step>, is_counting: bool) -> CompiledDirective {
+        CompiledDirective {
             line: self.directive.line(),
             function: self.directive.function().into(),
             step,

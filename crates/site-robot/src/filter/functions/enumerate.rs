@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use crate::document::{Page, urls_in_text};
 use crate::filter::{FoundLink, MimeTypes};
 
-use super::context::{FunctionContext, Made, MediaType, change};
+use super::context::{FunctionContext, MediaType, StepResult, change};
 
 /// Default maximum number of links per resource.
 const DEFAULT_MAX: usize = 1024;
@@ -32,7 +32,7 @@ audio/mpeg mp3 ogg wav flac m4a
 video/mp4 mp4 webm avi mov mkv";
 
 /// Builds a step that collects the links of a page.
-pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn urls(making: &mut FunctionContext<'_>) -> StepResult {
     let (max, media_type) = limits(making)?;
     let types = making.state.types.clone();
     let types = types.unwrap_or_else(|| Arc::new(MimeTypes::parse(TYPES)));
@@ -53,7 +53,7 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Builds a step that collects URLs after `URL:` in text.
-pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> StepResult {
     // The reference lists no `type` parameter but uses one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
     Ok(change(move |work| {

@@ -1,11 +1,11 @@
 //! Functions that create attributes of the description.
 
-use crate::document::{Meta, Page, PageMatter, shorten_bytes};
+use crate::document::{ContentSelection, Meta, Page, shorten_bytes};
 use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted};
 use robot_detection_store::description::{ResourceDescription, name};
 
 use super::{
-    context::{FunctionContext, Made, MediaType, describe},
+    context::{FunctionContext, MediaType, StepResult, describe},
     soif,
 };
 
@@ -57,7 +57,7 @@ const ORDERS: [&str; 7] = [
 const LOWEST: u64 = 6;
 
 /// Builds a step that creates attributes from title and META tags.
-pub(super) fn meta(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn meta(making: &mut FunctionContext<'_>) -> StepResult {
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
     let media_type = MediaType::of(making);
     Ok(describe(move |resource, description| {
@@ -107,7 +107,7 @@ fn is_usable(meta: &Meta) -> bool {
 }
 
 /// Builds a step that copies sources to attributes.
-pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     let mappings = mappings(making.parameters.required("src")?)?;
     let sources = mappings.into_iter();
     let sources: Vec<_> = sources
@@ -145,7 +145,7 @@ fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Builds a step that copies an attribute to another name.
-pub(super) fn copy(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn copy(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let from = parameters.required("src")?.to_owned();
     let to = parameters.required("dst")?.to_owned();
@@ -164,11 +164,11 @@ pub(super) fn copy(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Builds a step that renames an attribute.
-pub(super) fn rename(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn rename(making: &mut FunctionContext<'_>) -> StepResult {
     let mappings = mappings(making.parameters.required("src")?)?;
-    if let Some((lonely, _)) = mappings.iter().find(|(from, to)| from == to) {
+    if let Some((name, _)) = mappings.iter().find(|(from, to)| from == to) {
         return Err(format!(
-            "src={lonely:?} contains no new name; write \"old->new\""
+            "src={name:?} contains no new name; write \"old->new\""
         ));
     }
     Ok(describe(move |_, description| {
@@ -203,7 +203,7 @@ fn first_chars(text: &str, max: usize) -> &str {
 }
 
 /// Builds a step that creates an attribute from the full text.
-pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn full_text(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
     let to = to.to_owned();
@@ -211,8 +211,8 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
     let part = part(parameters)?;
     // For the complete page, each cell is a separate line, as in Sun's implementation.
     let between_cells = match part {
-        PageMatter::All => '\n',
-        PageMatter::Main => '\t',
+        ContentSelection::All => '\n',
+        ContentSelection::Main => '\t',
     };
     Ok(describe(move |resource, description| {
         if let Some(page) = resource.page() {
@@ -233,7 +233,7 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> Made {
 ///
 /// With `sentence`, an extension, the first sentence-like paragraph is used, skipping lists and
 /// tables.
-pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn first_text(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let max_bytes = parameters.size("truncate")?;
     let skips_headings = parameters.boolean("skip-headings")?;
@@ -259,16 +259,16 @@ pub(super) fn first_text(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Parses `part`, an extension: `all` (the default) or `main`.
-fn part(parameters: &Parameters) -> Result<PageMatter, String> {
+fn part(parameters: &Parameters) -> Result<ContentSelection, String> {
     match parameters.optional("part") {
-        None | Some("all") => Ok(PageMatter::All),
-        Some("main") => Ok(PageMatter::Main),
+        None | Some("all") => Ok(ContentSelection::All),
+        Some("main") => Ok(ContentSelection::Main),
         Some(other) => Err(format!("part={other:?} is neither all nor main")),
     }
 }
 
 /// Builds a step that creates an attribute from the headings.
-pub(super) fn headings(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn headings(making: &mut FunctionContext<'_>) -> StepResult {
     let level = making.parameters.number("level")?.unwrap_or(LOWEST);
     if !(1..=LOWEST).contains(&level) {
         return Err(format!("level={level} is not between 1 and 6"));
@@ -279,8 +279,8 @@ pub(super) fn headings(making: &mut FunctionContext<'_>) -> Made {
     Ok(describe(move |resource, description| {
         if let Some(page) = resource.page() {
             let contents = match part {
-                PageMatter::All => contents(page.headings(max_level), max_bytes),
-                PageMatter::Main => contents(page.main_headings(max_level), max_bytes),
+                ContentSelection::All => contents(page.headings(max_level), max_bytes),
+                ContentSelection::Main => contents(page.main_headings(max_level), max_bytes),
             };
             set(description, name::TABLE_OF_CONTENTS, &contents);
         }
@@ -313,17 +313,17 @@ fn set(description: &mut ResourceDescription, name: &str, text: &str) {
 }
 
 /// Builds a step that runs a summarizer and adds its output to the description.
-pub(super) fn harvest(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn harvest(making: &mut FunctionContext<'_>) -> StepResult {
     let program = making.parameters.required("summarizer")?;
     if program.chars().any(char::is_control) {
         return Err(format!("summarizer={program:?} is not a program name"));
     }
-    Ok(Box::new(Harvest(CommandLine::new(program))))
+    Ok(Box::new(SummarizerStep(CommandLine::new(program))))
 }
 
-struct Harvest(CommandLine);
+struct SummarizerStep(CommandLine);
 
-impl Step for Harvest {
+impl Step for SummarizerStep {
     fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let Some(description) = work.description.as_deref_mut() else {
             return StepOutcome::Continue;
@@ -337,7 +337,7 @@ impl Step for Harvest {
             Err(error) => {
                 let program = &self.0.program;
                 let trouble = format!("summarizer {program:?} failed: {error}");
-                work.resource.note_trouble(trouble);
+                work.resource.add_problem(trouble);
             }
         }
         StepOutcome::Continue

@@ -8,21 +8,21 @@ use crate::filter::{
     quoted, unknown,
 };
 
-use super::context::{FunctionContext, Made, nothing, test};
+use super::context::{FunctionContext, StepResult, nothing, test};
 
 /// Builds a test for an exact value.
-pub(super) fn exact(making: &mut FunctionContext<'_>) -> Made {
-    by(making, "equals", |text| Ok(Pattern::exact(text)))
+pub(super) fn exact(making: &mut FunctionContext<'_>) -> StepResult {
+    test_by(making, "equals", |text| Ok(Pattern::exact(text)))
 }
 
 /// Builds a test for the start of a value.
-pub(super) fn prefix(making: &mut FunctionContext<'_>) -> Made {
-    by(making, "begins with", |text| Ok(Pattern::prefix(text)))
+pub(super) fn prefix(making: &mut FunctionContext<'_>) -> StepResult {
+    test_by(making, "begins with", |text| Ok(Pattern::prefix(text)))
 }
 
 /// Builds a test with a regular expression.
-pub(super) fn regex(making: &mut FunctionContext<'_>) -> Made {
-    by(making, "matches", Pattern::regex)
+pub(super) fn regex(making: &mut FunctionContext<'_>) -> StepResult {
+    test_by(making, "matches", Pattern::regex)
 }
 
 /// Test of one source: `deny` denies matching values, `allow` denies all others.
@@ -37,11 +37,11 @@ struct Test {
     waits: bool,
 }
 
-fn by(
+fn test_by(
     making: &mut FunctionContext<'_>,
     verb: &'static str,
     pattern: impl Fn(&str) -> Result<Pattern, String>,
-) -> Made {
+) -> StepResult {
     let source = making.parameters.source("src")?;
     let allow = making.parameters.optional("allow");
     let (written, is_allow) = match (allow, making.parameters.optional("deny")) {
@@ -93,7 +93,7 @@ impl Step for Test {
 }
 
 /// Builds a test of a number; the test of `content-length` waits for the `Data` stage.
-pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
     making.parameters.required("value")?;
     let max = making.parameters.number("value")?.unwrap_or_default();
@@ -101,18 +101,18 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
     Ok(match source.name() {
         "hosts" => test(move |work| {
             let host = work.resource.host_and_port();
-            within(work.run.count_host(host, max), || {
+            ensure(work.run.count_host(host, max), || {
                 format!("host {host:?} exceeds the limit of {max} hosts")
             })
         }),
         "objects" => test(move |work| {
-            within(work.run.count_object(max), || {
+            ensure(work.run.count_object(max), || {
                 format!("the limit of {max} objects is reached")
             })
         }),
         "depth" => test(move |work| {
             let depth = work.resource.depth();
-            within(u64::from(depth) <= max, || {
+            ensure(u64::from(depth) <= max, || {
                 format!("depth {depth} is more than {max}")
             })
         }),
@@ -125,7 +125,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> Made {
 fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
     let step = test(move |work| {
         let length = work.resource.received().map_or(0, |it| it.body.len());
-        within((length as u64).div_ceil(1024) <= max, || {
+        ensure((length as u64).div_ceil(1024) <= max, || {
             format!("content-length {length} exceeds {max} KiB")
         })
     });
@@ -138,7 +138,7 @@ fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
     nothing()
 }
 
-fn within(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
+fn ensure(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
     if is_in { Ok(()) } else { Err(reason()) }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
         let Some(md5) = assigned.or_else(of_body) else {
             return Ok(());
         };
-        let better = work.run.better_with(&md5, url, resource.preference());
+        let better = work.run.register_checksum(&md5, url, resource.preference());
         let Some(better) = better else {
             return Ok(());
         };
@@ -167,7 +167,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
 }
 
 /// Reads the rules file of the filter.
-pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> StepResult {
     let log_type = making.parameters.optional("logtype");
     making.state.log_type = log_type.map_or(Ok(LogType::default()), read_log_type)?;
     let path = making.parameters.required("config")?.to_owned();

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::filter::{Function, Stage, step::Compiled, unknown};
+use crate::filter::{Function, Stage, step::CompiledDirective, unknown};
 
 use super::{
     assigning,
-    context::{FunctionContext, Made, nothing},
+    context::{FunctionContext, StepResult, nothing},
     enumerate, extraction, filtering,
 };
 
@@ -46,7 +46,7 @@ impl Functions {
     pub(in crate::filter) fn make(
         &self,
         making: &mut FunctionContext<'_>,
-    ) -> Result<Compiled, String> {
+    ) -> Result<CompiledDirective, String> {
         let name = making.directive.function();
         let (step, is_counting) = if let Some(own) = self.own.get(name) {
             may_stand(name, own.stages(), making.stage)?;
@@ -105,10 +105,10 @@ pub(super) struct BuiltIn {
     is_once: bool,
     /// Whether the function counts resources.
     is_counting: bool,
-    make: Make,
+    make: Constructor,
 }
 
-type Make = fn(&mut FunctionContext<'_>) -> Made;
+type Constructor = fn(&mut FunctionContext<'_>) -> StepResult;
 
 use Stage::{Data, Enumerate, Generate, MetaData, Setup, Shutdown};
 
@@ -116,7 +116,7 @@ const TESTED: &[Stage] = &[MetaData, Data];
 const RETRIEVED: &[Stage] = &[Data, Enumerate, Generate];
 const ANY_RESOURCE: &[Stage] = &[MetaData, Data, Enumerate, Generate];
 
-const fn at(stages: &'static [Stage], name: &'static str, make: Make) -> BuiltIn {
+const fn at(stages: &'static [Stage], name: &'static str, make: Constructor) -> BuiltIn {
     BuiltIn {
         name,
         stages,
@@ -126,7 +126,7 @@ const fn at(stages: &'static [Stage], name: &'static str, make: Make) -> BuiltIn
     }
 }
 
-const fn once(stages: &'static [Stage], name: &'static str, make: Make) -> BuiltIn {
+const fn once(stages: &'static [Stage], name: &'static str, make: Constructor) -> BuiltIn {
     BuiltIn {
         is_once: true,
         is_counting: true,

@@ -10,7 +10,7 @@ mod write;
 
 pub(super) use item::{Entry, Item, Pair, Tag};
 pub(super) use reader::{Block, read};
-pub use words::{QuoteFault, Unquoted, is_quote, unquote};
+pub use words::{QuoteFault, QuotedValue, is_quote, unquote};
 pub(super) use write::write;
 
 #[cfg(test)]

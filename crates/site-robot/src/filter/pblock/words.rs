@@ -37,7 +37,7 @@ fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes
     let (key, rest) = text.split_at(end.unwrap_or(text.len()));
     let after_space = rest.trim_start();
     let Some(mut value) = after_space.strip_prefix('=') else {
-        lonely(line, key, pairs, notes);
+        handle_bare_word(line, key, pairs, notes);
         return rest;
     };
     if after_space.len() < rest.len() {
@@ -51,7 +51,7 @@ fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes
 }
 
 /// Handles a word without `=`; `fn-x` is repaired to `fn=x`.
-fn lonely(line: usize, word: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
+fn handle_bare_word(line: usize, word: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
     let function = word.get(..3).zip(word.get(3..));
     match function.filter(|(begin, name)| begin.eq_ignore_ascii_case("fn-") && !name.is_empty()) {
         Some((_, name)) => {
@@ -131,7 +131,7 @@ const CURLY: [char; 6] = ['“', '”', '„', '‟', '″', '＂'];
 
 /// Value without its quotes, and the remaining text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Unquoted<'a> {
+pub struct QuotedValue<'a> {
     /// Text between the quotes.
     pub value: &'a str,
     /// Text after the closing quote.
@@ -155,19 +155,19 @@ pub fn is_quote(c: char) -> bool {
 }
 
 /// Removes the quotes of a value; returns `None` if the text does not start with a quote.
-pub fn unquote(text: &str) -> Option<Unquoted<'_>> {
+pub fn unquote(text: &str) -> Option<QuotedValue<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;
     let inside = text.get(opening.len_utf8()..)?;
     // A straight quote ends at the next straight quote; curly quotes inside belong to the value.
     let straight = (opening == '"').then(|| inside.split_once('"')).flatten();
     if let Some((value, rest)) = straight {
         let fault = None;
-        return Some(Unquoted { value, rest, fault });
+        return Some(QuotedValue { value, rest, fault });
     }
     let (value, rest, fault) = match inside.split_once(is_quote) {
         Some((value, rest)) => (value, rest, QuoteFault::Curly),
         None => (inside.trim_end(), "", QuoteFault::Unclosed),
     };
     let fault = Some(fault);
-    Some(Unquoted { value, rest, fault })
+    Some(QuotedValue { value, rest, fault })
 }

@@ -23,7 +23,7 @@ pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError>
     }
     // The exchange is durable only after the parent directory is synced.
     sync(&places.parent);
-    prove(places)?;
+    verify(places)?;
     remove(&places.old)
 }
 
@@ -36,7 +36,7 @@ fn in_two_steps(places: &PublishDirectory) -> io::Result<()> {
 }
 
 /// Checks that the new tree is readable, and otherwise restores the old tree.
-fn prove(places: &PublishDirectory) -> Result<(), HeavenError> {
+fn verify(places: &PublishDirectory) -> Result<(), HeavenError> {
     let start = places.heaven.join("index.html");
     let seen = fs::metadata(places.heaven.join(MARK)).and_then(|_| fs::metadata(&start));
     match seen {

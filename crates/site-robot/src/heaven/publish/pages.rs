@@ -55,12 +55,12 @@ pub struct PublishedPages {
 struct Shared {
     directory: PathBuf,
     settings: HeavenSettings,
-    seen: ArcSwap<SeenPublication>,
+    seen: ArcSwap<LoadedPublication>,
 }
 
 /// Publication found by the last check.
 #[derive(Debug, Default)]
-struct SeenPublication {
+struct LoadedPublication {
     /// Stamp of the publication; `None` if nothing is published.
     stamp: Option<Stamp>,
     /// URLs of the published pages, sorted.
@@ -166,7 +166,7 @@ impl Shared {
             };
             let pages = urls.len();
             info!(pages, "found published robot heaven with {pages} pages");
-            self.seen.store(Arc::new(SeenPublication { stamp, urls }));
+            self.seen.store(Arc::new(LoadedPublication { stamp, urls }));
         }
     }
 }

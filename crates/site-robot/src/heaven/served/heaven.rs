@@ -18,7 +18,7 @@ use super::{
 };
 use crate::heaven::{
     Catalogue, HeavenError, HeavenSettings, Library, PageAccess,
-    access::{lead_of, was_sent},
+    access::{reduce_to_lead, was_sent},
     date::Date,
     entry::has_page,
     export::Export,
@@ -308,7 +308,7 @@ impl ServedHeaven {
             return Ok(Some(reply::sent(description.url(), settings.base())));
         }
         if self.access != PageAccess::Full {
-            description = lead_of(description);
+            description = reduce_to_lead(description);
         }
         let has_both = settings.has_markdown() && !is_markdown;
         let mut reply = if is_markdown || has_both && asked.wants_markdown() {

@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::heaven::date::Date;
 use robot_detection_layer::layer::prefers_markdown;
-use robot_detection_store::robots_file::knows_tag;
+use robot_detection_store::robots_file::matches_etag;
 
 /// Method and headers of a request.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl<'r> PageRequest<'r> {
 
     /// Returns `true` if the client already has the requested content (RFC 9110 §13.2.2).
     pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
-        if let Some(is_known) = knows_tag(self.headers, etag.as_bytes()) {
+        if let Some(is_known) = matches_etag(self.headers, etag.as_bytes()) {
             return is_known;
         }
         let since = self.headers.get(header::IF_MODIFIED_SINCE);

@@ -197,7 +197,7 @@ impl Default for SourceLimits {
 mod tests {
     use super::*;
 
-    fn answer(headers: &[(&'static str, &str)]) -> PageResponse {
+    fn response(headers: &[(&'static str, &str)]) -> PageResponse {
         let headers = headers.iter().map(|(name, value)| {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             (HeaderName::from_bytes(name.as_bytes()).unwrap(), value)
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn headers_of_any_case_are_read() {
-        let it = answer(&[
+        let it = response(&[
             ("CONTENT-TYPE", " Text/HTML ; charset=utf-8"),
             ("eTag", "\"1\""),
             ("X-ROBOTS-TAG", "noindex"),
@@ -248,7 +248,7 @@ mod tests {
             ("canonical", None),
         ] {
             assert_eq!(
-                answer(&[("link", line)]).canonical().as_deref(),
+                response(&[("link", line)]).canonical().as_deref(),
                 url,
                 "{line}"
             );
@@ -266,14 +266,14 @@ mod tests {
             ("soon", None),
             ("-1", None),
         ] {
-            let wait = answer(&[("retry-after", value)]).retry_after(now);
+            let wait = response(&[("retry-after", value)]).retry_after(now);
             assert_eq!(wait.map(|it| it.as_secs()), seconds, "{value}");
         }
     }
 
     #[test]
     fn redirect_requires_a_target() {
-        let mut it = answer(&[("location", "/a")]);
+        let mut it = response(&[("location", "/a")]);
         assert!(!it.is_redirect());
         it.status = 302;
         assert!(it.is_redirect());

@@ -85,7 +85,7 @@ impl DescriptionOrder {
 
 impl DescriptionCursor {
     /// Creates the position after a URL, for the order by URL or for a query with a key.
-    pub fn behind_url(url: impl Into<String>) -> Self {
+    pub fn after_url(url: impl Into<String>) -> Self {
         Self {
             key: String::new(),
             url: url.into(),

@@ -59,7 +59,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Same as [`list`](Self::list).
-    pub async fn without_texts(
+    pub async fn list_without_texts(
         self,
         site: &str,
         after: &str,

@@ -19,7 +19,7 @@ use crate::description::{
 const KEY_BYTES: usize = 255;
 
 /// Attributes that may change although the resource has not changed.
-const FLEETING: [&str; 7] = [
+const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::DEPTH,
     name::ETAG,
     name::EXPIRES,
@@ -159,10 +159,10 @@ impl<'d> WriteRow<'d> {
     }
 }
 
-/// Returns the hexadecimal SHA-256 of all attributes except [`FLEETING`] ones.
+/// Returns the hexadecimal SHA-256 of all attributes except [`VOLATILE_ATTRIBUTES`] ones.
 fn fingerprint(description: &ResourceDescription) -> String {
     let mut hash = Sha256::new();
-    let lasting = |attribute: &&Attribute| !FLEETING.contains(&attribute.name());
+    let lasting = |attribute: &&Attribute| !VOLATILE_ATTRIBUTES.contains(&attribute.name());
     for attribute in description.attributes().iter().filter(lasting) {
         for part in [attribute.name(), attribute.value()] {
             // The length is hashed too, so that `ab`, `c` and `a`, `bc` differ.

@@ -15,7 +15,7 @@ robot_detection_layer::words! {
     /// Part of visitors' addresses that is stored.
     #[derive(Default)]
     #[non_exhaustive]
-    pub enum KeptAddresses {
+    pub enum AddressRetention {
         /// Complete addresses of clients that claim to be listed robots, networks of all others.
         #[default]
         Robots = "robots",
@@ -34,7 +34,7 @@ pub struct AddressNetwork {
     net: IpNet,
 }
 
-impl KeptAddresses {
+impl AddressRetention {
     /// Returns `true` if complete addresses are stored for this kind of client.
     pub fn is_whole(self, is_listed_robot: bool) -> bool {
         match self {
@@ -62,7 +62,7 @@ impl AddressNetwork {
     pub fn around(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { V4_BITS } else { V6_BITS };
-        Self::of(IpNet::from(address), bits)
+        Self::with_prefix(IpNet::from(address), bits)
     }
 
     /// Returns the surrounding network that may be disclosed.
@@ -73,7 +73,7 @@ impl AddressNetwork {
         } else {
             V6_BITS
         };
-        Self::of(self.net, bits.min(self.net.prefix_len()))
+        Self::with_prefix(self.net, bits.min(self.net.prefix_len()))
     }
 
     /// Returns `true` if a stored address or network overlaps with this network.
@@ -85,7 +85,7 @@ impl AddressNetwork {
         kept.is_ok_and(|kept| self.net.contains(&kept.net) || kept.net.contains(&self.net))
     }
 
-    fn of(net: IpNet, bits: u8) -> Self {
+    fn with_prefix(net: IpNet, bits: u8) -> Self {
         let wider = IpNet::new(net.addr(), bits).unwrap_or(net);
         Self { net: wider.trunc() }
     }
@@ -124,13 +124,13 @@ impl fmt::Display for AddressNetwork {
 mod tests {
     use super::*;
 
-    fn kept(kept: KeptAddresses, address: &str, is_listed: bool) -> String {
+    fn kept(kept: AddressRetention, address: &str, is_listed: bool) -> String {
         kept.kept(address.parse().unwrap(), is_listed)
     }
 
     #[test]
     fn setting_determines_stored_part_of_address() {
-        use KeptAddresses::{Networks, None, Robots, Whole};
+        use AddressRetention::{Networks, None, Robots, Whole};
         for (word, listed, other) in [
             (Robots, "203.0.113.7", "203.0.113.0/24"),
             (Whole, "203.0.113.7", "203.0.113.7"),
@@ -139,7 +139,7 @@ mod tests {
         ] {
             assert_eq!(kept(word, "203.0.113.7", true), listed);
             assert_eq!(kept(word, "::ffff:203.0.113.7", false), other);
-            assert_eq!(KeptAddresses::from_word(word.as_str()), Some(word));
+            assert_eq!(AddressRetention::from_word(word.as_str()), Some(word));
         }
         assert_eq!(kept(Robots, "2001:db8:1:2::3", false), "2001:db8:1::/48");
     }

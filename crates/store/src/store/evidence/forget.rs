@@ -8,7 +8,7 @@ use super::{
 
 /// Selection of data to delete: rows that match all conditions that are set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Forgetting {
+pub struct DeletionFilter {
     /// Address or network of the visitors.
     pub address: Option<AddressNetwork>,
     /// ID of the robot.
@@ -20,7 +20,7 @@ pub struct Forgetting {
 /// Numbers of deleted rows, or of rows that would be deleted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct ForgottenRows {
+pub struct DeletedRows {
     /// Number of evidence requests.
     pub evidence: u64,
     /// Number of evidence requests stored with a network only; may include other visitors.
@@ -35,15 +35,15 @@ impl EvidenceRows<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn count_forgettable(
+    pub async fn count_matching(
         self,
-        forgetting: &Forgetting,
-    ) -> Result<ForgottenRows, StoreError> {
+        forgetting: &DeletionFilter,
+    ) -> Result<DeletedRows, StoreError> {
         let values = forgetting.values();
         let rows = self.db.rows(&sql::ADDRESSES, &values).await?;
         let (_, mut rows) = forgetting.chosen(rows);
         if let Some(values) = forgetting.path_values() {
-            let [count, _] = traffic::forgetting();
+            let [count, _] = traffic::deletion_statements();
             let paths = self.db.rows::<(i64,)>(count, &values);
             rows.paths = paths
                 .await?
@@ -65,10 +65,10 @@ impl EvidenceRows<'_> {
     /// Returns an error if the query fails; nothing is deleted then.
     pub async fn forget(
         self,
-        forgetting: &Forgetting,
+        forgetting: &DeletionFilter,
         actor: &str,
         now_ms: i64,
-    ) -> Result<ForgottenRows, StoreError> {
+    ) -> Result<DeletedRows, StoreError> {
         let mut transaction = self.db.begin(sql::FORGET.what).await?;
         let [robot, before] = forgetting.values();
         let rows = transaction.rows(&sql::ADDRESSES, &[robot, before]).await?;
@@ -79,7 +79,7 @@ impl EvidenceRows<'_> {
             forgotten.evidence += transaction.execute(&sql::FORGET, &values).await?;
         }
         if let Some(values) = forgetting.path_values() {
-            let [_, forget] = traffic::forgetting();
+            let [_, forget] = traffic::deletion_statements();
             forgotten.paths = transaction.execute(forget, &values).await?;
         }
         let entry = AuditEntry {
@@ -98,7 +98,7 @@ impl EvidenceRows<'_> {
     }
 }
 
-impl Forgetting {
+impl DeletionFilter {
     /// Returns the values that select path counts; `None` for an address, as paths contain none.
     fn path_values(&self) -> Option<[Value<'_>; 2]> {
         let before = self.before_ms.map(|before_ms| before_ms.div_euclid(60_000));
@@ -112,8 +112,8 @@ impl Forgetting {
     }
 
     /// Returns the stored addresses that match, and the number of their rows.
-    fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, ForgottenRows) {
-        let mut rows_of_all = ForgottenRows::default();
+    fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, DeletedRows) {
+        let mut rows_of_all = DeletedRows::default();
         let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.concerns(kept));
         let chosen = rows.into_iter().filter(|(kept, _)| is_meant(kept));
         let addresses = chosen.map(|(kept, rows)| {

@@ -8,10 +8,10 @@ mod read;
 pub(super) mod sql;
 
 pub use add::EvidenceBatch;
-pub use addresses::{AddressNetwork, KeptAddresses};
+pub use addresses::{AddressNetwork, AddressRetention};
 pub use entry::{ANY_REASON, BrokenRule, EVIDENCE_EVENTS, Evidence};
-pub use forget::{Forgetting, ForgottenRows};
-pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};
+pub use forget::{DeletedRows, DeletionFilter};
+pub use read::{EvidenceQuery, StoredEvidence, StoredViolation, ViolationDay};
 
 handle! {
     /// Access to the evidence of individual requests.

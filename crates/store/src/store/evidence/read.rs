@@ -44,7 +44,7 @@ columns! {
     /// Stored violations of a robots.txt rule by one robot on one host.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
-    pub struct KeptViolation {
+    pub struct StoredViolation {
         /// Most recent violation.
         pub last: Evidence,
         /// Number of violations.
@@ -119,7 +119,7 @@ impl EvidenceRows<'_> {
         self,
         site: &str,
         limit: u64,
-    ) -> Result<Vec<KeptViolation>, StoreError> {
+    ) -> Result<Vec<StoredViolation>, StoreError> {
         let values = [site.into(), limit.into()];
         self.db.rows(&sql::VIOLATIONS, &values).await
     }

@@ -43,7 +43,7 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails; no URL is added then.
-    pub async fn enter_urls(
+    pub async fn add_urls(
         self,
         site: &str,
         run_id: i64,

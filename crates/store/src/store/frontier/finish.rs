@@ -91,7 +91,7 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn described_md5(
+    pub async fn described_digests(
         self,
         site: &str,
         run_id: i64,

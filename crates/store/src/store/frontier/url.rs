@@ -155,7 +155,11 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails, for example on `PostgreSQL` if a text contains NUL.
-    pub async fn keep_robots_txt(self, site: &str, copy: &RobotsTxtCopy) -> Result<(), StoreError> {
+    pub async fn save_robots_txt_copy(
+        self,
+        site: &str,
+        copy: &RobotsTxtCopy,
+    ) -> Result<(), StoreError> {
         let values = [
             site.into(),
             (&copy.url).into(),
@@ -171,7 +175,7 @@ impl Frontier<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn forget_robots_txt(self, site: &str, url: &str) -> Result<(), StoreError> {
+    pub async fn remove_robots_txt_copy(self, site: &str, url: &str) -> Result<(), StoreError> {
         let values = [site.into(), url.into()];
         self.db.run(&sql::FORGET_ROBOTS_TXT, &values).await
     }

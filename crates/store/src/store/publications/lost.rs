@@ -34,7 +34,7 @@ columns! {
     /// Description of a page that a run has not found.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
-    pub struct UnreachedDescription {
+    pub struct UnvisitedDescription {
         /// URL of the page.
         pub url: String,
         /// Number of links from a starting point when the page was last found.
@@ -54,7 +54,7 @@ impl Publications<'_> {
         run_id: i64,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<UnreachedDescription>, StoreError> {
+    ) -> Result<Vec<UnvisitedDescription>, StoreError> {
         let values = [
             site.into(),
             after.into(),
@@ -90,7 +90,11 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn answering_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
+    pub async fn responding_hosts(
+        self,
+        site: &str,
+        run_id: i64,
+    ) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into()];
         self.db.column(&sql::ANSWERING_HOSTS, &values).await
     }
@@ -108,7 +112,7 @@ impl Publications<'_> {
         count: u32,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let values = [site.into(), run_id.into(), i64::from(count).into()];
-        let rows: Vec<(String, i64)> = self.db.rows(&sql::ALIKE, &values).await?;
+        let rows: Vec<(String, i64)> = self.db.rows(&sql::MIN_IDENTICAL, &values).await?;
         let alike = |(hash, count)| (hash, from_sql(count));
         Ok(rows.into_iter().map(alike).collect())
     }
@@ -153,7 +157,7 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails; nothing is discarded then.
-    pub async fn discard_doubtful_pages(
+    pub async fn discard_suspicious_pages(
         self,
         site: &str,
         run_id: i64,

@@ -11,11 +11,11 @@ pub(super) mod sql;
 mod stage;
 mod withdraw;
 
-pub use lost::{LostDescription, UnreachedDescription};
-pub use parity::{DifferingPage, ParityResult, ParityState, ParityTerms, SAYS_MORE};
+pub use lost::{LostDescription, UnvisitedDescription};
+pub use parity::{DIFFERS_FROM_ORIGINAL, DifferingPage, ParityResult, ParityState, ParityTerms};
 pub use publish::{Publication, StagedSelection};
 pub use stage::{Loss, StagedChange, StagedPages};
-pub use withdraw::{DescriptionStates, WITHDRAWN};
+pub use withdraw::{DescriptionCounts, WITHDRAWN_BY_ADMIN};
 
 pub(super) use publish::{clear_publications, increment_heaven_version};
 pub(super) use sql::HEAVEN_VERSION;

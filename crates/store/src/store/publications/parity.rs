@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Stored reason for hiding a heaven page with text that is missing from its original.
-pub const SAYS_MORE: &str = "it says what its original does not";
+pub const DIFFERS_FROM_ORIGINAL: &str = "it says what its original does not";
 
 statements! {
     SAID_MORE = "look for differing pages to compare",
@@ -184,7 +184,7 @@ impl Publications<'_> {
             transaction.execute(&WITHDRAW_NONE, &[site.into()]).await?;
         }
         let withdrawn = hide_differing(&mut transaction, site, now_ms).await?;
-        let values = [site.into(), SAYS_MORE.into()];
+        let values = [site.into(), DIFFERS_FROM_ORIGINAL.into()];
         let shown = transaction.execute(&SHOW_AGREEING, &values).await?;
         if withdrawn + shown > 0 {
             increment_heaven_version(&mut transaction, site).await?;
@@ -238,7 +238,7 @@ pub(super) async fn hide_differing(
     site: &str,
     now_ms: i64,
 ) -> Result<u64, StoreError> {
-    let values = [site.into(), now_ms.into(), SAYS_MORE.into()];
+    let values = [site.into(), now_ms.into(), DIFFERS_FROM_ORIGINAL.into()];
     transaction.execute(&HIDE_DIFFERING, &values).await
 }
 

@@ -243,7 +243,7 @@ statements! {
         "SELECT DISTINCT host FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 3 AND status IN (200, 203, 304) AND (loss IS NULL \
          OR loss IN ('told', 'excluded', 'duplicate', 'withdrawn')) ORDER BY host";
-    ALIKE = "look for identical pages",
+    MIN_IDENTICAL = "look for identical pages",
         "SELECT seen.content_hash, COUNT(*) FROM site_robot_urls AS seen \
          JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
          WHERE seen.site = $1 AND seen.run_id = $2 AND seen.status IN (200, 203) \

@@ -9,13 +9,13 @@ use super::{
 };
 
 /// Stored reason for hiding a page that an administrator withdrew.
-pub const WITHDRAWN: &str = "withdrawn by the administrator";
+pub const WITHDRAWN_BY_ADMIN: &str = "withdrawn by the administrator";
 
 columns! {
     /// Numbers of hidden descriptions and of pages that do not respond.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
-    pub struct DescriptionStates {
+    pub struct DescriptionCounts {
         /// Number of descriptions that are stored but not shown.
         pub hidden: u64,
         /// Number of shown descriptions of pages that did not respond to the last run.
@@ -43,7 +43,12 @@ impl Publications<'_> {
     ) -> Result<bool, StoreError> {
         let mut transaction = self.db.begin(sql::WITHDRAW_URL.what).await?;
         lock(&mut transaction, site).await?;
-        let values = [site.into(), url.into(), now_ms.into(), WITHDRAWN.into()];
+        let values = [
+            site.into(),
+            url.into(),
+            now_ms.into(),
+            WITHDRAWN_BY_ADMIN.into(),
+        ];
         let described = transaction.execute(&sql::WITHDRAW_URL, &values).await?;
         let before = transaction
             .execute(&sql::WITHDRAW_PREVIOUS, &values)
@@ -66,12 +71,12 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails; nothing is changed then.
-    pub async fn admit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
+    pub async fn readmit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
         let mut transaction = self.db.begin(sql::ADMIT.what).await?;
         lock(&mut transaction, site).await?;
         let of_url = [site.into(), url.into()];
         let admitted = transaction.execute(&sql::ADMIT, &of_url).await?;
-        let values = [site.into(), url.into(), WITHDRAWN.into()];
+        let values = [site.into(), url.into(), WITHDRAWN_BY_ADMIN.into()];
         let shown = transaction.execute(&sql::SHOW_URL, &values).await?;
         transaction.execute(&sql::ASK_URL_AGAIN, &of_url).await?;
         increment_heaven_version(&mut transaction, site).await?;
@@ -93,7 +98,7 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn description_states(self, site: &str) -> Result<DescriptionStates, StoreError> {
+    pub async fn description_states(self, site: &str) -> Result<DescriptionCounts, StoreError> {
         self.db.one(&sql::STATES, &[site.into()]).await
     }
 
@@ -114,7 +119,7 @@ pub(in crate::store) async fn hide_withdrawn(
     site: &str,
     now_ms: i64,
 ) -> Result<(), StoreError> {
-    let values = [site.into(), now_ms.into(), WITHDRAWN.into()];
+    let values = [site.into(), now_ms.into(), WITHDRAWN_BY_ADMIN.into()];
     transaction.execute(&sql::HIDE_WITHDRAWN, &values).await?;
     hide_differing(transaction, site, now_ms).await?;
     Ok(())

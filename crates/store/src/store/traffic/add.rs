@@ -56,7 +56,7 @@ impl TrafficSums<'_> {
             return Ok(());
         }
         let steps = steps(batch.counted, batch.paths, batch.writer, batch.live);
-        transaction.commit_as_made(steps).await
+        transaction.commit_streaming(steps).await
     }
 
     /// Removes expired sums and writers that have long been silent.
@@ -67,7 +67,7 @@ impl TrafficSums<'_> {
     pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let now = now_ms.div_euclid(60_000);
         for span in TrafficSpan::ALL {
-            let Some(kept) = span.kept_minutes() else {
+            let Some(kept) = span.retention_minutes() else {
                 continue;
             };
             // A span that is partly expired is kept as a whole.

@@ -27,7 +27,7 @@ pub(super) struct Keys {
 
 /// Traffic sums of a period.
 #[derive(Debug)]
-pub(super) struct Gathering<'k> {
+pub(super) struct SumCollector<'k> {
     keys: &'k Keys,
     /// Robot to filter by, and for each key whether it belongs to the robot.
     robot: Option<(&'k str, Vec<bool>)>,
@@ -51,7 +51,7 @@ impl Keys {
                 StoreError::new(StoreErrorKind::Corrupt, text)
             })?;
         rows.sort_unstable_by_key(|(id, ..)| *id);
-        let (ids, keys) = rows.into_iter().map(of_row).unzip();
+        let (ids, keys) = rows.into_iter().map(key_from_row).unzip();
         Ok(Self { ids, keys })
     }
 
@@ -60,7 +60,7 @@ impl Keys {
     }
 }
 
-impl<'k> Gathering<'k> {
+impl<'k> SumCollector<'k> {
     /// Creates empty sums.
     pub(super) fn new(keys: &'k Keys, robot: Option<&'k str>, has_steps: bool) -> Self {
         let of_robot = |robot: &str| keys.keys.iter().map(|key| key.robot == robot).collect();
@@ -244,7 +244,9 @@ fn of_text(cell: &str) -> Option<(i64, TrafficCount)> {
     Some(sum(&(next()?, next()?, next()?, next()?)))
 }
 
-fn of_row((id, site, kind, robot, verdict, decision, cause, status): KeyRow) -> (i64, TrafficKey) {
+fn key_from_row(
+    (id, site, kind, robot, verdict, decision, cause, status): KeyRow,
+) -> (i64, TrafficKey) {
     let key = TrafficKey {
         site,
         kind,

@@ -111,7 +111,7 @@ impl TrafficSums<'_> {
         let noted: Vec<[Value<'_>; sql::IMPORTED_COLUMNS]> = noted.collect();
         let noted = sql::IMPORTED.steps(noted.into_iter(), |values| *values);
         let steps = steps(progress.counted, progress.paths, "", &[]);
-        transaction.commit_as_made(noted.chain(steps)).await?;
+        transaction.commit_streaming(noted.chain(steps)).await?;
         Ok(true)
     }
 

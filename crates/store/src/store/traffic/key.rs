@@ -114,7 +114,7 @@ impl TrafficSpan {
     }
 
     /// Returns the storage time of the span's sums, in minutes; `None` for unlimited.
-    pub fn kept_minutes(self) -> Option<i64> {
+    pub fn retention_minutes(self) -> Option<i64> {
         match self {
             Self::Minute => Some(48 * 60),
             Self::Hour => Some(35 * 24 * 60),
@@ -161,21 +161,21 @@ impl TrafficSpan {
     /// assert_eq!(pieces, expected);
     /// ```
     pub fn cover(minutes: Range<i64>, now: i64) -> Vec<(Self, Range<i64>)> {
-        Self::cover_by(minutes, now, Self::Day)
+        Self::cover_up_to(minutes, now, Self::Day)
     }
 
     /// Splits a range of minutes like [`cover`](Self::cover), into spans of at most a given length.
     ///
     /// Longer spans are only used where no shorter ones are stored. The covered range is the same
     /// as that of [`cover`](Self::cover).
-    pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
-        let kept = |span: Self| (span, span.kept_minutes().unwrap_or(i64::MAX));
-        Self::cover_of(&Self::ALL.map(kept), minutes, now, most)
+    pub fn cover_up_to(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
+        let kept = |span: Self| (span, span.retention_minutes().unwrap_or(i64::MAX));
+        Self::cover_with(&Self::ALL.map(kept), minutes, now, most)
     }
 
     /// Splits a range of minutes into pieces of the given spans, sorted by length, each with its
     /// storage time in minutes.
-    pub(super) fn cover_of(
+    pub(super) fn cover_with(
         kept: &[(Self, i64)],
         minutes: Range<i64>,
         now: i64,
@@ -271,7 +271,7 @@ mod tests {
                 prop_assert_eq!(span.start(piece.end), piece.end);
             }
             for most in TrafficSpan::ALL {
-                let by = TrafficSpan::cover_by(start..start + length, now, most);
+                let by = TrafficSpan::cover_up_to(start..start + length, now, most);
                 prop_assert_eq!(TrafficSpan::covered(&by), TrafficSpan::covered(&pieces));
             }
             // Ranges still stored by the minute are covered exactly.

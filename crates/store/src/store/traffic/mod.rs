@@ -15,13 +15,13 @@ pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
-pub(super) use paths::forgetting;
+pub(super) use paths::deletion_statements;
 pub use paths::{
-    CountedPaths, MAX_PATH_BYTES, PathCount, PathCut, PathKey, PathSum, PathSums, path_above,
-    path_pattern, path_text,
+    CountedPaths, MAX_PATH_BYTES, PathCount, PathKey, PathOmissions, PathSum, PathSums, path_above,
+    path_pattern, stored_path,
 };
 pub use read::TrafficSum;
-pub use series::{TrafficCell, TrafficPart, TrafficSeries, TrafficStep};
+pub use series::{TrafficCell, TrafficRange, TrafficSeries, TrafficStep};
 
 handle! {
     /// Access to the traffic sums.

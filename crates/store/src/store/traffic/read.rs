@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{
     super::StoreError,
     TrafficCount, TrafficKey, TrafficSpan,
-    gather::{Gathering, Keys},
+    gather::{Keys, SumCollector},
     sql,
 };
 
@@ -42,7 +42,7 @@ impl TrafficSums<'_> {
     ) -> Result<Vec<TrafficSum>, StoreError> {
         let mut transaction = self.db.begin_reading("read the traffic").await?;
         let keys = Keys::read(&mut transaction).await?;
-        let mut gathered = Gathering::new(&keys, None, false);
+        let mut gathered = SumCollector::new(&keys, None, false);
         for (span, piece) in TrafficSpan::cover(minutes, now_ms.div_euclid(60_000)) {
             gathered.add(&mut transaction, span, &piece).await?;
         }

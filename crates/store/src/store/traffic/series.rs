@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{
     super::StoreError,
     TrafficCount, TrafficKey, TrafficSpan,
-    gather::{Gathering, Keys},
+    gather::{Keys, SumCollector},
 };
 
 /// Traffic over several time ranges, all read from the same snapshot.
@@ -16,13 +16,13 @@ pub struct TrafficSeries {
     /// Keys of all sums in the series.
     pub keys: Vec<TrafficKey>,
     /// Time ranges, in the order of the query.
-    pub parts: Vec<TrafficPart>,
+    pub parts: Vec<TrafficRange>,
 }
 
 /// Traffic over one time range.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct TrafficPart {
+pub struct TrafficRange {
     /// Covered minutes; more than requested where only longer spans are stored.
     pub minutes: Range<i64>,
     /// Sum of each key, in the order of the series' keys.
@@ -84,12 +84,12 @@ impl TrafficSums<'_> {
         let mut parts = Vec::new();
         for (minutes, longest) in times {
             let most = longest.unwrap_or(TrafficSpan::Day);
-            let pieces = TrafficSpan::cover_by(minutes.clone(), now, most);
-            let mut gathered = Gathering::new(&keys, robot, longest.is_some());
+            let pieces = TrafficSpan::cover_up_to(minutes.clone(), now, most);
+            let mut gathered = SumCollector::new(&keys, robot, longest.is_some());
             for (span, piece) in &pieces {
                 gathered.add(&mut transaction, *span, piece).await?;
             }
-            parts.push(TrafficPart {
+            parts.push(TrafficRange {
                 minutes: TrafficSpan::covered(&pieces).unwrap_or(minutes.clone()),
                 sums: gathered.sums,
                 steps: gathered.steps.unwrap_or_default(),

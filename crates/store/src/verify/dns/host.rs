@@ -92,7 +92,7 @@ impl AddressRecords {
     }
 
     /// Stores whether the name at an index resolves back to the address.
-    pub(super) fn learn_back(&mut self, place: usize, leads_back: CachedAnswer<bool>) {
+    pub(super) fn store_resolution(&mut self, place: usize, leads_back: CachedAnswer<bool>) {
         if let Some(slot) = self.leads_back.get_mut(place) {
             *slot = Some(leads_back);
         }
@@ -301,26 +301,26 @@ mod tests {
             false,
         );
         assert_eq!(step(&host), "1 b.crawl.example.?");
-        host.learn_back(1, known(DnsAnswer::Records(false), 90));
+        host.store_resolution(1, known(DnsAnswer::Records(false), 90));
         assert_eq!(step(&host), "2 c.crawl.example.?");
-        host.learn_back(2, known(DnsAnswer::Records(true), 50));
+        host.store_resolution(2, known(DnsAnswer::Records(true), 50));
         assert_eq!(
             step(&host),
             "yes 50: 192.0.2.1 has the name \"c.crawl.example\", which resolves back to it."
         );
-        host.learn_back(2, known(DnsAnswer::Nothing, 70));
+        host.store_resolution(2, known(DnsAnswer::Nothing, 70));
         assert_eq!(
             step(&host),
             "no 70: 192.0.2.1 has the name \"b.crawl.example\", \
              which does not resolve back to it."
         );
-        host.learn_back(2, known(DnsAnswer::Failed("it timed out"), 30));
+        host.store_resolution(2, known(DnsAnswer::Failed("it timed out"), 30));
         assert_eq!(
             step(&host),
             "nothing 30: 192.0.2.1 has the name \"c.crawl.example\", \
              whose lookup failed: it timed out."
         );
-        host.learn_back(2, known(DnsAnswer::Records(true), 0));
+        host.store_resolution(2, known(DnsAnswer::Records(true), 0));
         assert_eq!(step(&host), "2 c.crawl.example.?");
     }
 
@@ -348,9 +348,9 @@ mod tests {
         let text = step(&named(&["a.example."], true));
         assert!(text.starts_with("nothing 100: 192.0.2.1 has more than 8 names"));
         let mut host = named(&["a.crawl.example."], true);
-        host.learn_back(0, known(DnsAnswer::Nothing, 90));
+        host.store_resolution(0, known(DnsAnswer::Nothing, 90));
         assert!(step(&host).starts_with("nothing 90: "), "{}", step(&host));
-        host.learn_back(0, known(DnsAnswer::Records(true), 90));
+        host.store_resolution(0, known(DnsAnswer::Records(true), 90));
         assert!(step(&host).starts_with("yes 90: "), "{}", step(&host));
     }
 
@@ -359,7 +359,7 @@ mod tests {
         let text = step(&named(&["a.example.", "b.appspot.com."], false));
         assert!(text.starts_with("nothing 100: 192.0.2.1 has the name \"b.appspot.com\""));
         let mut host = named(&["b.appspot.com.", "a.crawl.example."], false);
-        host.learn_back(1, known(DnsAnswer::Records(false), 90));
+        host.store_resolution(1, known(DnsAnswer::Records(false), 90));
         assert!(step(&host).starts_with("no 90: "), "{}", step(&host));
     }
 }

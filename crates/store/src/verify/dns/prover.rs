@@ -295,7 +295,7 @@ impl Inner {
                 }
                 Step::AskBack(place, name) => {
                     let back = self.resolver.leads_back(&name, claim.address);
-                    host.learn_back(place, by(deadline, now_ms, claim, back).await);
+                    host.store_resolution(place, by(deadline, now_ms, claim, back).await);
                 }
             }
         }

@@ -54,7 +54,7 @@ pub(super) fn is_too_wide(net: IpNet) -> bool {
 /// listing them verifies no client, and are needed for examples. Request addresses are checked to
 /// be public before lookups ([`Methods`](crate::verify::Methods)).
 pub(super) fn is_listable(net: IpNet) -> bool {
-    AddressKind::specials(net.network(), net.broadcast())
+    AddressKind::special_networks(net.network(), net.broadcast())
         .all(|kind| kind == AddressKind::Documentation)
 }
 

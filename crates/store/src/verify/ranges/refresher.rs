@@ -66,7 +66,7 @@ impl RangesRefresher {
         ListKind::Operator.fetch_limits()
     }
 
-    /// Returns the limits for the fetcher of [chosen lists](Self::of_chosen): 16 MiB.
+    /// Returns the limits for the fetcher of [chosen lists](Self::for_chosen_lists): 16 MiB.
     pub fn fetch_limits_of_chosen() -> FetchLimits {
         ListKind::Chosen.fetch_limits()
     }
@@ -87,7 +87,7 @@ impl RangesRefresher {
     /// A list may be a local file, which is checked each time and not stored. A copy with less than
     /// half of its previous ranges is held for three days. See [`PublishedRanges::parse_chosen`]
     /// for the format.
-    pub fn of_chosen(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
+    pub fn for_chosen_lists(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             kind: ListKind::Chosen,
             ..Self::new(store, fetcher, ranges)
@@ -206,14 +206,14 @@ impl RangesRefresher {
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let mut reports = Vec::new();
         while let Some(url) = next() {
-            let outcome = self.in_turn(url, force).await;
+            let outcome = self.refresh_exclusively(url, force).await;
             reports.push(self.report(url, outcome));
         }
         reports
     }
 
     /// Refreshes a list unless another instance is doing so.
-    async fn in_turn(&self, url: &str, force: bool) -> RangesOutcome {
+    async fn refresh_exclusively(&self, url: &str, force: bool) -> RangesOutcome {
         if self.kind.is_file(url) {
             // Each instance has its own files.
             return self.ask(url, force).await;

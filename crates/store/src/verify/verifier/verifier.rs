@@ -13,7 +13,7 @@ use tracing::debug;
 use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::{SigningHost, Verdict};
-use robot_detection_layer::layer::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
+use robot_detection_layer::layer::{ClaimFinding, ClaimedRequest, VerdictFuture, Verdicts};
 use robot_detection_layer::registry::Robot;
 
 use super::{
@@ -254,7 +254,7 @@ impl Verdicts for Verifier {
         self.finding_now(request)
     }
 
-    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
+    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
         Some(Self::settled(self, request))
     }
 

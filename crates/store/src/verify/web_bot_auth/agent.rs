@@ -66,8 +66,9 @@ impl Agents {
 
     /// Returns `true` if the header names one of the robot's agents.
     pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
-        let is_known =
-            |item: &Item| KeyUrl::of(item, allow_http).is_ok_and(|agent| agent.is_of(robot));
+        let is_known = |item: &Item| {
+            KeyUrl::from_member(item, allow_http).is_ok_and(|agent| agent.is_of(robot))
+        };
         match self {
             Self::None => false,
             Self::One(item) => is_known(item),
@@ -93,12 +94,12 @@ impl Agents {
                 if !is_covered {
                     return Err(Refusal::AgentNotCovered);
                 }
-                KeyUrl::of(item, allow_http).map(Some)
+                KeyUrl::from_member(item, allow_http).map(Some)
             }
             Self::Many(members) => {
                 let key = covered_key(members, signature).ok_or(Refusal::AgentNotCovered)?;
                 match members.get(key) {
-                    Some(ListEntry::Item(item)) => KeyUrl::of(item, allow_http).map(Some),
+                    Some(ListEntry::Item(item)) => KeyUrl::from_member(item, allow_http).map(Some),
                     Some(ListEntry::InnerList(_)) => Err(Refusal::Malformed(NAME)),
                     None => Err(Refusal::AgentNotCovered),
                 }
@@ -134,7 +135,7 @@ impl KeyUrl {
     pub(super) const MOST: usize = 4;
 
     /// Parses a member: an `https:` URL and the type of its content.
-    fn of(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
+    fn from_member(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
         let discovery = match item.params.get("type") {
             None => Discovery::Directory,
             Some(BareItem::Token(kind)) => match kind.as_str() {

@@ -38,13 +38,13 @@ fn filled(form: &str) -> String {
 
 struct Site {
     clock: Clock,
-    way_out: WayOut,
+    way_out: ConfirmationKeys,
 }
 
 impl Site {
     fn new() -> Self {
         let clock = Clock::manual(1_800_000_000_000);
-        let way_out = WayOut::new(&clock);
+        let way_out = ConfirmationKeys::new(&clock);
         Self { clock, way_out }
     }
 
@@ -56,7 +56,7 @@ impl Site {
 
     fn press(&self, host: &str, client: [u8; 4], body: &str, is_https: bool) -> Response<Body> {
         let headers = visitor(host, AGENT, "");
-        let presser = Presser::of(&Uri::from_static("/"), &headers, client.into());
+        let presser = ConfirmingVisitor::of(&Uri::from_static("/"), &headers, client.into());
         self.way_out
             .press(&presser, is_https, body.as_bytes(), ACTION)
     }
@@ -70,9 +70,9 @@ impl Site {
         of_browser(&response.headers()["set-cookie"])
     }
 
-    fn word(&self, host: &str, client: [u8; 4], agent: &str, cookie: &str) -> Option<Word> {
+    fn word(&self, host: &str, client: [u8; 4], agent: &str, cookie: &str) -> Option<Confirmation> {
         let headers = visitor(host, agent, cookie);
-        let presser = Presser::of(&Uri::from_static("/"), &headers, client.into());
+        let presser = ConfirmingVisitor::of(&Uri::from_static("/"), &headers, client.into());
         self.way_out.word_of(&presser, &headers)
     }
 

@@ -10,4 +10,4 @@ pub use line::{Line, LoggedAnswer};
 pub use line::{LineFormat, UnknownLineFormat};
 pub use recognised::RecognisedFields;
 pub use served::Asked;
-pub use served::{Served, ServedLines};
+pub use served::{LoggedResponse, ResponseParser};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
-use super::served::{STATUSES, ServedLines, TIMES, fields};
+use super::served::{ResponseParser, STATUSES, TIMES, fields};
 use crate::access_log::{
     FieldPath,
     combined::{RawEntry, after_request_at, next_quoted, quoted, read, request, word},
@@ -25,7 +25,7 @@ pub struct RecognisedFields {
 impl RecognisedFields {
     /// Adds the fields of a log line.
     pub fn add(&mut self, line: &[u8]) {
-        self.has_readable_line |= ServedLines::default().read(line).is_some();
+        self.has_readable_line |= ResponseParser::default().read(line).is_some();
         if line.trim_ascii_start().starts_with(b"{") {
             self.add_json(line);
         } else if let Some(whole) = whole(line) {

@@ -31,7 +31,7 @@ pub(super) const STATUSES: &[&str] = &[
 
 /// Response described by an access log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Served<'a> {
+pub struct LoggedResponse<'a> {
     /// Time of the response, in seconds since 1970.
     pub at_s: i64,
     /// HTTP status; 0 if the line has no status.
@@ -54,7 +54,7 @@ pub struct Served<'a> {
 
 /// Parser for the responses in access log lines, called for one line after the other.
 #[derive(Debug, Default)]
-pub struct ServedLines {
+pub struct ResponseParser {
     /// Buffer for the unescaped User-Agent.
     unescaped: Vec<u8>,
     /// Time parsed last: many lines have the same time.
@@ -62,11 +62,11 @@ pub struct ServedLines {
     at_s: i64,
 }
 
-impl ServedLines {
+impl ResponseParser {
     /// Parses a line in common, combined or JSON format (a line that starts with a brace).
     ///
     /// Returns `None` if the line has another format or no time.
-    pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Served<'a>> {
+    pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
         if line.trim_ascii_start().starts_with(b"{") {
             self.read_json(line)
         } else {
@@ -74,11 +74,11 @@ impl ServedLines {
         }
     }
 
-    fn read_combined<'a>(&'a mut self, line: &'a [u8]) -> Option<Served<'a>> {
+    fn read_combined<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
         let whole = whole(line)?;
         let at_s = self.second(whole.time, "%d/%b/%Y:%H:%M:%S %z")?;
-        let own = Own::of(&whole);
-        Some(Served {
+        let own = Own::from_line(&whole);
+        Some(LoggedResponse {
             at_s,
             status: status(whole.status),
             bytes: whole.bytes,
@@ -93,7 +93,7 @@ impl ServedLines {
         })
     }
 
-    fn read_json<'a>(&'a mut self, line: &'a [u8]) -> Option<Served<'a>> {
+    fn read_json<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
         static TIME: LazyLock<Fields> = LazyLock::new(|| fields(TIMES, TIMES));
         static ENTRY: LazyLock<Fields> =
             LazyLock::new(|| Fields::new(FieldPath::usual_user_agents(), FieldPath::usual_bytes()));
@@ -117,7 +117,7 @@ impl ServedLines {
             let raw = fields.read(line).filter(|_| is_own)?.user_agent;
             text(raw)
         };
-        Some(Served {
+        Some(LoggedResponse {
             at_s,
             status: u16::try_from(host.bytes).unwrap_or_default(),
             bytes: entry.bytes,
@@ -166,7 +166,7 @@ struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    fn of(whole: &Whole<'a>) -> Option<Self> {
+    fn from_line(whole: &Whole<'a>) -> Option<Self> {
         let [Some(_robot), Some(visitor), Some(decision), Some(verdict)] = whole.more else {
             return None;
         };
@@ -275,10 +275,10 @@ mod tests {
     const AT_S: i64 = 1_772_359_200;
 
     /// Time, status, bytes, User-Agent and host.
-    type Told = (i64, u16, u64, Option<String>, Option<String>);
+    type ParsedLine = (i64, u16, u64, Option<String>, Option<String>);
 
-    fn read(line: &str) -> Option<Told> {
-        let mut lines = ServedLines::default();
+    fn read(line: &str) -> Option<ParsedLine> {
+        let mut lines = ResponseParser::default();
         let served = lines.read(line.as_bytes())?;
         let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         Some((
@@ -336,7 +336,7 @@ mod tests {
     fn decision_and_verdict_are_parsed_from_our_own_log() {
         let own = r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 302 0 "-" "G" "googlebot" "listed" "redirect" "verified" 0.001234"#;
         let json = r#"{"time":"2026-03-01T10:00:00Z","status":302,"site":"shop","decision":"redirect","verdict":"verified"}"#;
-        let mut lines = ServedLines::default();
+        let mut lines = ResponseParser::default();
         let served = lines.read(own.as_bytes()).unwrap();
         assert_eq!(served.decision.as_deref(), Some("redirect"));
         assert_eq!(served.verdict.as_deref(), Some("verified"));

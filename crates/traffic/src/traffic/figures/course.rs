@@ -27,7 +27,7 @@ const MONDAY: i64 = 3 * DAY;
 
 /// Time divided into equal steps for a chart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Course {
+pub struct TimeSteps {
     /// First minute of the first step.
     pub began: i64,
     /// Minutes of each step.
@@ -51,7 +51,7 @@ pub struct Line {
     pub steps: Vec<Count>,
 }
 
-impl Course {
+impl TimeSteps {
     /// Returns the longest span whose figures are detailed enough for a range of minutes.
     pub fn span(minutes: &Range<i64>) -> TrafficSpan {
         Self::step(minutes).0
@@ -98,7 +98,11 @@ impl Course {
 
 impl<'d> Figures<'d> {
     /// Returns the number of requests in each step whose key matches `is_of`.
-    pub fn steps_of(&self, course: &Course, is_of: impl Fn(&TrafficKey) -> bool) -> Vec<u64> {
+    pub fn requests_per_step(
+        &self,
+        course: &TimeSteps,
+        is_of: impl Fn(&TrafficKey) -> bool,
+    ) -> Vec<u64> {
         let mut steps = vec![0_u64; course.steps];
         let keys = self.keys().iter();
         let is_wanted: Vec<bool> = keys.map(is_of).collect();
@@ -132,7 +136,7 @@ impl<'d> Figures<'d> {
     }
 
     /// Returns the figures of each table row over time, most hits first.
-    pub fn lines(&self, by: By, course: &Course) -> Vec<Line> {
+    pub fn lines(&self, by: By, course: &TimeSteps) -> Vec<Line> {
         let (places, rows) = self.groups(by);
         let line = |cells| Line {
             cells,
@@ -182,18 +186,18 @@ mod tests {
             3_000 * DAY,
         ] {
             let minutes = 20_000 * DAY + 700 - length..20_000 * DAY + 700;
-            let course = Course::new(&minutes, &[]);
+            let course = TimeSteps::new(&minutes, &[]);
             assert!((1..=200).contains(&course.steps), "{length}: {course:?}");
             let last = course.starts().last().unwrap();
             assert!(course.began <= minutes.start && last < minutes.end);
             assert!(last + course.step >= minutes.end);
         }
-        assert_eq!(Course::new(&(5..5), &[]).steps, 0);
+        assert_eq!(TimeSteps::new(&(5..5), &[]).steps, 0);
     }
 
     #[test]
     fn weeks_begin_on_mondays() {
-        let course = Course::new(&(20_000 * DAY..20_400 * DAY), &[]);
+        let course = TimeSteps::new(&(20_000 * DAY..20_400 * DAY), &[]);
         // 2024-10-07 was a Monday.
         assert_eq!(
             (course.step, (course.began / DAY - 20_003) % 7),

@@ -6,7 +6,7 @@ use crate::summary::{Count, Row, Rows, Summary};
 use robot_detection_layer::detect::{Detector, Kind};
 use robot_detection_layer::registry::Robot;
 use robot_detection_store::store::{
-    TrafficCell, TrafficCount, TrafficKey, TrafficPart, TrafficStep, TrafficSum,
+    TrafficCell, TrafficCount, TrafficKey, TrafficRange, TrafficStep, TrafficSum,
 };
 
 use super::{By, TrafficFilter};
@@ -60,7 +60,7 @@ impl<'d> Figures<'d> {
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
-        let counts = wanted(&keys, &counts, filter, &robots);
+        let counts = filtered_counts(&keys, &counts, filter, &robots);
         Self {
             keys: Cow::Owned(keys),
             counts,
@@ -72,13 +72,13 @@ impl<'d> Figures<'d> {
     /// Creates figures from sums and figures over time.
     pub fn over_time(
         keys: &'d [TrafficKey],
-        part: &'d TrafficPart,
+        part: &'d TrafficRange,
         filter: &TrafficFilter,
         robots: KnownRobots<'d>,
     ) -> Self {
         Self {
             keys: Cow::Borrowed(keys),
-            counts: wanted(keys, &part.sums, filter, &robots),
+            counts: filtered_counts(keys, &part.sums, filter, &robots),
             steps: &part.steps,
             robots,
         }
@@ -131,7 +131,7 @@ impl<'d> Figures<'d> {
         let places = counted.map(|(key, count)| {
             let group = self.group_of(by, key).filter(|_| count.hits > 0)?;
             Some(*numbers.entry(group).or_insert_with(|| {
-                rows.push(self.cells_of(by, key));
+                rows.push(self.row_cells(by, key));
                 rows.len() - 1
             }))
         });
@@ -171,7 +171,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    fn cells_of(&self, by: By, key: &TrafficKey) -> Cells {
+    fn row_cells(&self, by: By, key: &TrafficKey) -> Cells {
         if by == By::Robot {
             let robot = self.robots.of(key);
             return vec![
@@ -192,7 +192,7 @@ impl<'d> Figures<'d> {
 }
 
 /// Returns the count of each key; zero for keys that the filter excludes.
-fn wanted(
+fn filtered_counts(
     keys: &[TrafficKey],
     counts: &[TrafficCount],
     filter: &TrafficFilter,

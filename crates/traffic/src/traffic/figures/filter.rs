@@ -16,7 +16,7 @@ use robot_detection_store::store::{Store, StoreError, TrafficKey, TrafficSpan};
 pub const NONE_KNOWN: &str = "-";
 
 /// Word for all decisions that keep a request from the upstream.
-pub const SPARED: &str = "spared";
+pub const KEPT_FROM_UPSTREAM: &str = "spared";
 
 /// Words for visitors, each with the kinds it includes.
 pub const VISITORS: &[(&str, &[Kind])] = &[
@@ -44,7 +44,7 @@ pub struct TrafficFilter {
     pub purpose: Option<String>,
     /// Verdict on the robot's claim.
     pub verdict: Option<String>,
-    /// Decision for the request, or [`SPARED`].
+    /// Decision for the request, or [`KEPT_FROM_UPSTREAM`].
     pub decision: Option<String>,
     /// Cause of the decision.
     pub cause: Option<String>,
@@ -85,7 +85,7 @@ impl TrafficFilter {
     fn matches_decision(&self, decision: &str) -> bool {
         match self.decision.as_deref() {
             None => true,
-            Some(SPARED) => is_spared(decision),
+            Some(KEPT_FROM_UPSTREAM) => is_spared(decision),
             Some(wanted) => wanted == decision,
         }
     }
@@ -112,19 +112,19 @@ pub fn verdict_words() -> Vec<&'static str> {
     words.chain(["none"]).collect()
 }
 
-/// Returns all words for decisions, including those of dry runs and [`SPARED`].
+/// Returns all words for decisions, including those of dry runs and [`KEPT_FROM_UPSTREAM`].
 pub fn decision_words() -> Vec<&'static str> {
     let done = Action::ALL.iter().map(|action| action.words().word);
     let would = Action::ALL.iter().filter(|action| **action != Action::Pass);
     let words = done.chain(would.map(|action| action.words().would));
-    words.chain([SPARED]).collect()
+    words.chain([KEPT_FROM_UPSTREAM]).collect()
 }
 
 const MINUTE_MS: i64 = 60_000;
 
 /// Start and end of the period to report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Times {
+pub struct TimeRange {
     /// Start of the period.
     pub since: Moment,
     /// End of the period, exclusive; `None` means now.
@@ -142,7 +142,7 @@ pub enum TimesError {
     Store(#[from] StoreError),
 }
 
-impl Times {
+impl TimeRange {
     /// Returns the period in minutes since 1970, limited to minutes with counts.
     ///
     /// # Errors

@@ -8,11 +8,12 @@ mod filter;
 mod moment;
 
 pub use by::By;
-pub use course::{Course, Line};
+pub use course::{Line, TimeSteps};
 pub use figures::{Figures, KnownRobots};
 pub use filter::TimesError;
 pub use filter::{
-    NONE_KNOWN, SPARED, TrafficFilter, VISITORS, decision_words, is_spared, verdict_words,
+    KEPT_FROM_UPSTREAM, NONE_KNOWN, TrafficFilter, VISITORS, decision_words, is_spared,
+    verdict_words,
 };
-pub use filter::{Times, told};
+pub use filter::{TimeRange, told};
 pub use moment::Moment;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::summary::csv_cell;
 use robot_detection_store::store::{
-    PathCount, PathCut, PathSum, PathSums, path_above, path_pattern,
+    PathCount, PathOmissions, PathSum, PathSums, path_above, path_pattern,
 };
 
 use super::{OTHER, form::Form};
@@ -61,7 +61,7 @@ pub struct PathFigure {
 #[derive(Debug)]
 pub struct PathFigures {
     rows: Vec<PathSum>,
-    cuts: BTreeMap<String, PathCut>,
+    cuts: BTreeMap<String, PathOmissions>,
     filter: PathFilter,
     /// Requests counted by pattern: visitors and their numbers, by site and pattern.
     folded: HashMap<(String, String), Vec<(String, u64)>>,
@@ -131,7 +131,7 @@ impl PathFigures {
             figures.truncate(top);
         }
         for figure in &mut figures {
-            figure.more = self.more_of(group, &figure.name);
+            figure.more = self.max_missing_of_group(group, &figure.name);
         }
         (figures, all)
     }
@@ -152,7 +152,10 @@ impl PathFigures {
         match group {
             PathGroup::Path => Some(path.clone()),
             PathGroup::Pattern => Some(path_pattern(path.as_bytes(), false)),
-            PathGroup::Below => Some(below(self.filter.path.as_deref().unwrap_or(TOP), path)),
+            PathGroup::Below => Some(group_below(
+                self.filter.path.as_deref().unwrap_or(TOP),
+                path,
+            )),
             PathGroup::Visitor if row.key.robot.is_empty() => Some(PEOPLE.to_owned()),
             PathGroup::Visitor => Some(row.key.robot.clone()),
             // For people only patterns are stored, which lack the end of the path.
@@ -162,7 +165,7 @@ impl PathFigures {
         }
     }
 
-    fn more_of(&self, group: PathGroup, name: &str) -> u64 {
+    fn max_missing_of_group(&self, group: PathGroup, name: &str) -> u64 {
         let path = self.filter.path.as_deref().unwrap_or(TOP);
         let robot = self.filter.robot.as_deref();
         match group {
@@ -200,7 +203,7 @@ impl PathFigures {
             for pattern in &above {
                 let place = (site.clone(), pattern.clone());
                 for (visitor, requests) in self.folded.get(&place).into_iter().flatten() {
-                    if is_of(robot, visitor) && visitor != OTHER {
+                    if matches_robot(robot, visitor) && visitor != OTHER {
                         *missing.entry(visitor).or_default() += requests;
                     }
                 }
@@ -232,7 +235,7 @@ impl PathFigure {
 impl PathFilter {
     fn matches(&self, row: &PathSum) -> bool {
         let path = self.path.as_deref();
-        is_of(self.robot.as_deref(), &row.key.robot)
+        matches_robot(self.robot.as_deref(), &row.key.robot)
             && path.is_none_or(|pattern| is_below(pattern, &row.key.path))
     }
 }
@@ -263,7 +266,7 @@ pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
 }
 
 /// Returns `true` if the filter's robot matches a visitor.
-fn is_of(robot: Option<&str>, visitor: &str) -> bool {
+fn matches_robot(robot: Option<&str>, visitor: &str) -> bool {
     match robot {
         None => true,
         Some(PEOPLE) => visitor.is_empty(),
@@ -290,7 +293,7 @@ fn is_below(pattern: &str, path: &str) -> bool {
 }
 
 /// Returns the group of a path in the level below a pattern.
-fn below(pattern: &str, path: &str) -> String {
+fn group_below(pattern: &str, path: &str) -> String {
     let level = pattern.matches('/').count();
     if !pattern.ends_with("/*") || level > 2 {
         return path.to_owned();
@@ -313,7 +316,7 @@ mod tests {
     use super::*;
     use robot_detection_store::store::PathKey;
 
-    fn sums(rows: &[(&str, &str, u64)], cut: PathCut) -> PathSums {
+    fn sums(rows: &[(&str, &str, u64)], cut: PathOmissions) -> PathSums {
         let mut sums = PathSums::default();
         for (robot, path, requests) in rows {
             let key = PathKey {
@@ -353,7 +356,7 @@ mod tests {
                 path: path.map(str::to_owned),
                 ..PathFilter::default()
             };
-            PathFigures::new(sums(&rows, PathCut::default()), filter)
+            PathFigures::new(sums(&rows, PathOmissions::default()), filter)
         };
         let named = |name: &str, requests| (name.to_owned(), requests, 0);
         assert_eq!(
@@ -392,7 +395,7 @@ mod tests {
             ("cat", "/docs/guide/*", 3),
             ("other", "/*", 2),
         ];
-        let cut = PathCut {
+        let cut = PathOmissions {
             paths: 9,
             patterns: 1,
             skipped: 4,
@@ -416,7 +419,8 @@ mod tests {
             ("bot", "/a/b/*", 3),
             ("", "/a.md", 9),
         ];
-        let figures = PathFigures::new(sums(&rows, PathCut::default()), PathFilter::default());
+        let figures =
+            PathFigures::new(sums(&rows, PathOmissions::default()), PathFilter::default());
         let expected = [("html", 5, 3), ("unknown", 3, 0), ("markdown", 2, 3)];
         let expected = expected.map(|(form, requests, more)| (form.to_owned(), requests, more));
         assert_eq!(told(&figures, PathGroup::Form), expected);

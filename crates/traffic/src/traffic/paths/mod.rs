@@ -1,6 +1,6 @@
 //! Approximate counts of requested pages: sketches of paths and their patterns.
 //!
-//! A request leaves visitor, path and status in a slot of a [`Ring`]. Once a second the slots are
+//! A request leaves visitor, path and status in a slot of a [`PathSlots`]. Once a second the slots are
 //! moved to a [`Window`] of at most a few thousand paths; a path without room is counted under its
 //! pattern, a pattern under the one above. So the sums are exact, and each count is too low by at
 //! most the number of folded requests. For people only patterns are stored, which contain no ids or
@@ -14,8 +14,8 @@ mod window;
 
 pub use crate::slots::Ticket;
 pub use figures::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
-pub use note::PathNote;
-pub(super) use ring::{Ring, Settled};
+pub use note::ShortPath;
+pub(super) use ring::{PathSlots, RecordedPath};
 pub use window::{Window, shared_name};
 
 /// Robot name under which robots beyond the limit are counted.

@@ -1,17 +1,17 @@
 //! Path of one request, stored without an allocation.
 
 use robot_detection_layer::policy::with_normal_path;
-use robot_detection_store::store::{MAX_PATH_BYTES, path_pattern, path_text};
+use robot_detection_store::store::{MAX_PATH_BYTES, path_pattern, stored_path};
 
 /// First bytes of a request's path, stored without an allocation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct PathNote {
+pub struct ShortPath {
     bytes: [u8; MAX_PATH_BYTES],
     len: u8,
     is_cut: bool,
 }
 
-impl PathNote {
+impl ShortPath {
     /// Copies the path of a request, truncated to the maximum length.
     pub fn new(path: &str) -> Self {
         let (kept, is_cut) = first_bytes(path);
@@ -38,7 +38,7 @@ impl PathNote {
             if is_person {
                 path_pattern(normal, self.is_cut)
             } else {
-                path_text(normal, self.is_cut)
+                stored_path(normal, self.is_cut)
             }
         })
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn pattern(path: &str) -> String {
-        PathNote::new(path).kept_text(true)
+        ShortPath::new(path).kept_text(true)
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             (&format!("/a/b/{}", "c".repeat(120)), "/a/b/*"),
             (&format!("/a/{}", "%41".repeat(40)), "/a/*"),
         ] {
-            assert_eq!(PathNote::new(path).kept_text(false), expected, "{path}");
+            assert_eq!(ShortPath::new(path).kept_text(false), expected, "{path}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use robot_detection_store::store::MAX_PATH_BYTES;
 
-use super::note::{PathNote, first_bytes};
+use super::note::{ShortPath, first_bytes};
 use crate::slots::{Slots, Ticket, Words};
 
 /// Number of slots of a process (half a megabyte), enough for the requests between two drains.
@@ -16,17 +16,17 @@ const CLASS_AT: u32 = 16;
 const VISITOR_AT: u32 = 32;
 
 /// Path slots of all requests.
-pub(in crate::traffic) type Ring = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
+pub(in crate::traffic) type PathSlots = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
 /// Content of the slot of a finished request.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::traffic) struct Settled {
+pub(in crate::traffic) struct RecordedPath {
     pub(in crate::traffic) visitor: u32,
     pub(in crate::traffic) class: u8,
-    pub(in crate::traffic) path: PathNote,
+    pub(in crate::traffic) path: ShortPath,
 }
 
-impl Ring {
+impl PathSlots {
     /// Stores a path in a free slot; `None` without a free slot.
     #[inline]
     pub(in crate::traffic) fn claim_path(&self, path: &str) -> Option<Ticket> {
@@ -46,15 +46,15 @@ impl Ring {
     }
 
     /// Empties the slots of finished requests. Returns the number of emptied slots.
-    pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&Settled)) -> usize {
+    pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&RecordedPath)) -> usize {
         self.drain(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();
             let mut bytes = [0; MAX_PATH_BYTES];
             words.read(&mut bytes, length);
-            take(&Settled {
+            take(&RecordedPath {
                 visitor: u32::try_from(told >> VISITOR_AT).unwrap_or_default(),
                 class,
-                path: PathNote::read(bytes, length, told & IS_CUT != 0),
+                path: ShortPath::read(bytes, length, told & IS_CUT != 0),
             });
         })
     }
@@ -64,7 +64,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn paths(ring: &Ring) -> Vec<String> {
+    fn paths(ring: &PathSlots) -> Vec<String> {
         let mut paths = Vec::new();
         ring.drain_paths(|settled| paths.push(settled.path.kept_text(false)));
         paths
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn path_is_read_once_its_request_is_finished() {
-        let ring = Ring::default();
+        let ring = PathSlots::default();
         let long = format!("/{}", "a/".repeat(100));
         let tickets: Vec<_> = ["/", "/a/b.html", &long]
             .iter()
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn requests_do_not_wait_for_a_free_slot() {
-        let ring = Ring::default();
+        let ring = PathSlots::default();
         let tickets: Vec<_> = std::iter::from_fn(|| ring.claim_path("/a")).collect();
         assert_eq!(tickets.len(), SLOTS);
         // A few slots that stay occupied do not block other requests.
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn concurrent_threads_store_complete_paths() {
-        let ring = Ring::default();
+        let ring = PathSlots::default();
         let texts = ["/aaaaaaaaaaaaaaaaaaaaaaaa", "/bbbb/bbbbbbbbbbbbbbbbb", "/c"];
         let (mut left, mut skipped, mut read) = (0, 0, 0);
         std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use robot_detection_store::store::{
-    CountedPaths, PathCount, PathCut, PathKey, path_above, path_pattern,
+    CountedPaths, PathCount, PathKey, PathOmissions, path_above, path_pattern,
 };
 
 use super::OTHER;
@@ -23,11 +23,11 @@ const MAX_OF_SITE: usize = 512;
 ///
 /// A path without room is folded into the entry of its pattern: smallest counts first, paths before
 /// patterns. No request is lost, so sums are exact; a path may have been requested more often than
-/// counted, by at most its [`PathCut`].
+/// counted, by at most its [`PathOmissions`].
 #[derive(Debug, Default)]
 pub struct Window {
     entries: HashMap<Entry, PathCount>,
-    cuts: BTreeMap<Arc<str>, PathCut>,
+    cuts: BTreeMap<Arc<str>, PathOmissions>,
 }
 
 /// Site, robot and path of a count.
@@ -134,7 +134,7 @@ impl Window {
         &mut self,
         entries: Vec<(Entry, u64)>,
         number: usize,
-        cut_of: impl Fn(&mut PathCut) -> &mut u64,
+        cut_of: impl Fn(&mut PathOmissions) -> &mut u64,
     ) -> usize {
         if number == 0 {
             return 0;
@@ -161,7 +161,7 @@ impl Window {
         folded
     }
 
-    fn cut(&mut self, site: &Arc<str>) -> &mut PathCut {
+    fn cut(&mut self, site: &Arc<str>) -> &mut PathOmissions {
         self.cuts.entry(Arc::clone(site)).or_default()
     }
 }

@@ -7,11 +7,11 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{LAST, PATIENCE, talk::Talk};
+use super::{LAST, PATIENCE, talk::TestConnection};
 
 #[tokio::test]
 async fn response_is_dropped_when_the_client_disconnects() {
-    let mut talk = Talk::plain();
+    let mut talk = TestConnection::plain();
     talk.send(b"GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
     while talk.plain_requests() == 0 {
         tokio::task::yield_now().await;
@@ -24,7 +24,7 @@ async fn response_is_dropped_when_the_client_disconnects() {
 
 #[tokio::test]
 async fn request_pipelined_during_a_response_is_answered_after_it() {
-    let mut talk = Talk::plain();
+    let mut talk = TestConnection::plain();
     talk.send(b"GET /go HTTP/1.1\r\nHost: a\r\n\r\n").await;
     while talk.plain_requests() == 0 {
         tokio::task::yield_now().await;
@@ -48,7 +48,7 @@ async fn request_pipelined_during_a_response_is_answered_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_reader_is_disconnected_without_buffering_the_response() {
-    let mut talk = Talk::plain();
+    let mut talk = TestConnection::plain();
     talk.send(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
     timeout(Duration::from_hours(1), &mut talk.done)
         .await
@@ -60,7 +60,7 @@ async fn slow_reader_is_disconnected_without_buffering_the_response() {
 
 #[tokio::test]
 async fn large_response_arrives_completely() {
-    let mut talk = Talk::plain();
+    let mut talk = TestConnection::plain();
     talk.send(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         .await;
     let said = talk.rest().await;
@@ -78,7 +78,7 @@ async fn idle_connection_ends_before_and_after_a_request() {
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\n\r\nG",
     ] {
-        let mut talk = Talk::plain();
+        let mut talk = TestConnection::plain();
         talk.send(first.as_bytes()).await;
         timeout(Duration::from_hours(1), &mut talk.done)
             .await

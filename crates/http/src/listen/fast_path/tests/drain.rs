@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::talk::Talk;
+use super::talk::TestConnection;
 
 #[tokio::test]
 async fn drain_closes_idle_connections_and_completes_responses() {
-    let mut idle = Talk::plain();
+    let mut idle = TestConnection::plain();
     idle.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(
         !idle
@@ -17,7 +17,7 @@ async fn drain_closes_idle_connections_and_completes_responses() {
     idle.stop.cancel();
     assert_eq!(idle.rest().await, "");
     idle.end().await;
-    let mut busy = Talk::plain();
+    let mut busy = TestConnection::plain();
     busy.send(b"GET /go HTTP/1.1\r\nHost: a\r\n\r\n").await;
     while busy.plain_requests() == 0 {
         tokio::task::yield_now().await;
@@ -32,7 +32,7 @@ async fn drain_closes_idle_connections_and_completes_responses() {
 #[tokio::test]
 async fn head_started_before_a_drain_is_answered() {
     for (rest, plain) in [("\nHost: a\r\n\r\n", 1), ("\nHost: a\r\nTE: x\r\n\r\n", 0)] {
-        let mut talk = Talk::plain();
+        let mut talk = TestConnection::plain();
         talk.send(b"GET / HTTP/1.1\r").await;
         for _ in 0..10 {
             tokio::task::yield_now().await;

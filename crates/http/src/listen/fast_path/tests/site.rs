@@ -66,9 +66,9 @@ impl ReadyHead for Elsewhere {
 }
 
 /// Future that records when it is dropped.
-struct Told(Arc<Seen>);
+struct DropRecorder(Arc<Seen>);
 
-impl Drop for Told {
+impl Drop for DropRecorder {
     fn drop(&mut self) {
         self.0.was_cancelled.store(true, SeqCst);
         self.0.cancelled.notify_one();
@@ -94,7 +94,7 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
         let path = request.uri().path().to_owned();
         match path.as_str() {
             "/never" => ServiceResponse::Later(Box::pin(async move {
-                let _told = Told(seen);
+                let _told = DropRecorder(seen);
                 pending().await
             })),
             "/later" => {

@@ -33,14 +33,14 @@ use super::{
 };
 
 /// Test connection, from the client's side.
-pub(super) struct Talk {
+pub(super) struct TestConnection {
     client: UnixStream,
     pub(super) seen: Arc<Seen>,
     pub(super) stop: CancellationToken,
     pub(super) done: JoinHandle<()>,
 }
 
-impl Talk {
+impl TestConnection {
     fn begin<const IS_PLAIN: bool>(settings: ListenSettings) -> Self {
         let (client, server) = std::os::unix::net::UnixStream::pair().unwrap();
         client.set_nonblocking(true).unwrap();
@@ -125,7 +125,7 @@ fn shared(settings: ListenSettings) -> Arc<Shared> {
 
 /// Returns the client's received data without dates, and the number of plain requests.
 pub(super) async fn said<const IS_PLAIN: bool>(input: &str, piece: usize) -> (String, usize) {
-    let mut talk = Talk::begin::<IS_PLAIN>(ListenSettings::default());
+    let mut talk = TestConnection::begin::<IS_PLAIN>(ListenSettings::default());
     for bytes in input.as_bytes().chunks(piece) {
         talk.send(bytes).await;
         if piece < input.len() {

@@ -11,7 +11,7 @@ fn assign_source_copies_another_source_or_a_value() {
     assert_eq!(source(&page, "type").as_deref(), Some("text/html"));
     let bench = Bench::new("MetaData fn=assign-source dst=color value=\"dark red\"");
     let mut page = at("http://h.example/");
-    bench.filter.recall_metadata(&mut page, &bench.around());
+    bench.filter.reapply_metadata(&mut page, &bench.around());
     assert_eq!(source(&page, "Color").as_deref(), Some("dark red"));
 }
 

@@ -11,7 +11,7 @@ use super::{
         },
         TrafficSpan,
     },
-    CountedPaths, PathCount, PathCut, PathKey, sql,
+    CountedPaths, PathCount, PathKey, PathOmissions, sql,
 };
 
 /// Spans for which path counts are stored, and their storage times in minutes.
@@ -21,7 +21,7 @@ pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
 ];
 
 /// Primary key of a row.
-type Place<'k> = (TrafficSpan, i64, &'k PathKey);
+type RowKey<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl TrafficSums<'_> {
     /// Removes expired path counts.
@@ -41,13 +41,13 @@ impl TrafficSums<'_> {
 ///
 /// The empty robot ID stands for human visitors. Counts merged into `other` have lost their robot
 /// and are kept.
-pub(in crate::store) fn forgetting() -> [&'static Statement; 2] {
+pub(in crate::store) fn deletion_statements() -> [&'static Statement; 2] {
     [&sql::FORGETTABLE, &sql::FORGET]
 }
 
 /// Returns the steps that add path counts, in an order that is the same on all instances.
 pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = Step<'_>> {
-    let mut cuts = BTreeMap::<(TrafficSpan, i64, &str), PathCut>::new();
+    let mut cuts = BTreeMap::<(TrafficSpan, i64, &str), PathOmissions>::new();
     for counted in counted {
         for (span, _) in KEPT {
             let began = span.start(counted.minute);
@@ -70,8 +70,8 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = 
 }
 
 /// Returns the path counts per row of a span.
-fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<Place<'_>, PathCount> {
-    let mut rows = BTreeMap::<Place<'_>, PathCount>::new();
+fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<RowKey<'_>, PathCount> {
+    let mut rows = BTreeMap::<RowKey<'_>, PathCount>::new();
     for counted in counted {
         let began = span.start(counted.minute);
         for (key, count) in &counted.rows {
@@ -83,7 +83,7 @@ fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<Place<'_>, Path
 
 /// Returns the steps that add to rows.
 pub(super) fn row_steps<'k>(
-    rows: impl ExactSizeIterator<Item = (Place<'k>, PathCount)>,
+    rows: impl ExactSizeIterator<Item = (RowKey<'k>, PathCount)>,
 ) -> impl Iterator<Item = Step<'k>> {
     sql::ADD.steps(rows, row_values)
 }
@@ -93,7 +93,7 @@ pub(super) fn cut_values(
     span: TrafficSpan,
     began: i64,
     site: &str,
-    cut: PathCut,
+    cut: PathOmissions,
 ) -> Vec<Value<'_>> {
     let values: [Value<'_>; sql::CUT_COLUMNS] = [
         span.number().into(),
@@ -107,7 +107,7 @@ pub(super) fn cut_values(
 }
 
 fn row_values<'k>(
-    ((span, began, key), count): &(Place<'k>, PathCount),
+    ((span, began, key), count): &(RowKey<'k>, PathCount),
 ) -> [Value<'k>; sql::ROW_COLUMNS] {
     [
         span.number().into(),

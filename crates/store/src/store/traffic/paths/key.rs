@@ -38,7 +38,7 @@ columns! {
 columns! {
     /// Maximum errors of a site's path counts, caused by omissions.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-    pub struct PathCut {
+    pub struct PathOmissions {
         /// Maximum number of requests missing from a path of one visitor, counted under patterns.
         pub paths: u64,
         /// Maximum number of requests missing from any pattern of one visitor.
@@ -56,7 +56,7 @@ pub struct CountedPaths {
     /// Counts of paths; each key occurs once.
     pub rows: Vec<(PathKey, PathCount)>,
     /// Omissions by site name.
-    pub cuts: Vec<(String, PathCut)>,
+    pub cuts: Vec<(String, PathOmissions)>,
 }
 
 impl PathKey {
@@ -109,7 +109,7 @@ impl AddAssign for PathCount {
     }
 }
 
-impl AddAssign for PathCut {
+impl AddAssign for PathOmissions {
     fn add_assign(&mut self, other: Self) {
         self.paths = self.paths.saturating_add(other.paths);
         self.patterns = self.patterns.saturating_add(other.patterns);

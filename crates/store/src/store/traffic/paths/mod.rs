@@ -7,8 +7,8 @@ mod read;
 pub(in crate::store) mod sql;
 mod trim;
 
-pub(in crate::store) use add::forgetting;
+pub(in crate::store) use add::deletion_statements;
 pub(super) use add::steps;
-pub use key::{CountedPaths, PathCount, PathCut, PathKey};
-pub use pattern::{MAX_PATH_BYTES, path_above, path_pattern, path_text};
+pub use key::{CountedPaths, PathCount, PathKey, PathOmissions};
+pub use pattern::{MAX_PATH_BYTES, path_above, path_pattern, stored_path};
 pub use read::{PathSum, PathSums};

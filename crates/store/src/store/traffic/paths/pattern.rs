@@ -31,7 +31,7 @@ const MIN_TOKEN: usize = 8;
 ///
 /// Invisible characters, line breaks and `*` are escaped. For a truncated path, and for a text
 /// longer than [`MAX_PATH_BYTES`], the pattern is returned.
-pub fn path_text(normal: &[u8], is_cut: bool) -> String {
+pub fn stored_path(normal: &[u8], is_cut: bool) -> String {
     let text = text(normal);
     if is_cut || text.len() > MAX_PATH_BYTES {
         path_pattern(normal, is_cut)
@@ -109,10 +109,10 @@ fn name(segment: &[u8]) -> Option<&str> {
         return std::str::from_utf8(segment).ok();
     }
     let text = std::str::from_utf8(segment).ok()?;
-    let mut shape = Shape::default();
+    let mut shape = SegmentStatistics::default();
     // Other characters may separate keys, values or the parts of an email address.
     let is_named = text.chars().all(|char| shape.push(char));
-    (is_named && !shape.is_telling()).then_some(text)
+    (is_named && !shape.may_be_secret()).then_some(text)
 }
 
 /// Class of a character that may occur in a name.
@@ -129,7 +129,7 @@ enum Kind {
 
 /// Statistics by which names and IDs are distinguished.
 #[derive(Default)]
-struct Shape {
+struct SegmentStatistics {
     chars: usize,
     digits: usize,
     lower: usize,
@@ -146,7 +146,7 @@ struct Shape {
 
 impl Kind {
     /// Returns the class of a character; `None` if the character does not occur in names.
-    fn of(char: char) -> Option<Self> {
+    fn from_char(char: char) -> Option<Self> {
         match char {
             '-' | '_' | '.' | '~' => Some(Self::Divider),
             '0'..='9' => Some(Self::Digit),
@@ -160,10 +160,10 @@ impl Kind {
     }
 }
 
-impl Shape {
+impl SegmentStatistics {
     /// Adds a character; returns `false` if the character does not occur in names.
     fn push(&mut self, char: char) -> bool {
-        let Some(kind) = Kind::of(char) else {
+        let Some(kind) = Kind::from_char(char) else {
             return false;
         };
         self.chars += 1;
@@ -186,7 +186,7 @@ impl Shape {
     }
 
     /// Returns `true` if the segment may be an ID or a secret.
-    fn is_telling(&self) -> bool {
+    fn may_be_secret(&self) -> bool {
         let is_long = self.chars > MAX_CHARS || self.longest > MAX_RUN;
         let is_number = self.digits > MAX_DIGITS || 2 * self.digits > self.chars;
         let is_mixed = self.changes > MAX_CHANGES || self.rises > MAX_CHANGES;
@@ -302,7 +302,7 @@ mod tests {
             ("/a/b/", "/a/b/*"),
             ("/a/b/c/", "/a/b/*"),
         ] {
-            assert_eq!(path_text(path.as_bytes(), true), expected);
+            assert_eq!(stored_path(path.as_bytes(), true), expected);
         }
     }
 
@@ -315,10 +315,10 @@ mod tests {
             ("/a\u{202e}b".as_bytes(), "/a%E2%80%AEb"),
             (b"", "*"),
         ] {
-            assert_eq!(path_text(normal, false), expected);
+            assert_eq!(stored_path(normal, false), expected);
         }
         let long = format!("/a/b/{}", "c".repeat(200));
-        assert_eq!(path_text(long.as_bytes(), false), "/a/b/*");
+        assert_eq!(stored_path(long.as_bytes(), false), "/a/b/*");
     }
 
     /// Generates segments that contain IDs or secrets.
@@ -341,9 +341,9 @@ mod tests {
             let pattern = path_pattern(path.as_bytes(), is_cut);
             prop_assert!(pattern.len() <= MAX_PATH_BYTES);
             prop_assert_eq!(&path_pattern(pattern.as_bytes(), false), &pattern);
-            prop_assert_eq!(path_text(path.as_bytes(), false).len().min(121), path_text(path.as_bytes(), false).len());
+            prop_assert_eq!(stored_path(path.as_bytes(), false).len().min(121), stored_path(path.as_bytes(), false).len());
             // The stored text has the same pattern as the original path.
-            let kept = path_text(path.as_bytes(), is_cut);
+            let kept = stored_path(path.as_bytes(), is_cut);
             prop_assert_eq!(path_pattern(kept.as_bytes(), false), pattern);
         }
 

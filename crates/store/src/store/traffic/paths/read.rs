@@ -8,7 +8,7 @@ use super::{
         super::{StoreError, statement::Value},
         TrafficSpan,
     },
-    PathCount, PathCut, PathKey,
+    PathCount, PathKey, PathOmissions,
     add::KEPT,
     sql,
 };
@@ -32,7 +32,7 @@ pub struct PathSums {
     /// Counts of paths and patterns, unordered; each key occurs once.
     pub rows: Vec<PathSum>,
     /// Maximum errors of the counts, by site name.
-    pub cuts: BTreeMap<String, PathCut>,
+    pub cuts: BTreeMap<String, PathOmissions>,
     /// Covered minutes: whole hours where they are stored, otherwise whole days.
     pub minutes: Range<i64>,
 }
@@ -40,7 +40,7 @@ pub struct PathSums {
 columns! {
     struct CutRow {
         site: String,
-        cut: PathCut,
+        cut: PathOmissions,
     }
 }
 
@@ -58,7 +58,7 @@ impl TrafficSums<'_> {
         site: Option<&str>,
         now_ms: i64,
     ) -> Result<PathSums, StoreError> {
-        let pieces = TrafficSpan::cover_of(
+        let pieces = TrafficSpan::cover_with(
             &KEPT,
             minutes.clone(),
             now_ms.div_euclid(60_000),
@@ -66,7 +66,7 @@ impl TrafficSums<'_> {
         );
         let mut transaction = self.db.begin_reading("read paths").await?;
         let mut rows = BTreeMap::<PathKey, PathCount>::new();
-        let mut cuts = BTreeMap::<String, PathCut>::new();
+        let mut cuts = BTreeMap::<String, PathOmissions>::new();
         for (span, piece) in &pieces {
             let values = [
                 span.number().into(),

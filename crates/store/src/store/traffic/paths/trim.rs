@@ -8,7 +8,7 @@ use super::{
         super::{StoreError, columns::from_sql, statement::Step, transaction::Transaction},
         TrafficSpan,
     },
-    PathCount, PathCut, PathKey,
+    PathCount, PathKey, PathOmissions,
     add::{KEPT, cut_values, row_steps},
     read::PathSum,
     sql,
@@ -29,7 +29,7 @@ impl TrafficSums<'_> {
             let full = self.db.rows::<(String, i64, i64)>(&sql::FULL, &values);
             for (site, paths, patterns) in full.await? {
                 let mut transaction = self.db.begin("combine path counts").await?;
-                let mut trimming = Trimming {
+                let mut trimming = PathTrimmer {
                     transaction: &mut transaction,
                     place: (span, began, &site),
                 };
@@ -49,15 +49,15 @@ fn most(span: TrafficSpan) -> u64 {
 }
 
 /// Rows of one site and span to be reduced.
-struct Trimming<'t, 'd> {
+struct PathTrimmer<'t, 'd> {
     transaction: &'t mut Transaction<'d>,
     place: (TrafficSpan, i64, &'t str),
 }
 
-impl Trimming<'_, '_> {
+impl PathTrimmer<'_, '_> {
     async fn trim(&mut self, paths: u64, patterns: u64, most: u64) -> Result<(), StoreError> {
         let (span, began, site) = self.place;
-        let lock = cut_values(span, began, site, PathCut::default());
+        let lock = cut_values(span, began, site, PathOmissions::default());
         self.transaction.execute(&sql::ADD_CUT, &lock).await?;
         // Removes a quarter more than needed, so that the next path does not trigger this again.
         let left = most / 4 * 3;
@@ -85,7 +85,7 @@ impl Trimming<'_, '_> {
         ];
         let rows: Vec<PathSum> = self.transaction.rows(&sql::TRIM, &values).await?;
         let mut folded = BTreeMap::<PathKey, PathCount>::new();
-        let mut cut = PathCut::default();
+        let mut cut = PathOmissions::default();
         let largest = if is_path {
             &mut cut.paths
         } else {

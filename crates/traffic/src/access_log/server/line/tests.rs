@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::access_log::{FieldPath, MAX_LINE_BYTES, Parser, ServedLines, escapes::unescape};
+use crate::access_log::{FieldPath, MAX_LINE_BYTES, Parser, ResponseParser, escapes::unescape};
 
 const ANSWER: LoggedAnswer = LoggedAnswer {
     status: 302,
@@ -81,7 +81,7 @@ fn response_of_another_server_is_written_as_unknown() {
     );
     for format in [LineFormat::Combined, LineFormat::Json] {
         let bytes = written(&line, format);
-        let mut lines = ServedLines::default();
+        let mut lines = ResponseParser::default();
         let read = lines.read(&bytes).unwrap();
         assert_eq!(
             (read.status, read.bytes, read.micros),
