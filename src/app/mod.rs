@@ -48,8 +48,8 @@ pub use server::Server;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use server::{
-    ClaimProver, Disparity, Excess, Handed, Handover, IndexNowResult, Parity, ParityPass, Programs,
-    PublishedFiles, Ran, Reloaded, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns,
+    ClaimProver, Disparity, Excess, HandoverState, Handover, IndexNowResult, Parity, ParityPass, Programs,
+    PublishedFiles, RunResult, Reloaded, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns,
     SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload, robots_txt,
     robots_txt_in_force, site_robots, sources, verification, wanted_origins,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Ran, SiteRobotChanges};
+use super::{RunResult, SiteRobotChanges};
 use crate::assembly::open_to_question;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -34,13 +34,13 @@ pub struct Handover {
 /// State of a run that was handed over.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Handed {
+pub enum HandoverState {
     /// No server has accepted the run yet.
     Waiting,
     /// A server is running it.
     Going(Box<Progress>),
     /// The run has ended.
-    Ran(Box<Ran>),
+    Ran(Box<RunResult>),
     /// The run failed, for this reason.
     Failed(String),
     /// No server runs it: none responds, or the server gave this reason.
@@ -93,16 +93,16 @@ impl Handover {
     /// # Errors
     ///
     /// Fails if the database fails, or if the server that accepted the run has ended.
-    pub async fn look(&mut self) -> anyhow::Result<Handed> {
+    pub async fn look(&mut self) -> anyhow::Result<HandoverState> {
         let Some(order) = self.store.orders().find(&self.order_id).await? else {
             anyhow::bail!("the run that was handed over no longer exists: try again");
         };
         if let Some(outcome) = &order.outcome {
             self.store.orders().remove(&self.order_id).await?;
             return Ok(match serde_json::from_str(outcome)? {
-                OrderOutcome::Ran(ran) => Handed::Ran(ran),
-                OrderOutcome::Failed(reason) => Handed::Failed(reason),
-                OrderOutcome::Declined(reason) => Handed::Declined(Some(reason)),
+                OrderOutcome::Ran(ran) => HandoverState::Ran(ran),
+                OrderOutcome::Failed(reason) => HandoverState::Failed(reason),
+                OrderOutcome::Declined(reason) => HandoverState::Declined(Some(reason)),
             });
         }
         let now_ms = self.clock.now_ms();
@@ -111,15 +111,15 @@ impl Handover {
             // A server may accept the run at the last moment.
             let is_ours = is_over && self.take_back().await?;
             return Ok(if is_ours {
-                Handed::Declined(None)
+                HandoverState::Declined(None)
             } else {
-                Handed::Waiting
+                HandoverState::Waiting
             });
         };
         self.check_alive(&order, holder, now_ms).await?;
         let progress = order.progress.as_deref().unwrap_or_default();
         let progress = serde_json::from_str(progress).unwrap_or_default();
-        Ok(Handed::Going(Box::new(progress)))
+        Ok(HandoverState::Going(Box::new(progress)))
     }
 
     /// Asks the server to end the run; the next run resumes it.
@@ -185,7 +185,7 @@ pub(super) struct Order {
 #[serde(rename_all = "snake_case")]
 pub(super) enum OrderOutcome {
     /// The run finished or was stopped.
-    Ran(Box<Ran>),
+    Ran(Box<RunResult>),
     /// The run failed.
     Failed(String),
     /// The server declined the run, for this reason.

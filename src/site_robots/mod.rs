@@ -15,13 +15,13 @@ mod schedule;
 mod settings;
 mod starts;
 
-pub use handover::{Handed, Handover};
+pub use handover::{HandoverState, Handover};
 pub use heaven_use::heaven_use;
 pub use made::SiteRobotRuns;
 pub use parity::{Disparity, Parity};
 pub use parity_pass::{Excess, ParityPass};
 pub use programs::Programs;
-pub use run::{PublishedFiles, Ran};
+pub use run::{PublishedFiles, RunResult};
 pub use settings::{SiteRobotChanges, SiteRobotSettings, site_robots};
 
 pub(crate) use orders::{HeavenReload, Orders};

@@ -16,7 +16,7 @@ use crate::site_robot::{Handle, RobotState, holder_name};
 use crate::store::{RunCommand, SiteRobotVersions, Store, StoreError, StoredOrder};
 
 use super::{
-    Ran, SiteRobotRuns, SiteRobotSettings,
+    RunResult, SiteRobotRuns, SiteRobotSettings,
     handover::{Order, OrderOutcome, settings_digest},
 };
 
@@ -235,7 +235,7 @@ impl Orders {
         runs: &SiteRobotRuns,
         order_id: &str,
         stop: &CancellationToken,
-    ) -> anyhow::Result<Ran> {
+    ) -> anyhow::Result<RunResult> {
         let handle = runs.robot.handle();
         let running = runs.run();
         tokio::pin!(running);

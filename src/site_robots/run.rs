@@ -22,7 +22,7 @@ const RENEW: Duration = Duration::from_secs(30);
 /// Result of a run, which a server passes to the command that handed it over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Ran {
+pub struct RunResult {
     /// Summary of the robot's work.
     pub summary: Summary,
     /// The published heaven, if any.
@@ -61,7 +61,7 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Fails if the database, the robot or the publication fails.
-    pub async fn run(&self) -> anyhow::Result<Ran> {
+    pub async fn run(&self) -> anyhow::Result<RunResult> {
         let lease = match self.lease().await {
             Ok(lease) => Some(lease),
             // This process helps the one that holds the lease.
@@ -81,7 +81,7 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Fails like [`Self::run`], and with [`LeaseError::Held`] if another process runs the robot.
-    pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<Ran> {
+    pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<RunResult> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease), accept).await;
         self.tell_servers().await;
@@ -156,7 +156,7 @@ impl SiteRobotRuns {
         }
     }
 
-    async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
+    async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<RunResult> {
         Box::pin(self.library.settle(self.heaven())).await?;
         if accept && let Some(question) = self.robot.hold() {
             anyhow::bail!("nothing is published: {question}");
@@ -186,8 +186,8 @@ impl SiteRobotRuns {
         self.end(summary, parity).await
     }
 
-    async fn end(&self, summary: Summary, parity: Option<ParityPass>) -> anyhow::Result<Ran> {
-        let mut ran = Ran {
+    async fn end(&self, summary: Summary, parity: Option<ParityPass>) -> anyhow::Result<RunResult> {
+        let mut ran = RunResult {
             published: None,
             parity,
             index_now: None,

@@ -42,9 +42,9 @@ use super::{
     destination::{Arrived, Destination, Destinations, NO_SITE},
     server_body::ServerBody,
     server_service::LayerHead,
-    serving::{Served, settled},
+    serving::{ServedSite, settled},
     site_router::guarded,
-    table::Found,
+    table::SiteMatch,
 };
 
 /// Longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
@@ -177,7 +177,7 @@ impl CheckService {
             return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
         }
         let sites = shared.destinations.serving.sites();
-        let Found::Site(served) = sites.places.find_for(question) else {
+        let SiteMatch::Site(served) = sites.places.find_for(question) else {
             return ServiceResponse::Now(status(StatusCode::MISDIRECTED_REQUEST));
         };
         layer::rewrite_to_heaven(question, &page.path, page.is_for_suspect);
@@ -228,7 +228,7 @@ impl Shared {
     /// Answers with the decision of a site.
     fn of_site(
         &self,
-        served: &Arc<Served>,
+        served: &Arc<ServedSite>,
         question: &mut Request<RequestContext>,
         asked: Question,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
@@ -271,14 +271,14 @@ impl Shared {
         let (mut known, mut wrong) = (Vec::new(), ReportErrors::default());
         for (reported, number) in all.iter().zip(1..) {
             match sites.places.find(reported.host.as_deref(), "/") {
-                Found::Site(served) => match served.marks() {
+                SiteMatch::Site(served) => match served.marks() {
                     Some(marks) => known.push((marks, reported)),
                     None => wrong.add(
                         number,
                         "the site does not detect suspects: suspects.action is off",
                     ),
                 },
-                Found::NoPath | Found::NoHost => wrong.add(number, "host names no site"),
+                SiteMatch::NoPath | SiteMatch::NoHost => wrong.add(number, "host names no site"),
             }
         }
         for (marks, reported) in wrong.or(known)? {
@@ -413,7 +413,7 @@ async fn stay_silent(observation: Observation) -> Result<Response<ServerBody>, I
 
 /// Waits for the verdict on a request's claim, and then decides.
 async fn settle(
-    served: Arc<Served>,
+    served: Arc<ServedSite>,
     mut request: Request<RequestContext>,
     pending: Pending,
     asked: Question,

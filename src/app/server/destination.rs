@@ -15,8 +15,8 @@ use crate::probe::{Probe, ProbePoint};
 
 use super::{
     process_services::ProcessServices,
-    serving::{Served, Serving, Sites},
-    table::Found,
+    serving::{ServedSite, Serving, Sites},
+    table::SiteMatch,
 };
 
 /// Name for requests without a site, in metrics and logs.
@@ -50,9 +50,9 @@ pub(super) enum Destination<'s> {
     /// A page of the program: the console, or an operational endpoint.
     Process(&'s Router),
     /// The form with which a suspect confirms to be a human; with the path of the form.
-    Confirmation(&'s Arc<Served>, String),
+    Confirmation(&'s Arc<ServedSite>, String),
     /// A site, which decides.
-    Site(&'s Arc<Served>),
+    Site(&'s Arc<ServedSite>),
     /// No destination: the request is refused everywhere.
     Refused(StatusCode, Option<&'static str>),
 }
@@ -80,8 +80,8 @@ impl Destinations {
         let request = &*request;
         let found = sites.places.find_for(request);
         let observer = match found {
-            Found::Site(served) => served.observer(),
-            Found::NoPath | Found::NoHost => &self.nowhere,
+            SiteMatch::Site(served) => served.observer(),
+            SiteMatch::NoPath | SiteMatch::NoHost => &self.nowhere,
         };
         let destination = if probe.is_err() || is_forged(request, is_believed) {
             Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
@@ -91,13 +91,13 @@ impl Destinations {
         } else {
             match found {
                 // Before the site decides, because the site regards the sender as a program.
-                Found::Site(served) => match served.router().way_out_of(request) {
+                SiteMatch::Site(served) => match served.router().way_out_of(request) {
                     Some(action) => Destination::Confirmation(served, action),
                     None => Destination::Site(served),
                 },
-                Found::NoPath => Destination::Refused(StatusCode::NOT_FOUND, None),
+                SiteMatch::NoPath => Destination::Refused(StatusCode::NOT_FOUND, None),
                 // RFC 9110 §15.5.20
-                Found::NoHost => Destination::Refused(StatusCode::MISDIRECTED_REQUEST, None),
+                SiteMatch::NoHost => Destination::Refused(StatusCode::MISDIRECTED_REQUEST, None),
             }
         };
         Arrived {

@@ -36,7 +36,7 @@ pub use crate::assembly::{
 };
 pub use crate::index_now::IndexNowResult;
 pub use crate::site_robots::{
-    Disparity, Excess, Handed, Handover, Parity, ParityPass, Programs, PublishedFiles, Ran,
+    Disparity, Excess, HandoverState, Handover, Parity, ParityPass, Programs, PublishedFiles, RunResult,
     SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
 };
 pub(crate) use answerers::SiteAnswers;

@@ -10,7 +10,7 @@ use super::{
     Detection,
     made_pages::made_pages,
     pages::Heaven,
-    table::{Found, SiteHost, SitePath, Table},
+    table::{SiteMatch, SiteHost, SitePath, Table},
 };
 use crate::assembly::{
     Signing, enforcement, finds_suspects, index_now, licensing, path_reading, policy, proxy,
@@ -187,8 +187,8 @@ impl SiteIndex {
     #[must_use]
     pub fn find(&self, host: Option<&str>, path: &str) -> usize {
         match self.table.find(host, path) {
-            Found::Site(number) => *number,
-            Found::NoPath | Found::NoHost => self.settings.len().saturating_sub(1),
+            SiteMatch::Site(number) => *number,
+            SiteMatch::NoPath | SiteMatch::NoHost => self.settings.len().saturating_sub(1),
         }
     }
 }

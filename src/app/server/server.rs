@@ -427,7 +427,7 @@ impl Server {
         });
         let (plan, is_demo) = (judged.plan, judged.demo);
         let serving = Serving::new(robots, plan, Arc::clone(&services), is_demo, pages);
-        let serving = Served::new(robots, serving);
+        let serving = ReloadGuard::new(robots, serving);
         let destinations = Destinations::new(Arc::clone(&serving.serving), Arc::clone(&services));
         let destinations = Arc::new(destinations);
         let is_asked = self.check_listener.is_some();
@@ -487,12 +487,12 @@ fn no_addr() -> SocketAddr {
 }
 
 /// Sites that a reload of the handle replaces, until this value is dropped.
-struct Served<'r> {
+struct ReloadGuard<'r> {
     robots: &'r RobotDetection,
     serving: Arc<Serving>,
 }
 
-impl<'r> Served<'r> {
+impl<'r> ReloadGuard<'r> {
     fn new(robots: &'r RobotDetection, serving: Serving) -> Self {
         let serving = Arc::new(serving);
         robots.set_serving(Some(Arc::clone(&serving)));
@@ -500,7 +500,7 @@ impl<'r> Served<'r> {
     }
 }
 
-impl Drop for Served<'_> {
+impl Drop for ReloadGuard<'_> {
     fn drop(&mut self) {
         // The admin pages reference the handle, so the handle must not reference them for ever.
         self.robots.set_serving(None);

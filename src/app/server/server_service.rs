@@ -25,12 +25,12 @@ use super::{
     destination::{Arrived, Destination, Destinations},
     pages,
     server_body::ServerBody,
-    serving::{Served, settled},
+    serving::{ServedSite, settled},
     site_router::SiteFuture,
 };
 
 /// Future of the response to a request that waits for a verdict.
-type Settled = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
+type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
 /// Sends each request to its site.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ fn send_on(request: &mut Request<RequestContext>) {
 
 /// Answers a request that passes: by the site, or with a redirect back to the requested page.
 fn pass(
-    served: &Served,
+    served: &ServedSite,
     request: &mut Request<RequestContext>,
     is_learnt_from: bool,
 ) -> SiteFuture {
@@ -232,7 +232,7 @@ fn answered(
 
 /// Waits for the verdict on a request's claim, and then decides.
 async fn settle(
-    served: Arc<Served>,
+    served: Arc<ServedSite>,
     mut request: Request<RequestContext>,
     verdict: Pending,
     observation: Observation,
@@ -268,7 +268,7 @@ pin_project! {
         },
         /// A rule waits for a verdict.
         Waiting {
-            future: Settled,
+            future: ResponseFuture,
         },
     }
 }

@@ -75,13 +75,13 @@ pub(super) struct Serving {
 #[derive(Debug)]
 pub(super) struct Sites {
     /// Sites by host and path.
-    pub(super) places: Table<Arc<Served>>,
-    all: Vec<Arc<Served>>,
+    pub(super) places: Table<Arc<ServedSite>>,
+    all: Vec<Arc<ServedSite>>,
 }
 
 /// Site that is served.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct ServedSite {
     site: Site,
     about: About,
     heaven: Option<Heaven>,
@@ -106,7 +106,7 @@ pub(super) async fn settled(pending: Pending) -> ClaimFinding {
     }
 }
 
-impl Served {
+impl ServedSite {
     /// Decides on a request without any query.
     ///
     /// Returns `Err(Pending)` if the request must wait for the verdict on its claim.
@@ -324,7 +324,7 @@ impl Serving {
                 heaven.start(keeper.store(), &plan.about.name, &self.services, &self.stop);
             }
             let canonicals = self.canonicals(&plan, keeper.store());
-            let served = Arc::new(Served::new(site, plan, &self.services, canonicals));
+            let served = Arc::new(ServedSite::new(site, plan, &self.services, canonicals));
             new.add(&hosts, &path, served);
         }
         first();
@@ -393,7 +393,7 @@ impl Default for Sites {
 
 impl Sites {
     /// Adds a site; without hosts, the site of all other hosts.
-    fn add(&mut self, hosts: &[SiteHost], path: &SitePath, site: Arc<Served>) {
+    fn add(&mut self, hosts: &[SiteHost], path: &SitePath, site: Arc<ServedSite>) {
         for host in hosts {
             self.places.add(host, path, Arc::clone(&site));
         }
@@ -427,7 +427,7 @@ impl Sites {
     }
 }
 
-impl Served {
+impl ServedSite {
     fn upstream(&self) -> Option<Arc<Upstream>> {
         match &self.target {
             Target::Demo | Target::Nothing => None,

@@ -26,7 +26,7 @@ struct Paths<T>(Vec<(SitePath, T)>);
 
 /// Result of looking up a host and a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Found<'t, T> {
+pub(super) enum SiteMatch<'t, T> {
     Site(&'t T),
     /// The host is known, but has no site at the path.
     NoPath,
@@ -76,22 +76,22 @@ impl<T> Table<T> {
     ///
     /// The most specific host with a path for the request counts: an exact name, then the longest
     /// pattern, then the site of all other hosts.
-    pub(super) fn find(&self, host: Option<&str>, path: &str) -> Found<'_, T> {
+    pub(super) fn find(&self, host: Option<&str>, path: &str) -> SiteMatch<'_, T> {
         let found = match host {
             Some(host) => with_name(host, |name| self.at(name, path)),
-            None => Found::NoHost,
+            None => SiteMatch::NoHost,
         };
         match (found, &self.other) {
-            (Found::Site(site), _) | (_, Some(site)) => Found::Site(site),
+            (SiteMatch::Site(site), _) | (_, Some(site)) => SiteMatch::Site(site),
             (nothing, None) => nothing,
         }
     }
 
     /// Finds the site of a request.
-    pub(super) fn find_for<B>(&self, request: &Request<B>) -> Found<'_, T> {
+    pub(super) fn find_for<B>(&self, request: &Request<B>) -> SiteMatch<'_, T> {
         // Most servers have a single site, which needs no lookup by host and path.
         match self.only() {
-            Some(site) => Found::Site(site),
+            Some(site) => SiteMatch::Site(site),
             None => self.find(host(request), request.uri().path()),
         }
     }
@@ -102,18 +102,18 @@ impl<T> Table<T> {
         self.other.as_ref().filter(|_| !has_hosts)
     }
 
-    fn at(&self, name: &str, path: &str) -> Found<'_, T> {
+    fn at(&self, name: &str, path: &str) -> SiteMatch<'_, T> {
         let mut is_known = false;
         for paths in self.exact.get(name).into_iter().chain(self.above(name)) {
             if let Some(site) = paths.find(path) {
-                return Found::Site(site);
+                return SiteMatch::Site(site);
             }
             is_known = true;
         }
         if is_known {
-            Found::NoPath
+            SiteMatch::NoPath
         } else {
-            Found::NoHost
+            SiteMatch::NoHost
         }
     }
 
@@ -283,13 +283,13 @@ mod tests {
             ("www.example.com:x", "/", None),
             ("", "/", None),
         ] {
-            let expected = site.as_ref().map_or(Found::NoHost, Found::Site);
+            let expected = site.as_ref().map_or(SiteMatch::NoHost, SiteMatch::Site);
             assert_eq!(table.find(Some(host), path), expected, "{host} {path}");
         }
-        assert_eq!(table.find(Some("example.net"), "/y"), Found::NoPath);
-        assert_eq!(table.find(None, "/"), Found::NoHost);
+        assert_eq!(table.find(Some("example.net"), "/y"), SiteMatch::NoPath);
+        assert_eq!(table.find(None, "/"), SiteMatch::NoHost);
         let long = format!("{}.example.org", "a.".repeat(40_000));
-        assert_eq!(table.find(Some(&long), "/"), Found::NoHost);
+        assert_eq!(table.find(Some(&long), "/"), SiteMatch::NoHost);
     }
 
     #[test]
@@ -300,10 +300,10 @@ mod tests {
             (Some("example.net"), "/y"),
             (None, "/"),
         ] {
-            assert_eq!(table.find(host, path), Found::Site(&"other"));
+            assert_eq!(table.find(host, path), SiteMatch::Site(&"other"));
         }
         let lone = Table::new(Some(1));
-        assert_eq!(lone.find(Some("a"), "/"), Found::Site(&1));
+        assert_eq!(lone.find(Some("a"), "/"), SiteMatch::Site(&1));
         assert_eq!((lone.only(), table.only()), (Some(&1), None));
     }
 

@@ -17,7 +17,7 @@ const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
 /// Responses of one site.
-struct Asked<'s> {
+struct SiteResponses<'s> {
     site: &'s ServedSite,
     settings: &'s Settings,
     fetcher: Fetcher,
@@ -48,7 +48,7 @@ pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
                 let base = base.trim_end_matches('/').to_owned();
                 let site = &site;
                 checks.extend(
-                    Asked {
+                    SiteResponses {
                         site,
                         settings,
                         fetcher,
@@ -67,7 +67,7 @@ pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
     checks
 }
 
-impl Asked<'_> {
+impl SiteResponses<'_> {
     async fn checks(&self) -> Vec<Check> {
         let text = match self.text("/robots.txt").await {
             Ok(text) => text,

@@ -131,7 +131,7 @@ pub(super) async fn prove(
         proof.failure = obstacle(&expected, heaven);
     }
     if !proof.reads_itself && proof.failure.is_none() {
-        let asker = Asker::new(loaded, &url, &expected)?;
+        let asker = PageClient::new(loaded, &url, &expected)?;
         if let Some(answer) = asker.ask().await {
             proof.server = Some(answer.server);
             proof.failure = asker.judge(&answer).await;
@@ -143,14 +143,14 @@ pub(super) async fn prove(
 }
 
 /// Client that requests one page from the servers of this machine.
-struct Asker<'a> {
+struct PageClient<'a> {
     client: DirectClient,
     loaded: &'a Loaded,
     url: &'a Url,
     expected: &'a DecisionView,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> PageClient<'a> {
     fn new(loaded: &'a Loaded, url: &'a Url, expected: &'a DecisionView) -> anyhow::Result<Self> {
         let client = DirectClient::new(DirectSettings {
             user_agent: Some(HeaderValue::from_static(GOOGLEBOT)),

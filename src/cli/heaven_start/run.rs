@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value as Json, json};
 
-use crate::app::{self, Ran, SiteRobotChanges, SiteRobotSettings, heaven_use};
+use crate::app::{self, RunResult, SiteRobotChanges, SiteRobotSettings, heaven_use};
 use crate::cli::args::{READERS, ServeArgs};
 use crate::cli::doctor::{ServedSite, sites, validate};
 use crate::cli::input::{can_ask, choose, is_confirmed};
@@ -264,7 +264,7 @@ async fn run_robot(
     site: &ServedSite,
     args: &StartArgs,
     accept: bool,
-) -> anyhow::Result<Option<Ran>> {
+) -> anyhow::Result<Option<RunResult>> {
     let changes = SiteRobotChanges {
         accept,
         ..SiteRobotChanges::default()
@@ -282,7 +282,7 @@ async fn report_run(
     context: &CommandContext,
     site: &ServedSite,
     rewrite: Option<&Rewrite>,
-    (ran, is_json): (&Ran, bool),
+    (ran, is_json): (&RunResult, bool),
 ) -> anyhow::Result<ExitCode> {
     let reasons = reasons(&context.store, ran).await?;
     let heaven = heaven_use(&context.loaded, site.name(), None);

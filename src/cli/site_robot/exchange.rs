@@ -72,7 +72,7 @@ pub(super) async fn import(
         .iter()
         .find(|byte| !byte.is_ascii_whitespace())
         == Some(&b'@');
-    let mut found: Box<Found> = if is_soif {
+    let mut found: Box<Descriptions> = if is_soif {
         Box::new(SoifReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
     } else {
         Box::new(JsonLinesReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
@@ -104,10 +104,10 @@ pub(super) async fn import(
     })
 }
 
-type Found = dyn Iterator<Item = Result<ResourceDescription, String>>;
+type Descriptions = dyn Iterator<Item = Result<ResourceDescription, String>>;
 
 /// Returns the next descriptions and the errors of unreadable ones; `None` at the end.
-fn next_batch(found: &mut Found) -> Option<(Vec<ResourceDescription>, Vec<String>)> {
+fn next_batch(found: &mut Descriptions) -> Option<(Vec<ResourceDescription>, Vec<String>)> {
     let (mut batch, mut unreadable) = (Vec::new(), Vec::new());
     for description in found.take(BATCH_SIZE as usize) {
         match description {

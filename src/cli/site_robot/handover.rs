@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::app::{Handed, Handover, Ran, SiteRobotChanges};
+use crate::app::{HandoverState, Handover, RunResult, SiteRobotChanges};
 use crate::cli::output;
 
 use super::{
@@ -15,7 +15,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Result of handing a run over.
 pub(super) enum HandoverResult {
-    Ran(Box<Ran>),
+    Ran(Box<RunResult>),
     /// The user stopped waiting for the end of the run.
     Interrupted,
     /// No server accepted the run.
@@ -46,20 +46,20 @@ pub(super) async fn run(
     let result = loop {
         tokio::select! {
             _ = polls.tick() => match handover.look().await.or_else(going_on)? {
-                Handed::Going(progress) => {
+                HandoverState::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
                         bar.suspend(|| output::note("a running server visits the site; Ctrl-C stops the run"));
                     }
                     draw(&bar, &progress);
                 }
-                Handed::Ran(ran) => {
+                HandoverState::Ran(ran) => {
                     if !is_going {
                         output::note("a running server has visited the site");
                     }
                     break HandoverResult::Ran(ran);
                 }
-                Handed::Failed(reason) => anyhow::bail!("{}", output::clean(&reason)),
-                Handed::Declined(reason) => {
+                HandoverState::Failed(reason) => anyhow::bail!("{}", output::clean(&reason)),
+                HandoverState::Declined(reason) => {
                     tell_declined(reason.as_deref());
                     break HandoverResult::NotTaken;
                 }
@@ -84,10 +84,10 @@ pub(super) async fn run(
 }
 
 /// Continues if the database is unavailable, because the server resumes the run.
-fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<Handed> {
+fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<HandoverState> {
     let error = error.into();
     if is_outage(&error) {
-        return Ok(Handed::Waiting);
+        return Ok(HandoverState::Waiting);
     }
     Err(error)
 }

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};
+use crate::app::{RunResult, SiteRobotChanges, SiteRobotRuns, heaven_use};
 use crate::cli::output;
 use crate::cli::output::WrongUsage;
 use crate::heaven::HeavenError;
@@ -123,7 +123,7 @@ pub(super) async fn refresh(
 }
 
 /// Returns the exit code for a good or failed run.
-fn exit_code(ran: &Ran, is_good: bool) -> ExitCode {
+fn exit_code(ran: &RunResult, is_good: bool) -> ExitCode {
     if is_good && ran.hook_failure.is_none() {
         ExitCode::SUCCESS
     } else {
@@ -137,7 +137,7 @@ pub(in crate::cli) async fn run_anywhere(
     manner: Manner<'_>,
     changes: &SiteRobotChanges,
     runs: &SiteRobotRuns,
-) -> anyhow::Result<Option<Ran>> {
+) -> anyhow::Result<Option<RunResult>> {
     let ran = match handover::run(context, manner, changes).await? {
         HandoverResult::Ran(ran) => Some(*ran),
         HandoverResult::Interrupted => None,
@@ -167,7 +167,7 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
 /// Runs with a progress bar.
 ///
 /// Ctrl-C stops the run after the active visits; a second Ctrl-C interrupts it.
-async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
+async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<RunResult>> {
     let handle = runs.robot().handle();
     let bar = bar(is_json);
     let running = run_through_outages(runs);
@@ -198,7 +198,7 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
 }
 
 /// Runs to the end; a run interrupted by a database outage is resumed when the database is back.
-async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
+async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<RunResult> {
     let mut away: Option<Instant> = None;
     loop {
         let began = Instant::now();
@@ -264,7 +264,7 @@ fn described(counts: &RunCounts) -> u64 {
 }
 
 /// Prints the errors and warnings of a run.
-pub(in crate::cli) fn tell_troubles(ran: &Ran) {
+pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: {url} failed: {outcome}"));
@@ -325,7 +325,7 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
 }
 
 pub(in crate::cli) fn print(
-    ran: &Ran,
+    ran: &RunResult,
     reasons: &[Reason],
     heaven: &HeavenUse,
     is_json: bool,
@@ -389,7 +389,7 @@ pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
     ]
 }
 
-pub(in crate::cli) fn object(ran: &Ran, reasons: &[Reason], heaven: &HeavenUse) -> Value {
+pub(in crate::cli) fn object(ran: &RunResult, reasons: &[Reason], heaven: &HeavenUse) -> Value {
     let summary = &ran.summary;
     let pairs = |pairs: &[(String, String)]| {
         let pairs = pairs.iter();

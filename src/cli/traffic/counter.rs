@@ -33,7 +33,7 @@ const MAX_BYTES: u64 = 1 << 40;
 
 /// Numbers of counted and skipped lines.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct LineCounts {
     pub(super) requests: u64,
     pub(super) unreadable: u64,
     /// Requests in minutes that a server had counted.
@@ -61,7 +61,7 @@ pub(super) struct Counter<'c> {
     shared: HashSet<Arc<str>>,
     /// Minutes that a server has counted, by site.
     live: HashMap<String, Vec<Range<i64>>>,
-    told: Told,
+    told: LineCounts,
     was_read: bool,
     /// The current minute.
     now: i64,
@@ -109,7 +109,7 @@ impl<'c> Counter<'c> {
             paths: keeps_paths.then(BTreeMap::new),
             shared: HashSet::new(),
             live: HashMap::new(),
-            told: Told::default(),
+            told: LineCounts::default(),
             was_read: false,
             now: Clock::system().now_ms().div_euclid(60_000),
         }
@@ -218,7 +218,7 @@ impl<'c> Counter<'c> {
         window.add(&site, &robot, &path, PathCount::one(key.status));
     }
 
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn told(&self) -> LineCounts {
         self.told
     }
 }

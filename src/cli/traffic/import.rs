@@ -24,7 +24,7 @@ use crate::store::{ImportProgress, Store, TrafficImport};
 
 use super::{
     args::ImportArgs,
-    counter::{Counter, Head, Sites, Told},
+    counter::{Counter, Head, Sites, LineCounts},
 };
 
 /// Number of lines between two database writes; some seconds of reading.
@@ -40,7 +40,7 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 struct Imported {
     id: String,
-    told: Told,
+    told: LineCounts,
     /// Number of bytes imported earlier.
     known: u64,
 }
@@ -83,7 +83,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     for path in &args.files {
         match Box::pin(importer.import(path)).await {
             Ok(imported) => {
-                let Told {
+                let LineCounts {
                     requests,
                     unreadable,
                     live,
@@ -339,7 +339,7 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
     }
     for (path, imported) in all {
         let name = output::clean(&path.display().to_string());
-        let Told {
+        let LineCounts {
             requests,
             unreadable,
             live,

@@ -8,13 +8,13 @@ use crate::support::{
 };
 
 /// Result of a run with some keys.
-pub(crate) struct Ran {
+pub(crate) struct ProgramRun {
     directory: tempfile::TempDir,
     pub(crate) server: TestServer,
     pub(crate) err: String,
 }
 
-impl Ran {
+impl ProgramRun {
     pub(crate) fn seen(&self, path: &str) -> Option<Seen> {
         self.server.seen().into_iter().find(|it| it.path == path)
     }
@@ -112,21 +112,21 @@ pub(crate) fn visit_in(
 }
 
 /// Visits a site with these keys, and more settings of `[site_robot]`.
-pub(crate) fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) -> Ran {
+pub(crate) fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) -> ProgramRun {
     let directory = tempfile::tempdir().unwrap();
     let err = visit_in(directory.path(), start, &server, keys, more);
-    Ran {
+    ProgramRun {
         directory,
         server,
         err,
     }
 }
 
-pub(crate) fn visit(keys: &[&str]) -> Ran {
+pub(crate) fn visit(keys: &[&str]) -> ProgramRun {
     visit_at(None, TestServer::with(reply), keys, "")
 }
 
-pub(crate) fn convert(program: &str, keys: &[&str]) -> Ran {
+pub(crate) fn convert(program: &str, keys: &[&str]) -> ProgramRun {
     let more = format!("converters = ['application/pdf={program}']");
     let mut all = keys.to_vec();
     all.push("bindir=.");
@@ -143,7 +143,7 @@ pub(crate) fn check(line: &str) -> (i32, String) {
 }
 
 /// Runs with a custom filter: its first part drops links, its second describes only one page.
-pub(crate) fn visit_by(stage: &str) -> Ran {
+pub(crate) fn visit_by(stage: &str) -> ProgramRun {
     let filters = "<Filter name=\"enumeration\">\nMetaData fn=filter-by-exact src=path deny=/\n</Filter>\n\
         <Filter name=\"generation\">\nMetaData fn=filter-by-prefix src=path allow=/two\n\
         Generate fn=extract-html-text\n</Filter>\n";

@@ -12,7 +12,7 @@ pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
 
 /// Text of a content tree, with marks to reconstruct the tree.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Told {
+pub struct MarkedText {
     /// Text with one line per piece and per table row; code keeps its lines.
     pub text: String,
     /// Marks over the text; empty if they would be too long.
@@ -25,7 +25,7 @@ impl ContentTree {
     /// A mark is a letter, optionally after a number: `2h` starts a heading of level two, and `12t`
     /// consumes twelve bytes of text. Marks start with a version, and the length and checksum of
     /// their text.
-    pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> Told {
+    pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> MarkedText {
         let mut writer = Writer::new(between_cells, usize::MAX);
         writer.pieces(&self.pieces);
         let end = max_chars.and_then(|max| writer.text.char_indices().nth(max));
@@ -41,10 +41,10 @@ impl ContentTree {
         let text = writer.text;
         if text.is_empty() || writer.marks.len() > MAX_MARK_BYTES {
             let marks = String::new();
-            return Told { text, marks };
+            return MarkedText { text, marks };
         }
         let marks = format!("{}{}", head(&text), writer.marks);
-        Told { text, marks }
+        MarkedText { text, marks }
     }
 }
 

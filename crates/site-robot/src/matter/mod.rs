@@ -22,7 +22,7 @@ mod read;
 mod sentence;
 mod tree;
 
-pub use marks::Told;
+pub use marks::MarkedText;
 pub(crate) use sentence::{SummaryLine, first_sentence, says};
 pub use tree::{ContentTree, Definition, Line, Link, Piece, Run, Style, TableCell};
 

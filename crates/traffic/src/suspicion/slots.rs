@@ -17,11 +17,11 @@ const STATUS_AT: u32 = 16;
 const HAS_REFERRER: u64 = 1 << 16;
 
 /// Slots of all requests.
-pub(super) type Slots = slots::Slots<Left, SLOTS>;
+pub(super) type Slots = slots::Slots<StoredObservation, SLOTS>;
 
 /// Observation left by one request.
 #[derive(Debug, Default)]
-pub(super) struct Left {
+pub(super) struct StoredObservation {
     user_agent: Words<{ MAX_USER_AGENT_BYTES / 8 }>,
     target: Words<{ MAX_TARGET_BYTES / 8 }>,
     /// Address, fingerprint, and the lengths together with flags.
@@ -56,7 +56,7 @@ impl Slots {
     }
 }
 
-impl Left {
+impl StoredObservation {
     fn write(&self, seen: &Observation<'_>) {
         let user_agent = self.user_agent.write(seen.user_agent);
         let target = self.target.write(seen.target);
@@ -104,9 +104,9 @@ mod tests {
     use super::*;
 
     /// User-Agent, target, address, fingerprint, status, presence of a referrer, and trap.
-    type Left = (String, String, IpAddr, u64, u16, [bool; 2]);
+    type StoredObservation = (String, String, IpAddr, u64, u16, [bool; 2]);
 
-    fn left(slots: &Slots) -> Vec<Left> {
+    fn left(slots: &Slots) -> Vec<StoredObservation> {
         let mut left = Vec::new();
         slots.take(7, |seen| {
             assert_eq!(seen.at_s, 7);
@@ -171,7 +171,7 @@ mod tests {
         let seen = Observation::default();
         let slips: Vec<_> = std::iter::from_fn(|| slots.leave(&seen)).collect();
         assert_eq!(slips.len(), SLOTS);
-        assert!(size_of::<Left>() < 504);
+        assert!(size_of::<StoredObservation>() < 504);
         for slip in slips {
             slots.forget(slip);
         }

@@ -66,7 +66,7 @@ pub(super) struct CellKey {
 
 /// Key for looking up a cell.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct CellLookup<'a> {
     /// Key of people at the same site.
     pub(super) site: &'a CellKey,
     pub(super) kind: Kind,
@@ -129,12 +129,12 @@ impl Table {
     }
 
     /// Returns the cell for a request and its place; `None` if all cells are in use.
-    pub(super) fn of(&self, asked: Asked<'_>) -> Option<(u32, &Cell)> {
+    pub(super) fn of(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));
         }
         let robot = if asked.robot.is_empty() { "" } else { OTHER };
-        let nameless = Asked {
+        let nameless = CellLookup {
             robot,
             cause: OTHER,
             ..asked
@@ -154,7 +154,7 @@ impl Table {
     fn find<'t>(
         &self,
         table: &'t FixedMap<CellKey, Cell>,
-        asked: Asked<'_>,
+        asked: CellLookup<'_>,
     ) -> Option<(usize, &'t Cell)> {
         table.numbered(
             asked.hash(),
@@ -173,7 +173,7 @@ impl Table {
     }
 }
 
-impl Asked<'_> {
+impl CellLookup<'_> {
     fn hash(&self) -> KeyHash {
         let verdict = self.verdict.map_or(0, |verdict| 1 + verdict as u64);
         let small = (self.kind as u64) << 16 | verdict << 8 | self.decision.number();

@@ -14,7 +14,7 @@ use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
     cell::{Cell, Decision, class},
-    cells::{Asked, CellKey, NOT_A_ROBOT, OTHER, RequestCount, Table},
+    cells::{CellLookup, CellKey, NOT_A_ROBOT, OTHER, RequestCount, Table},
     notes::EvidenceQueue,
     paths::{PathSlots, Ticket, Window},
 };
@@ -230,7 +230,7 @@ impl SiteCounters {
     fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
         // Our own requests have no kind.
         let kind = outcome.kind()?;
-        let asked = Asked {
+        let asked = CellLookup {
             site: &self.key,
             kind,
             verdict: outcome.verdict(),
@@ -257,8 +257,8 @@ mod tests {
     use robot_detection_layer::detect::{Kind, Verdict};
     use robot_detection_store::store::AddressRetention;
 
-    fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
-        Asked {
+    fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> CellLookup<'a> {
+        CellLookup {
             site: &site.key,
             kind: Kind::Listed,
             verdict: Some(Verdict::Verified),

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::cli::suspects::cards;
 use crate::suspicion::{conduct_value, fleet_value, moment};
 
-use super::read::{Counts, Found};
+use super::read::{Counts, FlaggedClients};
 
 /// Returns the suspects as cards of text.
-pub(super) fn text(found: &Found, counts: &Counts) -> String {
+pub(super) fn text(found: &FlaggedClients, counts: &Counts) -> String {
     format!(
         "{} human requests evaluated, {} lines read\n{}",
         counts.judged,
@@ -59,7 +59,7 @@ pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> 
 }
 
 /// Returns the suspects and counts as JSON.
-pub(super) fn value(found: &Found, counts: &Counts, has_robots_txt: bool) -> Value {
+pub(super) fn value(found: &FlaggedClients, counts: &Counts, has_robots_txt: bool) -> Value {
     json!({
         "fleets": fleets(found),
         "conduct": conduct(found),
@@ -70,13 +70,13 @@ pub(super) fn value(found: &Found, counts: &Counts, has_robots_txt: bool) -> Val
     })
 }
 
-fn fleets(found: &Found) -> Vec<Value> {
+fn fleets(found: &FlaggedClients) -> Vec<Value> {
     let told = found.fleets.iter();
     let told = told.map(|told| with_until(fleet_value(&told.flagged), told.until_s));
     told.collect()
 }
 
-fn conduct(found: &Found) -> Vec<Value> {
+fn conduct(found: &FlaggedClients) -> Vec<Value> {
     let told = found.conduct.iter();
     let told = told.map(|told| with_until(conduct_value(&told.flagged), told.until_s));
     told.collect()

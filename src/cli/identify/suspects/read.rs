@@ -14,7 +14,7 @@ use super::{
     },
     print,
 };
-use crate::access_log::{Asked, Lines, LoggedRequest, ResponseParser};
+use crate::access_log::{LoggedClient, Lines, LoggedRequest, ResponseParser};
 use crate::cli::output;
 use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
@@ -55,7 +55,7 @@ struct Reader<'r> {
     robots_txt: Option<RobotRules>,
     lines: ResponseParser,
     fleets: Fleets,
-    found: Found,
+    found: FlaggedClients,
     counts: Counts,
     /// Time of the last evaluation.
     judged_s: i64,
@@ -74,7 +74,7 @@ pub(in crate::cli::identify) fn run(
         robots_txt,
         lines: ResponseParser::default(),
         fleets: Fleets::new(SEED),
-        found: Found::default(),
+        found: FlaggedClients::default(),
         counts: Counts::default(),
         judged_s: i64::MIN,
         now_s: i64::MIN,
@@ -164,7 +164,7 @@ impl Reader<'_> {
         if !matches!(request.method.as_deref(), None | Some("GET" | "HEAD")) {
             return Some(());
         }
-        let asked = Asked::read(line);
+        let asked = LoggedClient::read(line);
         let Some(address) = asked.client else {
             self.counts.without_client += 1;
             return Some(());
@@ -216,7 +216,7 @@ const MAX_TOLD: usize = 200;
 
 /// Flagged fleet, address or network.
 #[derive(Clone, Debug)]
-pub(super) struct Told<T> {
+pub(super) struct FlaggedUntil<T> {
     pub(super) flagged: T,
     /// Time of the last flag, in seconds since 1970.
     pub(super) until_s: i64,
@@ -224,12 +224,12 @@ pub(super) struct Told<T> {
 
 /// All flagged clients.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) fleets: Vec<Told<Fleet>>,
-    pub(super) conduct: Vec<Told<Conduct>>,
+pub(super) struct FlaggedClients {
+    pub(super) fleets: Vec<FlaggedUntil<Fleet>>,
+    pub(super) conduct: Vec<FlaggedUntil<Conduct>>,
 }
 
-impl Found {
+impl FlaggedClients {
     /// Adds the clients flagged at a time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
@@ -248,13 +248,13 @@ impl Found {
 }
 
 fn put<T: Clone>(
-    all: &mut Vec<Told<T>>,
+    all: &mut Vec<FlaggedUntil<T>>,
     flagged: &T,
     at_s: i64,
     is_it: impl Fn(&T) -> bool,
     requests: fn(&T) -> u64,
 ) {
-    let now = Told {
+    let now = FlaggedUntil {
         flagged: flagged.clone(),
         until_s: at_s,
     };

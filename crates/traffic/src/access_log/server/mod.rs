@@ -9,5 +9,5 @@ pub use super::lines::GZIP;
 pub use line::{Line, LoggedAnswer};
 pub use line::{LineFormat, UnknownLineFormat};
 pub use recognised::RecognisedFields;
-pub use served::Asked;
+pub use served::LoggedClient;
 pub use served::{LoggedResponse, ResponseParser};

@@ -77,7 +77,7 @@ impl ResponseParser {
     fn read_combined<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
         let whole = whole(line)?;
         let at_s = self.second(whole.time, "%d/%b/%Y:%H:%M:%S %z")?;
-        let own = Own::from_line(&whole);
+        let own = OwnFields::from_line(&whole);
         Some(LoggedResponse {
             at_s,
             status: status(whole.status),
@@ -159,13 +159,13 @@ impl ResponseParser {
 }
 
 /// Fields that this server writes after the User-Agent.
-struct Own<'a> {
+struct OwnFields<'a> {
     decision: &'a [u8],
     verdict: Option<&'a [u8]>,
     micros: u64,
 }
 
-impl<'a> Own<'a> {
+impl<'a> OwnFields<'a> {
     fn from_line(whole: &Whole<'a>) -> Option<Self> {
         let [Some(_robot), Some(visitor), Some(decision), Some(verdict)] = whole.more else {
             return None;
@@ -243,14 +243,14 @@ const REFERRERS: &[&str] = &[
 
 /// Client address and presence of a referrer in an access log line.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Asked {
+pub struct LoggedClient {
     /// Client address, if the line has one.
     pub client: Option<IpAddr>,
     /// Whether the request has a `Referer` header.
     pub has_referrer: bool,
 }
 
-impl Asked {
+impl LoggedClient {
     /// Parses a line in common, combined or JSON format (a line that starts with a brace).
     pub fn read(line: &[u8]) -> Self {
         static REFERRER: LazyLock<Fields> = LazyLock::new(|| fields(REFERRERS, &[]));
@@ -375,7 +375,7 @@ mod tests {
             (r#"{"http_referer":"-"}"#, false, false),
             ("no line", false, false),
         ] {
-            let asked = Asked::read(line.as_bytes());
+            let asked = LoggedClient::read(line.as_bytes());
             assert_eq!(asked.client.is_some(), client, "{line}");
             assert_eq!(asked.has_referrer, has_referrer, "{line}");
         }
