@@ -48,10 +48,10 @@ pub use server::Server;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use server::{
-    ClaimProver, Disparity, Excess, HandoverState, Handover, IndexNowResult, Parity, ParityPass, Programs,
-    PublishedFiles, RunResult, Reloaded, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns,
-    SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload, robots_txt,
-    robots_txt_in_force, site_robots, sources, verification, wanted_origins,
+    ClaimProver, Disparity, Excess, Handover, HandoverState, IndexNowResult, Parity, ParityPass,
+    Programs, PublishedFiles, Reloaded, RunResult, ServerSettings, SiteIndex, SiteRobotChanges,
+    SiteRobotRuns, SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload,
+    robots_txt, robots_txt_in_force, site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
 pub(crate) use server::{OPERATION, SiteAnswers, robots_txt_of_settings};

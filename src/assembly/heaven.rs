@@ -126,7 +126,7 @@ pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<S
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
     is_open.then(|| {
         "heaven.open_to does not specify who may read full texts of pages that the site robot reads with \
-         a login: set it to everybody, robots or verified"
+         a login: set it to all, robots or verified"
             .to_owned()
     })
 }

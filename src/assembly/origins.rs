@@ -1,10 +1,10 @@
-//! Converts `[[list]]`, `[places]` and `server.trusted_proxies` into address data.
+//! Converts `[[list]]`, `[geoip]` and `server.trusted_proxies` into address data.
 
 use std::time::Duration;
 
 use crate::config::{
-    ConfigErrors, GeneralSection, Key, ListSettings, Loaded, Networks, PlacesSection,
-    ServerSection, Settings, SourceSettings, WhenKeys, WhenSettings,
+    ConfigErrors, GeneralSection, GeoIpSection, Key, ListSettings, Loaded, Networks, ServerSection,
+    Settings, SourceSettings, WhenKeys, WhenSettings,
 };
 use crate::fetch::Origin;
 use crate::listen::{ProxySet, TrustedProxies};
@@ -56,10 +56,8 @@ pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
                 built_in,
             }));
     }
-    wanted.asn_file.clone_from(&settings.places.asn_file);
-    wanted
-        .country_file
-        .clone_from(&settings.places.country_file);
+    wanted.asn_file.clone_from(&settings.geoip.asn_file);
+    wanted.country_file.clone_from(&settings.geoip.country_file);
     Ok(wanted)
 }
 
@@ -116,12 +114,12 @@ fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, 
     for name in when.addresses.iter().flat_map(Networks::lists) {
         find(settings, name).map_err(|reason| (&KEYS.addresses, reason))?;
     }
-    let places = &settings.places;
-    let missing = if when.asns.is_some() && places.asn_file.is_none() {
-        let file = PlacesSection::KEY.asn_file.name;
+    let geoip = &settings.geoip;
+    let missing = if when.asns.is_some() && geoip.asn_file.is_none() {
+        let file = GeoIpSection::KEY.asn_file.name;
         (&KEYS.asns, file, "GeoLite2-ASN.mmdb")
-    } else if when.countries.is_some() && places.country_file.is_none() {
-        let file = PlacesSection::KEY.country_file.name;
+    } else if when.countries.is_some() && geoip.country_file.is_none() {
+        let file = GeoIpSection::KEY.country_file.name;
         (&KEYS.countries, file, "GeoLite2-Country.mmdb")
     } else {
         return Ok(());

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use url::Url;
 
 /// Accepted values of `heaven.open_to`.
-pub(super) const READERS: [&str; 3] = ["everybody", "robots", "verified"];
+pub(super) const READERS: [&str; 3] = ["all", "robots", "verified"];
 
 /// Arguments of `serve`.
 #[derive(Args, Clone, Debug, Default)]

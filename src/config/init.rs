@@ -88,7 +88,7 @@ const RULES: &str = "
 #              Default: listed and unlisted, because nameless and shared pass
 #   verdicts   on the robot's claim: verified, spoofed, unverifiable, pending
 #   addresses  client addresses and networks; list:NAME for a [[list]]
-#   asns, countries   of the client address, according to the files of [places]
+#   asns, countries   of the client address, according to the files of [geoip]
 #   suspect    true: requests of suspects; reasons: one of the reasons for the suspicion
 # headers are added to the response: to the redirect, refusal or slow response, or to the
 # response of the site or of heaven.

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use super::{
     AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
-    EnforcementSection, GeneralSection, HeavenSection, IndexNowSection, Key, LicensingSection,
-    LogSection, OperationSection, OtelSection, PlacesSection, RobotsTxtSection, ServerSection,
+    EnforcementSection, GeneralSection, GeoIpSection, HeavenSection, IndexNowSection, Key,
+    LicensingSection, LogSection, OperationSection, OtelSection, RobotsTxtSection, ServerSection,
     SiteRobotSection, SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection,
     setting::Section,
 };
@@ -76,8 +76,8 @@ settings! {
     suspects: SuspectsSection,
     /// `[traps]`
     traps: TrapsSection,
-    /// `[places]`
-    places: PlacesSection,
+    /// `[geoip]`
+    geoip: GeoIpSection,
     /// `[site_robot]`
     site_robot: SiteRobotSection,
     /// `[operation]`

@@ -160,7 +160,7 @@ fn builder(
         .hold(settings.question.clone())
         .requests_per_run(Some(own.requests_per_run).filter(|requests| *requests > 0))
         .render(own.render, limits);
-    for (host, obeys) in own.robots_txt_of.obeyed() {
+    for (host, obeys) in own.robots_txt_by_host.obeyed() {
         builder = builder.obey_robots_txt_of(&host, obeys);
     }
     for start in &settings.starts {

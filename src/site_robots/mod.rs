@@ -15,7 +15,7 @@ mod schedule;
 mod settings;
 mod starts;
 
-pub use handover::{HandoverState, Handover};
+pub use handover::{Handover, HandoverState};
 pub use heaven_use::heaven_use;
 pub use made::SiteRobotRuns;
 pub use parity::{Disparity, Parity};

@@ -97,7 +97,7 @@ impl SiteRobotRuns {
 
     /// Rolls back the last publication; called again, undoes the rollback.
     ///
-    /// Returns the restored publication and its number of pages; `None` if there is none.
+    /// Returns the restored publication and its number of pages; `None` without one.
     ///
     /// # Errors
     ///

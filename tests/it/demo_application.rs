@@ -196,7 +196,7 @@ async fn its_heaven_looks_right_on_screens_and_on_paper() {
     let application = Application::open().await;
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    write(directory, &application, "everybody");
+    write(directory, &application, "all");
     visit(directory).await;
     let server = serve(directory);
     let mut browser = Browser::start().await;

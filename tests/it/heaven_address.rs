@@ -43,7 +43,7 @@ fn write(directory: &Path, upstream: &TestServer, (hosts, url, login): (&str, &s
     let text = format!(
         "web_robots_db = ''\ndatabase.url = 'sqlite://robot.db'\nfilter_pattern = '/members/*'\n\
          [server]\nlisten = '127.0.0.1:0'\nupstream = '{origin}'\nhosts = [{hosts}]\n\
-         [heaven]\nsource = 'database'\nurl = '{url}'\nopen_to = 'everybody'\n\
+         [heaven]\nsource = 'database'\nurl = '{url}'\nopen_to = 'all'\n\
          [site_robot]\nstarting_points = '{origin}/members/'\nlogin_form = '{login}/login'\n\
          login_fields = 'user=robot'\nlogin_password_field = 'password'\nlogin_password = 'secret'\n"
     );

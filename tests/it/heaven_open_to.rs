@@ -184,7 +184,7 @@ fn doctor_reports_rules_that_redirect_people_in_circles() {
         action = 'redirect'\n";
     let warning =
         "rule \"all\" redirects human visitors, but heaven.open_to robots sends them back";
-    for (open_to, is_told) in [("robots", true), ("everybody", false)] {
+    for (open_to, is_told) in [("robots", true), ("all", false)] {
         let text = text.replace("OPEN", open_to);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
         let told = run(directory.path(), &["doctor", "--offline"]).stdout;
@@ -236,7 +236,7 @@ async fn the_text_is_only_for_verified_robots() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_visitors_may_read_by_default() {
-    let site = Site::new("everybody").await;
+    let site = Site::new("all").await;
     for agent in [FIREFOX, "otherbot/1"] {
         let page = site.get(PAGE, agent, ELSEWHERE, &[]);
         assert!(page.text().contains(WORDS), "{agent}");
@@ -335,7 +335,7 @@ async fn pages_behind_a_login_are_not_published_before_their_readers_are_configu
         );
     }
 
-    fs::write(&file, text + "open_to = 'everybody'\n").unwrap();
+    fs::write(&file, text + "open_to = 'all'\n").unwrap();
     let (code, told) = visit(&["--accept"]);
     assert_eq!(code, Some(0), "{told}");
     eventually("the pages are published", || {

@@ -314,7 +314,7 @@ fn a_site_without_readable_pages_leaves_the_file_unchanged() {
         assert_refused(path, &["--yes"], (1, advice));
     }
     upstream.answer(|_| Reply::text("User-agent: *\nDisallow: /\n"));
-    assert_refused(path, &["--yes"], (1, "site_robot.robots_txt_of"));
+    assert_refused(path, &["--yes"], (1, "site_robot.robots_txt_by_host"));
     drop(upstream);
     let nobody = ["--yes", "--upstream", "http://127.0.0.1:1"];
     assert_refused(path, &nobody, (1, "the upstream does not answer"));

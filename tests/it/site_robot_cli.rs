@@ -478,7 +478,7 @@ async fn the_hook_runs_when_descriptions_have_changed() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     let text = format!(
-        "heaven.open_to = 'everybody'\n[site_robot]\nstarting_points = '{}'\nlogin = 'bearer t0ken'\n\
+        "heaven.open_to = 'all'\n[site_robot]\nstarting_points = '{}'\nlogin = 'bearer t0ken'\n\
          robot = ['cmd-hook=touch hooked', 'command-port=1']\n",
         site.url("/")
     );

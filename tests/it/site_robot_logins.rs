@@ -334,7 +334,7 @@ fn settings(directory: &Path, members: &Members) -> std::path::PathBuf {
     let origin = &members.origin;
     let text = format!(
         "web_robots_db = ''\ndatabase.url = 'sqlite://robot.db'\nlog.level = 'debug'\n\
-         heaven.open_to = 'everybody'\n\
+         heaven.open_to = 'all'\n\
          [site_robot]\nstarting_points = '{origin}/members/0'\nschedule = '* * * * *'\n\
          login_form = '{origin}/login'\nlogin_fields = ['user=robot']\n\
          login_password_field = 'pass'\nlogin_password_file = '{}'\nlogin_token_field = 'csrf'\n",

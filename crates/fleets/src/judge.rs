@@ -28,7 +28,7 @@ const MAX_PER_SENDER: f64 = 1.5;
 /// Share of assets of a User-Agent that loads none, except for a few by chance.
 const NO_ASSETS: f64 = 0.05;
 
-/// Share of assets of other visitors from which loading none is significant; nobody loads assets
+/// Share of assets of other visitors from which loading none is significant; no visitor loads assets
 /// that a site serves from elsewhere.
 const OTHERS_ASSETS: f64 = 0.2;
 

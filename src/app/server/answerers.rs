@@ -188,7 +188,7 @@ impl SiteAnswers {
         if !opens_page(asked) {
             Some("the request does not open a page in a browser")
         } else if !copies.is_some_and(|copies| copies.have(asked.uri())) {
-            Some("heaven has no copy of this page that everybody may read")
+            Some("heaven has no copy of this page that anyone may read")
         } else {
             None
         }

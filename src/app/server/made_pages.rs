@@ -62,7 +62,7 @@ pub(super) fn made_pages(
 ) -> Result<Option<MadePages>, ConfigErrors> {
     let from_database = settings.heaven.source == HeavenSource::Database;
     let open_to = settings.heaven.open_to;
-    if !from_database && open_to != OpenTo::Everybody {
+    if !from_database && open_to != OpenTo::All {
         let reason =
             "the pages are files, which all visitors get; set heaven.source = \"database\"";
         return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
@@ -107,7 +107,7 @@ impl MadePages {
             source: Source::Database(Some(heaven)),
             are_redirected_to: true,
             are_at_originals: false,
-            open_to: OpenTo::Everybody,
+            open_to: OpenTo::All,
             sent: Marks::new(&Clock::system()),
             following: None,
         }
@@ -182,9 +182,9 @@ impl MadePages {
         }
     }
 
-    /// Returns `true` if a page has a copy that everybody may read.
+    /// Returns `true` if a page has a copy that anyone may read.
     pub(super) fn have(&self, asked: &Uri) -> bool {
-        self.open_to == OpenTo::Everybody
+        self.open_to == OpenTo::All
             && !self.settings.is_for_members(asked.path())
             && self.link(asked).is_some()
     }
@@ -239,7 +239,7 @@ impl MadePages {
 
     /// Prevents caching of pages that not all visitors may read.
     fn told_apart(&self, mut page: Response<Body>) -> Response<Body> {
-        if self.open_to != OpenTo::Everybody {
+        if self.open_to != OpenTo::All {
             add_direct_page_headers(page.headers_mut());
         }
         page
@@ -316,7 +316,7 @@ impl MarkdownPages for MadePages {
 /// Returns the part of a page that a visitor may read, given the verdict on a robot's claim.
 fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
     match (open_to, robot) {
-        (OpenTo::Everybody, _)
+        (OpenTo::All, _)
         | (OpenTo::Robots, Some(_))
         | (OpenTo::Verified, Some(Verdict::Verified)) => PageAccess::Full,
         (OpenTo::Robots | OpenTo::Verified, None) => PageAccess::Original,
@@ -367,8 +367,8 @@ mod tests {
     fn access_depends_on_the_verdict() {
         let robot = |verdict| Some(verdict);
         for (open_to, robot, expected) in [
-            (OpenTo::Everybody, None, PageAccess::Full),
-            (OpenTo::Everybody, robot(Verdict::Spoofed), PageAccess::Full),
+            (OpenTo::All, None, PageAccess::Full),
+            (OpenTo::All, robot(Verdict::Spoofed), PageAccess::Full),
             (OpenTo::Robots, None, PageAccess::Original),
             (
                 OpenTo::Robots,

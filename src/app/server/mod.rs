@@ -36,8 +36,8 @@ pub use crate::assembly::{
 };
 pub use crate::index_now::IndexNowResult;
 pub use crate::site_robots::{
-    Disparity, Excess, HandoverState, Handover, Parity, ParityPass, Programs, PublishedFiles, RunResult,
-    SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
+    Disparity, Excess, Handover, HandoverState, Parity, ParityPass, Programs, PublishedFiles,
+    RunResult, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
 };
 pub(crate) use answerers::SiteAnswers;
 pub use assemble::assemble;

@@ -10,7 +10,7 @@ use super::{
     Detection,
     made_pages::made_pages,
     pages::Heaven,
-    table::{SiteMatch, SiteHost, SitePath, Table},
+    table::{SiteHost, SiteMatch, SitePath, Table},
 };
 use crate::assembly::{
     Signing, enforcement, finds_suspects, index_now, licensing, path_reading, policy, proxy,

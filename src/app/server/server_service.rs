@@ -30,7 +30,8 @@ use super::{
 };
 
 /// Future of the response to a request that waits for a verdict.
-type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
+type ResponseFuture =
+    Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
 /// Sends each request to its site.
 #[derive(Clone, Debug)]

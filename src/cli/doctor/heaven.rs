@@ -63,7 +63,7 @@ fn heaven(
 /// Warns about settings that cause redirect loops, or give suspects nothing.
 fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let (name, open_to) = (site.label("heaven"), settings.heaven.open_to);
-    if !settings.heaven.serve || open_to == OpenTo::Everybody {
+    if !settings.heaven.serve || open_to == OpenTo::All {
         return Vec::new();
     }
     let open_to = open_to.as_str();

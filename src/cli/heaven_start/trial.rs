@@ -52,7 +52,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     let explained = runs.robot().explain(url.as_str()).await?;
     if let Some(step) = explained.steps.iter().find(|step| !step.goes_on) {
         let advice = if step.step == Step::RobotsTxt {
-            "; change that file, or set site_robot.robots_txt_of"
+            "; change that file, or set site_robot.robots_txt_by_host"
         } else {
             ""
         };

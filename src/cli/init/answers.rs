@@ -117,7 +117,7 @@ impl Question {
                  are refused on those paths."
             }
             Self::Readers => {
-                "Who may read the full texts in robot heaven, including those behind a login? everybody, robots (human visitors \
+                "Who may read the full texts in robot heaven, including those behind a login? all, robots (human visitors \
                  are redirected to the site) or verified (verified robots; others get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
@@ -558,11 +558,7 @@ mod tests {
             (Question::Protected, "/a/[b", "[b"),
             (Question::AiRobots, "maybe", "not one of pass, ask, refuse"),
             (Question::Heaven, "1", "neither yes nor no"),
-            (
-                Question::Readers,
-                "",
-                "not one of everybody, robots, verified",
-            ),
+            (Question::Readers, "", "not one of all, robots, verified"),
             (Question::Listen, "80", "80"),
             (Question::Certificates, "acme", ""),
             (Question::Files, "/nowhere/a.pem", "two files"),

@@ -48,7 +48,7 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
         let Some(line) = read_line()? else {
             if question == Question::Readers {
                 let text = "heaven.open_to: the readers of the pages are not set: use --open-to \
-                            everybody, robots or verified";
+                            all, robots or verified";
                 return Err(WrongUsage(text.to_owned()).into());
             }
             anyhow::bail!("standard input ended before the last question; nothing was written");

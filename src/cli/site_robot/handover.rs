@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::app::{HandoverState, Handover, RunResult, SiteRobotChanges};
+use crate::app::{Handover, HandoverState, RunResult, SiteRobotChanges};
 use crate::cli::output;
 
 use super::{

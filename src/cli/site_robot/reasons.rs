@@ -26,7 +26,10 @@ impl Reason {
 }
 
 /// Returns the reasons why pages of a run are not described, the most frequent first.
-pub(in crate::cli) async fn reasons(store: &Store, ran: &RunResult) -> Result<Vec<Reason>, StoreError> {
+pub(in crate::cli) async fn reasons(
+    store: &Store,
+    ran: &RunResult,
+) -> Result<Vec<Reason>, StoreError> {
     let (site, run_id) = (&ran.summary.site, ran.summary.run_id);
     let mut found: BTreeMap<String, Reason> = BTreeMap::new();
     let mut after = String::new();

@@ -24,7 +24,7 @@ use crate::store::{ImportProgress, Store, TrafficImport};
 
 use super::{
     args::ImportArgs,
-    counter::{Counter, Head, Sites, LineCounts},
+    counter::{Counter, Head, LineCounts, Sites},
 };
 
 /// Number of lines between two database writes; some seconds of reading.

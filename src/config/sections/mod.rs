@@ -13,8 +13,8 @@ pub use operation::{
 };
 pub use site::{
     CanonicalKeys, CanonicalSection, DatabaseKeys, DatabaseSection, EnforcementKeys,
-    EnforcementSection, GeneralKeys, GeneralSection, HeavenKeys, HeavenSection, IndexNowKeys,
-    IndexNowSection, LicensingKeys, LicensingSection, PlacesKeys, PlacesSection, RobotsTxtKeys,
+    EnforcementSection, GeneralKeys, GeneralSection, GeoIpKeys, GeoIpSection, HeavenKeys,
+    HeavenSection, IndexNowKeys, IndexNowSection, LicensingKeys, LicensingSection, RobotsTxtKeys,
     RobotsTxtSection, SuspectsKeys, SuspectsSection, TrapsKeys, TrapsSection, VerifyKeys,
     VerifySection,
 };

@@ -55,7 +55,7 @@ section! {
     /// Secret that front proxies send in X-Robot-Detection-Token; may be empty for a Unix socket,
     /// whose file permissions control the access
     token: Option<Secret>;
-    /// What front proxies do with requests while robot-detection does not respond: closed refuses
+    /// Behaviour of front proxies while robot-detection does not respond: closed refuses
     /// them, open passes them to the site. After a change, print the proxy's configuration again
     fails: FailMode = "closed";
     /// Whether queries of front proxies are counted, without values of responses (status, bytes,
@@ -127,7 +127,7 @@ section! {
     /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use it
     @site upstream_http2: bool = "false";
     /// File with the certificates (PEM) of the authorities trusted for https:// upstreams; empty:
-    /// those of the system
+    /// the system authorities
     @site upstream_ca_file: Option<PathBuf>;
     /// Whether path segments end at a ; as in Tomcat, Jetty and other servlet containers. Applies
     /// to rules, filter patterns and robots.txt, and treats a backslash as a slash

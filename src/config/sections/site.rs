@@ -31,10 +31,10 @@ section! {
     url: String;
     /// Name of the site on heaven pages; empty: its host
     name: String;
-    /// Visitors that may read heaven: everybody; robots (human visitors are redirected to the
+    /// Visitors that may read heaven: all; robots (human visitors are redirected to the
     /// original, once a minute); or verified (other robots get only title and summary); the last two need
     /// heaven.source = database. Pages read with a login are published only if this is set
-    open_to: OpenTo = "everybody";
+    open_to: OpenTo = "all";
     /// Action for a heaven page with text that its original does not have for the site robot:
     /// report (by the run, doctor, the page Site robot and alerts), or withdraw (hide the page
     /// until both agree again; if many pages differ, none is hidden)
@@ -91,7 +91,7 @@ section! {
 
 section! {
     /// Files with the locations of addresses.
-    pub struct PlacesSection, PlacesKeys = "places." @live;
+    pub struct GeoIpSection, GeoIpKeys = "geoip." @live;
     /// File in the MaxMind format (MMDB) with the autonomous systems of addresses, for rules with
     /// asns; reloaded when it changes
     asn_file: Option<PathBuf>;

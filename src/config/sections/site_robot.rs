@@ -29,7 +29,7 @@ section! {
     depth: Depth = "10", -1..=4_294_967_295;
     /// Path prefixes to visit; empty: all paths
     only_below: Vec<String>;
-    /// Path prefixes not to visit, in addition to those of heaven and the admin page
+    /// Path prefixes not to visit, in addition to the paths of heaven and the admin page
     never_below: Vec<String>;
     /// URL parameters that do not change a page and are removed from its URL; a final * matches any
     /// ending; usual: common parameters of analytics and advertisements such as utm_*, gclid,
@@ -70,7 +70,7 @@ section! {
     robot: RobotLines;
     /// Hosts whose robots.txt is always or never obeyed: HOST=always, HOST=never or HOST=inherit;
     /// inherit and other hosts use enable-robots-txt of robot.conf
-    robots_txt_of: HostRobots;
+    robots_txt_by_host: HostRobots;
     /// filter.conf file with filters; empty: the bundled filters
     filter_conf: String;
     /// Programs that convert documents to HTML, from standard input to standard output:

@@ -20,7 +20,7 @@ section! {
     directory as "acme.directory": String;
     /// Directory for account, keys and certificates, unreadable for other users; empty: acme
     cache as "acme.cache": Option<PathBuf>;
-    /// File with certificates (PEM) to verify the authority's server; empty: those of the system
+    /// File with certificates (PEM) to verify the authority's server; empty: the system authorities
     ca_file as "acme.ca_file": Option<PathBuf>;
     /// Whether you agree to the authority's terms of service
     agree_to_terms as "acme.agree_to_terms": bool = "false";

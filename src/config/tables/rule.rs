@@ -40,10 +40,10 @@ section! {
     /// Client addresses and networks to match, such as 192.0.2.0/24, and list:NAME for a [[list]]
     addresses: Option<Networks>;
     /// Numbers of autonomous systems of client addresses to match, such as 64496, according to
-    /// places.asn_file
+    /// geoip.asn_file
     asns: Option<Vec<Asn>>;
     /// Countries of client addresses to match, as two letters such as DE (ISO 3166-1), according to
-    /// places.country_file
+    /// geoip.country_file
     countries: Option<Vec<String>>;
     /// Request headers to match: X-Monitor (present), !Accept-Language (absent), "Accept: text/*"
     /// (with a matching value); all items have to match

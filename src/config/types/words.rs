@@ -41,7 +41,7 @@ robot_detection_layer::words! {
     /// Visitors that may read robot heaven.
     pub enum OpenTo {
         /// All visitors.
-        Everybody = "everybody",
+        All = "all",
         /// Robots; human visitors are redirected to the originals.
         Robots = "robots",
         /// Verified robots; others get only the summary of a page.
@@ -74,7 +74,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// What a front proxy does with requests while the decision endpoint does not respond.
+    /// Behaviour of a front proxy while the decision endpoint does not respond.
     pub enum FailMode {
         /// Refuse requests.
         Closed = "closed",

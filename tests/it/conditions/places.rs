@@ -24,7 +24,7 @@ impl House {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).display().to_string();
         let text = format!(
-            "filter_pattern = ''\n[places]\nasn_file = {:?}\ncountry_file = {:?}\n\
+            "filter_pattern = ''\n[geoip]\nasn_file = {:?}\ncountry_file = {:?}\n\
              [[rule]]\nname = 'it'\npath = '/*'\naction = 'refuse'\nvisitors = 'all'\npeople = true\n\
              asns = [64496, 64497]\ncountries = ['de', 'FR']\n",
             path("asn.mmdb"),
@@ -165,7 +165,7 @@ async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing
     let problems = house.loaded.origins().problems();
     assert!(
         problems[0].starts_with(
-            "places.asn_file: no database loaded, so rules match nothing: cannot read the file "
+            "geoip.asn_file: no database loaded, so rules match nothing: cannot read the file "
         ),
         "{problems:?}"
     );
@@ -243,7 +243,7 @@ fn explain_and_doctor_show_the_contents_of_the_files() {
     write("country.mmdb", &countries());
     write(
         "robot-detection.toml",
-        b"web_robots_db = ''\n[places]\nasn_file = 'asn.mmdb'\ncountry_file = 'country.mmdb'\n\
+        b"web_robots_db = ''\n[geoip]\nasn_file = 'asn.mmdb'\ncountry_file = 'country.mmdb'\n\
           [[rule]]\nname = 'hosting'\npath = '/*'\naction = 'refuse'\nasns = [64496]\ncountries = ['DE']\n",
     );
     let explain = |address| explain(directory.path(), address);
@@ -266,14 +266,14 @@ fn explain_and_doctor_show_the_contents_of_the_files() {
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("ok    places.asn_file: asn.mmdb is \"GeoLite2-ASN\" of 2026-11-20"),
+        doctor.contains("ok    geoip.asn_file: asn.mmdb is \"GeoLite2-ASN\" of 2026-11-20"),
         "{doctor}"
     );
     write("asn.mmdb", b"no database");
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("FAIL  places.asn_file: no database loaded, so rules match nothing: cannot read the file asn.mmdb"),
+        doctor.contains("FAIL  geoip.asn_file: no database loaded, so rules match nothing: cannot read the file asn.mmdb"),
         "{doctor}"
     );
 }

@@ -66,13 +66,13 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("addresses = 'list:'", "\"list:\" contains no name"),
     (
         "asns = [64496]",
-        "c.toml:4: rule.asns: no file contains them: set places.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
+        "c.toml:4: rule.asns: no file contains them: set geoip.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
     ),
     (
         "countries = 'DE'",
-        "c.toml:4: rule.countries: no file contains them: set places.country_file",
+        "c.toml:4: rule.countries: no file contains them: set geoip.country_file",
     ),
-    ("asns = 'AS64496'", "set places.asn_file"),
+    ("asns = 'AS64496'", "set geoip.asn_file"),
     ("asns = [0]", "rule.asns: 0 is not an autonomous system"),
     (
         "asns = [4294967296]",
@@ -131,11 +131,11 @@ const TABLES: &[(&str, &str)] = &[
         "c.toml:3: x_robots_tag.countries: nothing tells them",
     ),
     (
-        "[places]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
+        "[geoip]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
         "rule.countries: \"Germany\": it is not a country; write its two-letter code, such as DE",
     ),
     (
-        "[places]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",
+        "[geoip]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",
         "rule.asns: the list is empty",
     ),
     (

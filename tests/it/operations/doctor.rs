@@ -288,7 +288,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
     );
 
     succeed(directory.path(), &["site-robot", "run", "--delay", "0"]);
-    let more = "site_robot.schedule = '30 3 * * *'\nsite_robot.login = 'bearer geheim'\nheaven.own_pages = false\nheaven.open_to = 'everybody'";
+    let more = "site_robot.schedule = '30 3 * * *'\nsite_robot.login = 'bearer geheim'\nheaven.own_pages = false\nheaven.open_to = 'all'";
     configure(directory.path(), &settings(more));
     assert_told(
         directory.path(),

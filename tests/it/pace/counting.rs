@@ -72,7 +72,7 @@ async fn an_autonomous_system_shares_a_pace_over_all_its_networks() {
         ("203.0.113.0/24", other),
     ];
     std::fs::write(&file, mmdb("GeoLite2-ASN", &records)).unwrap();
-    let rules = format!("[places]\nasn_file = {file:?}\n{}", per("asn", 2));
+    let rules = format!("[geoip]\nasn_file = {file:?}\n{}", per("asn", 2));
     let house = House::new(&rules).await;
     let of_one = ["192.0.2.1", "198.51.100.1", "192.0.2.77", "198.51.100.2"];
     assert_eq!(house.from("/", &of_one), [200, 200, 429, 429]);

@@ -112,7 +112,12 @@ pub(crate) fn visit_in(
 }
 
 /// Visits a site with these keys, and more settings of `[site_robot]`.
-pub(crate) fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) -> ProgramRun {
+pub(crate) fn visit_at(
+    start: Option<&str>,
+    server: TestServer,
+    keys: &[&str],
+    more: &str,
+) -> ProgramRun {
     let directory = tempfile::tempdir().unwrap();
     let err = visit_in(directory.path(), start, &server, keys, more);
     ProgramRun {
@@ -165,14 +170,14 @@ fn robots_txt_of_one_host_is_always_or_never_obeyed() {
     let ran = |line: &str, more: &str| visit_at(None, TestServer::with(reply), &[line], more);
     let shut = |line, more| ran(line, more).seen("/shut").is_some();
     let (never, always) = (
-        "robots_txt_of = '127.0.0.1=never'",
-        "robots_txt_of = '127.0.0.1=always'",
+        "robots_txt_by_host = '127.0.0.1=never'",
+        "robots_txt_by_host = '127.0.0.1=always'",
     );
     assert!(shut("enable-robots-txt=true", never));
     assert!(!shut("enable-robots-txt=false", always));
     assert!(!shut(
         "enable-robots-txt=true",
-        "robots_txt_of = '127.0.0.1=inherit'"
+        "robots_txt_by_host = '127.0.0.1=inherit'"
     ));
 }
 

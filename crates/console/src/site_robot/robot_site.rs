@@ -13,7 +13,7 @@ use crate::{
 /// Site selected for a page of the site robot; an extractor.
 ///
 /// The site that the query names as `site`, otherwise the first with a site robot or descriptions.
-/// The name is empty if there is none.
+/// The name is empty without one.
 #[derive(Clone, Debug)]
 pub(crate) struct RobotSite {
     pub(super) name: String,

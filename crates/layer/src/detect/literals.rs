@@ -131,7 +131,7 @@ fn usable(literals: Vec<Literal>) -> Option<Vec<Literal>> {
     (long && literals.len() <= MAX_LITERALS).then_some(literals)
 }
 
-/// Returns the length of the shortest literal, or 0 if there is none.
+/// Returns the length of the shortest literal; 0 without one.
 pub(super) fn shortest(literals: &[Literal]) -> usize {
     let lengths = literals.iter().map(|literal| literal.bytes.len());
     lengths.min().unwrap_or_default()

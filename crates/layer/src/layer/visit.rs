@@ -201,7 +201,7 @@ impl ClaimProof {
         self.found.get().map(|(verdict, _)| *verdict)
     }
 
-    /// Returns the evidence that contradicts the claim; empty if there is none.
+    /// Returns the evidence that contradicts the claim; empty without one.
     #[must_use]
     pub fn evidence(&self) -> &str {
         self.found.get().map_or("", |(_, evidence)| evidence)

@@ -266,7 +266,7 @@ fn places(word: u64, byte: u8) -> u64 {
     differs.wrapping_sub(EACH) & !differs & (EACH << 7)
 }
 
-/// Returns the path of a request-target (RFC 9112 §3.2), empty if there is none.
+/// Returns the path of a request-target (RFC 9112 §3.2); empty without one.
 pub(super) fn path_of(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))

@@ -40,7 +40,7 @@ pub enum ParseError {
     NotThisFormat {
         /// The format in which the bytes were parsed.
         format: Format,
-        /// Description of what was found instead.
+        /// Description of the content found.
         reason: String,
     },
     /// The program was built without the feature `formats`.

@@ -57,8 +57,8 @@ impl PlaceKind {
     /// Returns the setting with the path of the file.
     pub(super) fn setting(self) -> &'static str {
         match self {
-            Self::Asn => "places.asn_file",
-            Self::Country => "places.country_file",
+            Self::Asn => "geoip.asn_file",
+            Self::Country => "geoip.country_file",
         }
     }
 }

@@ -62,6 +62,6 @@ pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
 pub use parser::{Entry, Parser};
 pub use server::{
-    LoggedClient, GZIP, Line, LoggedAnswer, LoggedResponse, RecognisedFields, ResponseParser,
+    GZIP, Line, LoggedAnswer, LoggedClient, LoggedResponse, RecognisedFields, ResponseParser,
 };
 pub use server::{LineFormat, UnknownLineFormat};

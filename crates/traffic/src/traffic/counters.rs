@@ -14,7 +14,7 @@ use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
     cell::{Cell, Decision, class},
-    cells::{CellLookup, CellKey, NOT_A_ROBOT, OTHER, RequestCount, Table},
+    cells::{CellKey, CellLookup, NOT_A_ROBOT, OTHER, RequestCount, Table},
     notes::EvidenceQueue,
     paths::{PathSlots, Ticket, Window},
 };

@@ -14,7 +14,7 @@ use super::{
     },
     print,
 };
-use crate::access_log::{LoggedClient, Lines, LoggedRequest, ResponseParser};
+use crate::access_log::{Lines, LoggedClient, LoggedRequest, ResponseParser};
 use crate::cli::output;
 use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
