@@ -31,7 +31,7 @@ pub(super) fn name(file: &Path) -> String {
 /// The error for a larger input ends with `too_large`.
 pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u8>, WrongUsage> {
     let mut bytes = Vec::new();
-    // One byte more than the limit tells an input that is too large from one that just fits.
+    // Reading one byte more than the limit shows whether an input is too large.
     let max_read = max_bytes + 1;
     let read = if is_standard_input(file) {
         let stdin = io::stdin().lock();

@@ -8,7 +8,7 @@ use robot_detection_layer::layer::SiteRobotKey;
 use robot_detection_store::store::{Store, StoreError};
 
 /// Shortest accepted key; ours are nearly twice as long.
-// A guessed short key could sign requests that pass as those of our own robot.
+// A guessed short key could sign requests that pass for requests of our own robot.
 const MIN_KEY_BYTES: usize = 32;
 
 /// Delay before a failed database is queried again.

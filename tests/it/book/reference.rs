@@ -66,7 +66,7 @@ fn the_settings_page_is_generated_from_the_keys() {
     let _ = write!(
         page,
         "\n## Examples of these tables\n\n\
-         As they stand in the file that `robot-detection init` writes:\n\n\
+         Examples, as `robot-detection init` writes them:\n\n\
          ```toml\n# Additional registries{tables}```\n"
     );
     check("settings.md", &page);
@@ -119,7 +119,7 @@ fn table_section(table: &TableKind, told: &mut BTreeSet<&'static str>) -> String
         let names = names(&keys, Key::name_in_site);
         let _ = write!(
             section,
-            "\nAs for all sites, where it says something else: {names}.\n"
+            "\nSettings of a site that override those of all sites: {names}.\n"
         );
     }
     section

@@ -118,7 +118,7 @@ async fn a_file_applies_from_the_first_request_and_when_it_changes() {
         status(&server, "198.51.100.1") == 403
     });
     assert_eq!(status(&server, "192.0.2.1"), 200);
-    // A page of HTML in place of the list changes nothing.
+    // An HTML page instead of the list changes nothing.
     house.write("closed.txt", "<html>");
     eventually("the bad file is reported", || {
         ready(&server).contains("list closed: closed.txt cannot be refreshed")

@@ -93,7 +93,7 @@ async fn a_rule_about_people_is_only_logged_until_it_is_confirmed() {
     ] {
         assert!(metrics.contains(counted), "{counted}: {metrics}");
     }
-    // Rules never refuse heaven or paths that are meant for robots.
+    // Rules never refuse heaven or files for robots.
     assert_eq!(house.ask("/robots.txt", FIREFOX, &[]).status, 200);
     assert_eq!(house.ask("/robot-heaven/", FIREFOX, &[]).status, 200);
 }

@@ -100,7 +100,7 @@ fn passed_responses_get_the_headers_of_the_deciding_rule() {
     }
     let posted = request(server.addr, "POST", "/", &[("User-Agent", GOOGLEBOT)]);
     assert_eq!(posted.header("content-usage"), "train-ai=n, search=y");
-    // Paths that are meant for robots get no headers.
+    // Files for robots get no headers.
     assert_eq!(
         server.get("/robots.txt", GOOGLEBOT).header("content-usage"),
         "train-ai=y"

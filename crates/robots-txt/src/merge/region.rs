@@ -160,7 +160,7 @@ impl Region {
         for (at, token) in self.pattern().iter().enumerate() {
             match token {
                 Token::Any if self.ends() => {
-                    // Without a `$`, patterns are extended at the end, where that is most readable.
+                    // Without a `$`, patterns are extended at the end, for readability.
                     let stars = 1 + std::mem::take(&mut missing);
                     text.extend(std::iter::repeat_n(b'*', stars));
                 }
