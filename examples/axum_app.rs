@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Router::new()
         .route("/members-only-stuff/{page}", get(async || "for members"))
         .route("/robot-heaven/", get(async || "for search engines"));
-    let address = std::env::args().nth(1).ok_or("which address?")?;
+    let address = std::env::args().nth(1).ok_or("missing address")?;
     let listener = tokio::net::TcpListener::bind(address).await?;
     robots.serve(listener, site).await?;
     Ok(())

@@ -184,7 +184,7 @@ async fn a_person_sees_a_decision_arrive_pauses_and_resumes() {
     browser.look(Screen::DESK, "light").await;
     log_in(&browser, &site).await;
     go(&browser, &site, "live").await;
-    browser.wait_for_text("#live-state", "by themselves").await;
+    browser.wait_for_text("#live-state", "automatically").await;
     visit(&site, "/members/first", GOOGLEBOT).await;
     browser.wait_for_text("#live tbody", "/members/first").await;
     browser.find("#pause").await.click().await.unwrap();

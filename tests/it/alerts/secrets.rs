@@ -39,7 +39,7 @@ async fn no_page_log_error_or_json_reveals_them() {
     // The refresh at the start fails and raises an alert, which the receiver refuses.
     eventually("the message is received", || !receiver.told().is_empty());
     eventually("the attempt is recorded", || {
-        ask("api/v1/alerts").contains("answered 500")
+        ask("api/v1/alerts").contains("status 500")
     });
     for path in ["api/v1/alerts", "api/v1/settings", "api/v1/status"] {
         assert_no_secret(path, &ask(path));

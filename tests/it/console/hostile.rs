@@ -166,7 +166,7 @@ async fn hostile_text_is_escaped_on_every_screen_and_no_formula_in_any_file() {
     for page in screens.chain(more_screens()) {
         house.go(&browser, &page).await;
         if page == "live" {
-            browser.wait_for_text("#live-state", "by themselves").await;
+            browser.wait_for_text("#live-state", "automatically").await;
         }
         let found = browser.client.execute(LOOK, vec![]).await.unwrap();
         let harm = (

@@ -48,7 +48,7 @@ async fn fifty_decisions_a_second_are_shown_live_and_can_be_paused() {
     browser.look(Screen::DESK, "light").await;
     house.log_in(&browser).await;
     house.go(&browser, "live?robot=googlebot").await;
-    browser.wait_for_text("#live-state", "by themselves").await;
+    browser.wait_for_text("#live-state", "automatically").await;
     browser.client.execute(WATCH, vec![]).await.unwrap();
     send(house.server.addr, 4).await;
     house.visit(HOST, "/a-person", FIREFOX, "192.0.2.7");

@@ -108,7 +108,7 @@ async fn walk(browser: &mut Browser, house: &House) {
 
 #[test]
 fn every_entry_of_the_navigation_is_a_screen() {
-    let navigation = include_str!("../../../crates/console/src/page.rs");
+    let navigation = include_str!("../../../crates/console/src/lib.rs");
     let entry = regex::Regex::new(r#"NavigationEntry::\w+\("([^"]+)""#).unwrap();
     let entries: Vec<_> = entry.captures_iter(navigation).collect();
     assert!(entries.len() > 10);

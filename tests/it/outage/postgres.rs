@@ -88,7 +88,7 @@ async fn no_request_waits_for_an_unavailable_database() {
         overview.status == 200 && !overview.text().contains("The database became unavailable")
     });
     assert!(
-        site.log().contains("the database is back"),
+        site.log().contains("database available again"),
         "{}",
         site.log()
     );
