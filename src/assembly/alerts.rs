@@ -75,29 +75,16 @@ fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
     );
     let counts = matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. }) || is_spike;
     let key = &AlertSettings::KEY;
+    let (above, times, days) = (settings.above, settings.times, settings.days);
+    let counted = "impostor, robots_txt and crawl_spike";
     for (is_set, has_meaning, key, of) in [
-        (
-            settings.above.is_some(),
-            counts,
-            &key.above,
-            "impostor, robots_txt and crawl_spike",
-        ),
-        (
-            settings.times.is_some(),
-            is_spike,
-            &key.times,
-            "crawl_spike",
-        ),
-        (
-            settings.days.is_some(),
-            is_certificate,
-            &key.days,
-            "certificate",
-        ),
+        (above.is_some(), counts, &key.above, counted),
+        (times.is_some(), is_spike, &key.times, "crawl_spike"),
+        (days.is_some(), is_certificate, &key.days, "certificate"),
     ] {
         // An unused threshold would suggest an alert that never fires.
         if is_set && !has_meaning {
-            return Err(settings.wrong(key, format!("it applies only to {of}")));
+            return Err(settings.wrong(key, format!("it applies only to alerts on {of}")));
         }
     }
     Ok(watch)

@@ -125,7 +125,7 @@ fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, 
         return Ok(());
     };
     let (key, setting, example) = missing;
-    let reason = format!("no file contains them: set {setting} to a file such as {example:?}");
+    let reason = format!("it needs a database: set {setting} to a file such as {example:?}");
     Err((key, reason))
 }
 
@@ -148,7 +148,7 @@ fn spec(list: &ListSettings) -> ListSpec {
         name: list.name.clone(),
         url: list.url.clone(),
         interval: hours.map_or(INTERVAL, |hours| Duration::from_hours(hours.into())),
-        built_in: &[],
+        built_in: "",
     }
 }
 

@@ -206,7 +206,7 @@ fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Loader;
+    use crate::config::{Loader, tests::cases};
 
     fn plan(text: &str) -> Result<RobotsTxtPlan, String> {
         let loaded = Loader::new().file("c.toml", text).load();
@@ -221,80 +221,36 @@ mod tests {
 
     #[test]
     fn errors_name_the_place_of_wrong_values() {
-        for (text, expected) in [
-            (
-                "[robots_txt]\nserve = 'fiel'",
-                "c.toml:2: robots_txt.serve: \"fiel\" is not a valid way to serve it; did you mean \"file\"?",
-            ),
-            (
-                "[robots_txt]\nserve = 'file'",
-                "c.toml:2: robots_txt.serve: \"file\" needs robots_txt.file",
-            ),
-            (
-                "[robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt'",
-                "c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: ",
-            ),
-            (
-                "[robots_txt]\ndisallow = ['a']",
-                "c.toml:2: robots_txt.disallow: \"a\": a path must begin with / or *",
-            ),
-            (
-                "[robots_txt]\nallow = ['/a b']",
-                "c.toml:2: robots_txt.allow: \"/a b\": a path has no blanks",
-            ),
-            (
-                "[robots_txt]\nrefuse_purposes = 'ai-traning'",
-                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is not a valid purpose; did you mean \"ai-training\"?",
-            ),
-            (
-                "[robots_txt]\nsitemaps = '/sitemap.xml'",
-                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is not a URL",
-            ),
-            (
-                "[robots_txt]\ncontent_signal = 'train=no'",
-                "c.toml:2: robots_txt.content_signal: \"train\" is not a known signal and is ignored; known words are search",
-            ),
-            (
-                "[robots_txt]\ncontent_usage = 'train-ai=no'",
-                "c.toml:2: robots_txt.content_usage: \"no\" is not a value of train-ai and is ignored; write y or n",
-            ),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            [robots_txt]\nserve = 'fiel' => c.toml:2: robots_txt.serve: "fiel" is not a valid way to serve it; did you mean "file"?
+            [robots_txt]\nserve = 'file' => c.toml:2: robots_txt.serve: "file" needs robots_txt.file
+            [robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt' => c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: 
+            [robots_txt]\ndisallow = ['a'] => c.toml:2: robots_txt.disallow: "a": a path must begin with / or *
+            [robots_txt]\nallow = ['/a b'] => c.toml:2: robots_txt.allow: "/a b": a path has no blanks
+            [robots_txt]\nrefuse_purposes = 'ai-traning' => c.toml:2: robots_txt.refuse_purposes: "ai-traning" is not a valid purpose; did you mean "ai-training"?
+            [robots_txt]\nsitemaps = '/sitemap.xml' => c.toml:2: robots_txt.sitemaps: "/sitemap.xml" is not a URL
+            [robots_txt]\ncontent_signal = 'train=no' => c.toml:2: robots_txt.content_signal: "train" is not a known signal and is ignored; known words are search
+            [robots_txt]\ncontent_usage = 'train-ai=no' => c.toml:2: robots_txt.content_usage: "no" is not a value of train-ai and is ignored; write y or n
+            "#,
+        ) {
             wrong(text, expected);
         }
     }
 
     #[test]
     fn errors_name_the_place_of_wrong_host_values() {
-        for (text, expected) in [
-            (
-                "[[robots_txt.host]]\nhosts = ['a.example/x']",
-                "c.toml:2: robots_txt.host.hosts: \"a.example/x\": it is not a host name",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = ['a.example']\nmain_mirror = 'http://a.example'",
-                "c.toml:3: robots_txt.host.main_mirror: \"http://a.example\": ",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80'",
-                "c.toml:4: robots_txt.host.hosts: a.example is listed twice",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example'",
-                "c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example'",
-                "c.toml:6: robots_txt.host.main_mirror: m.example has a [[robots_txt.host]] above; ",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = 'a.example'\nfile = '/nowhere'",
-                "c.toml:3: robots_txt.host.file: cannot read /nowhere",
-            ),
-            (
-                "[[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b'",
-                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # would begin a comment",
-            ),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            [[robots_txt.host]]\nhosts = ['a.example/x'] => c.toml:2: robots_txt.host.hosts: "a.example/x": it is not a host name
+            [[robots_txt.host]]\nhosts = ['a.example']\nmain_mirror = 'http://a.example' => c.toml:3: robots_txt.host.main_mirror: "http://a.example": 
+            [[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80' => c.toml:4: robots_txt.host.hosts: a.example is listed twice
+            [[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example' => c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts
+            [[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example' => c.toml:6: robots_txt.host.main_mirror: m.example has a [[robots_txt.host]] above; 
+            [[robots_txt.host]]\nhosts = 'a.example'\nfile = '/nowhere' => c.toml:3: robots_txt.host.file: cannot read /nowhere
+            [[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b' => c.toml:3: robots_txt.host.disallow: "/a#b": a # would begin a comment
+            "#,
+        ) {
             wrong(text, expected);
         }
     }

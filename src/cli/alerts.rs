@@ -108,12 +108,12 @@ fn line(alert: &Alert, result: &Result<Receipt, String>) -> String {
     let (name, receiver) = (output::clean(&alert.name), alert.webhook.shown());
     match result {
         Ok(receipt) if receipt.text.is_empty() => {
-            format!("ok    {name}: {receiver} answered {}", receipt.status)
+            format!("ok    {name}: {receiver} returned {}", receipt.status)
         }
         Ok(receipt) => {
             let answer = output::clean(&receipt.text);
             format!(
-                "ok    {name}: {receiver} answered {}: {answer}",
+                "ok    {name}: {receiver} returned {}: {answer}",
                 receipt.status
             )
         }

@@ -231,7 +231,7 @@ pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
 
 /// Returns `true` if the database file is missing but has existed before.
 ///
-/// Opening a database leaves a `.lock` file beside it, which outlives the database file.
+/// Opening a database leaves a `.lock` file in the same directory, which outlives the database file.
 pub(super) fn is_gone(url: &str) -> bool {
     sqlite_file(url).is_some_and(|file| {
         let mut lock = file.as_os_str().to_owned();

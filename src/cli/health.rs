@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 #[command(
     after_help = "Without a URL it requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.
 
-Exit code: 0 the server is ready, 1 it is not or does not answer
+Exit code: 0 the server is ready, 1 it is not or does not respond
 
 Example: robot-detection health"
 )]

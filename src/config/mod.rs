@@ -33,7 +33,7 @@ mod site;
 mod table;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod types;
 mod value;
 

@@ -232,6 +232,7 @@ pub(crate) fn is_host_of(name: &str, host: &str) -> bool {
 mod tests {
     use super::super::{GeneralSection, Loader, RobotsTxtSource};
     use super::*;
+    use crate::config::tests::cases;
 
     fn sites(text: &str) -> Vec<SiteLoaded> {
         Loader::new().file("c.toml", text).load().unwrap().sites()
@@ -309,49 +310,21 @@ mod tests {
 
     #[test]
     fn invalid_site_keys_are_refused_with_line_and_suggestion() {
-        for (text, expected) in [
-            (
-                "[[site]]\nname = 'a'",
-                "c.toml:1: a [[site]] needs hosts, such as",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\nupstraem = 'x'",
-                "c.toml:3: unknown key \"upstraem\" in [[site]]; did you mean \"upstream\"?",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\nredirect_status = 'x'",
-                "c.toml:3: site.redirect_status: \"x\" is not a whole number",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\n[site.database]\nurl = 'x'",
-                "c.toml:4: database.url applies to all sites; write it in [database], not in",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80'",
-                "c.toml:3: server.listen applies to all sites; write it in [server], not in",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\nrefresh_interval_days = 3",
-                "c.toml:3: refresh_interval_days applies to all sites; write it above the first table",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\nserver.upstream = 'x'",
-                "c.toml:3: in a [[site]], server.upstream is written as upstream",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\n[[site.source]]\nname = 'x'",
-                "c.toml:3: [[source]] applies to all sites",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\n[[site.rule]]\nactoin = 'x'",
-                "c.toml:4: unknown key \"actoin\" in [[rule]]; did you mean \"action\"?",
-            ),
-            (
-                "[[site]]\nhosts = 'a'\n[site.heaven]\npaht = 'x'",
-                "c.toml:4: unknown key \"heaven.paht\" in [[site]]; did you mean \"heaven.path\"?",
-            ),
-            ("site = 'a'", "c.toml:1: unknown key \"site\"; write it as"),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            [[site]]\nname = 'a' => c.toml:1: a [[site]] needs hosts, such as
+            [[site]]\nhosts = 'a'\nupstraem = 'x' => c.toml:3: unknown key "upstraem" in [[site]]; did you mean "upstream"?
+            [[site]]\nhosts = 'a'\nredirect_status = 'x' => c.toml:3: site.redirect_status: "x" is not a whole number
+            [[site]]\nhosts = 'a'\n[site.database]\nurl = 'x' => c.toml:4: database.url applies to all sites; write it in [database], not in
+            [[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80' => c.toml:3: server.listen applies to all sites; write it in [server], not in
+            [[site]]\nhosts = 'a'\nrefresh_interval_days = 3 => c.toml:3: refresh_interval_days applies to all sites; write it above the first table
+            [[site]]\nhosts = 'a'\nserver.upstream = 'x' => c.toml:3: in a [[site]], server.upstream is written as upstream
+            [[site]]\nhosts = 'a'\n[[site.source]]\nname = 'x' => c.toml:3: [[source]] applies to all sites
+            [[site]]\nhosts = 'a'\n[[site.rule]]\nactoin = 'x' => c.toml:4: unknown key "actoin" in [[rule]]; did you mean "action"?
+            [[site]]\nhosts = 'a'\n[site.heaven]\npaht = 'x' => c.toml:4: unknown key "heaven.paht" in [[site]]; did you mean "heaven.path"?
+            site = 'a' => c.toml:1: unknown key "site"; write it as
+            "#,
+        ) {
             let error = error(text);
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }

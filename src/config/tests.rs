@@ -11,6 +11,15 @@ fn errors(text: &str) -> Vec<String> {
     }
 }
 
+/// Returns the cases of a text with one `input => expected` per line, in which `\n` is a newline.
+pub(crate) fn cases(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    text.trim().lines().map(|line| {
+        let (input, expected) = line.trim_start().split_once(" => ").unwrap();
+        let input: &str = input.replace("\\n", "\n").leak();
+        (input, expected)
+    })
+}
+
 #[test]
 fn flags_override_environment_overrides_file_overrides_defaults() {
     let load = |flag: Option<&str>, variable: Option<&str>| {
@@ -84,62 +93,25 @@ fn list_and_string_with_commas_are_equal() {
 
 #[test]
 fn errors_contain_line_and_suggestion() {
-    for (text, expected) in [
-        (
-            "\nfilter_patern = '/x'",
-            "c.toml:2: unknown key \"filter_patern\"; did you mean \"filter_pattern\"?",
-        ),
-        (
-            "[server]\nlissten = 'x'",
-            "c.toml:2: unknown key \"server.lissten\"; did you mean \"server.listen\"?",
-        ),
-        (
-            "[server]\nfilter_pattern = '/x'",
-            "c.toml:2: unknown key \"server.filter_pattern\"; write filter_pattern above the first table, not in [server]",
-        ),
-        (
-            "[serverr]\nlisten = 'x'",
-            "c.toml:1: unknown key \"serverr\"",
-        ),
-        (
-            "refresh_interval_days = 0",
-            "c.toml:1: refresh_interval_days: 0 is not between 1 and 3650",
-        ),
-        (
-            "refresh_interval_days = '30'",
-            "c.toml:1: refresh_interval_days: \"30\" is not a whole number",
-        ),
-        (
-            "filter_pattern = [1]",
-            "c.toml:1: filter_pattern: a list must contain strings, not integer values",
-        ),
-        (
-            "redirect_url = 2026-01-01",
-            "c.toml:1: redirect_url: no setting accepts a datetime value",
-        ),
-        ("a = 'x", "c.toml:1: "),
-        (
-            "[[source]]\nurl = 'x'",
-            "c.toml:1: a [[source]] needs a name and a url",
-        ),
-        (
-            "[[source]]\nname='a'\nurl='x'\nfromat='list'",
-            "c.toml:4: unknown key \"fromat\" in [[source]]; did you mean \"format\"?",
-        ),
-        (
-            "[[source]]\nname='a'\nurl='x'\ninterval_days=0",
-            "c.toml:4: source.interval_days: 0 is not between 1 and 3650",
-        ),
-        (
-            "[[source]]\npreset='crawler-useragents'",
-            "c.toml:2: source.preset: \"crawler-useragents\" is not a valid preset of a [[source]]; did you mean \"crawler-user-agents\"?",
-        ),
-        ("source = 1", "c.toml:1: unknown key \"source\""),
-        (
-            "[[rule]]\naction='pass'\nverdicts=['verified']\nwait_milliseconds=10001",
-            "c.toml:4: rule.wait_milliseconds: 10001 is not between 1 and 10000",
-        ),
-    ] {
+    for (text, expected) in cases(
+        r#"
+        \nfilter_patern = '/x' => c.toml:2: unknown key "filter_patern"; did you mean "filter_pattern"?
+        [server]\nlissten = 'x' => c.toml:2: unknown key "server.lissten"; did you mean "server.listen"?
+        [server]\nfilter_pattern = '/x' => c.toml:2: unknown key "server.filter_pattern"; write filter_pattern above the first table, not in [server]
+        [serverr]\nlisten = 'x' => c.toml:1: unknown key "serverr"
+        refresh_interval_days = 0 => c.toml:1: refresh_interval_days: 0 is not between 1 and 3650
+        refresh_interval_days = '30' => c.toml:1: refresh_interval_days: "30" is not a whole number
+        filter_pattern = [1] => c.toml:1: filter_pattern: a list must contain strings, not integer values
+        redirect_url = 2026-01-01 => c.toml:1: redirect_url: no setting accepts a datetime value
+        a = 'x => c.toml:1:
+        [[source]]\nurl = 'x' => c.toml:1: a [[source]] needs a name and a url
+        [[source]]\nname='a'\nurl='x'\nfromat='list' => c.toml:4: unknown key "fromat" in [[source]]; did you mean "format"?
+        [[source]]\nname='a'\nurl='x'\ninterval_days=0 => c.toml:4: source.interval_days: 0 is not between 1 and 3650
+        [[source]]\npreset='crawler-useragents' => c.toml:2: source.preset: "crawler-useragents" is not a valid preset of a [[source]]; did you mean "crawler-user-agents"?
+        source = 1 => c.toml:1: unknown key "source"
+        [[rule]]\naction='pass'\nverdicts=['verified']\nwait_milliseconds=10001 => c.toml:4: rule.wait_milliseconds: 10001 is not between 1 and 10000
+        "#,
+    ) {
         first_error(text, expected);
     }
 }

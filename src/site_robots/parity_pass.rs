@@ -76,8 +76,8 @@ impl SiteRobotRuns {
                 differing,
                 withdrawn,
                 url = %url.escape_debug(),
-                "{differing} heaven pages contain text that the pages of {site} do not, and \
-                 {withdrawn} were withdrawn; the first contains {:?}{why}",
+                "{differing} heaven pages contain text that the pages of {site} do not \
+                 (withdrawn: {withdrawn}); the first contains {:?}{why}",
                 sentence
             );
         }

@@ -383,7 +383,7 @@ fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Loader;
+    use crate::config::{Loader, tests::cases};
 
     fn loaded(text: &str) -> Loaded {
         Loader::new().file("c.toml", text).load().unwrap()
@@ -449,28 +449,15 @@ mod tests {
 
     #[test]
     fn errors_name_their_place() {
-        for (text, expected) in [
-            (
-                "login = 'geheim'",
-                "c.toml:3: site_robot.login: the login is neither bearer",
-            ),
-            (
-                "schedule = 'soon'",
-                "c.toml:3: site_robot.schedule: \"soon\"",
-            ),
-            (
-                "filter_conf = '/nowhere'",
-                "c.toml:3: site_robot.filter_conf: cannot read",
-            ),
-            (
-                "converters = 'pdf'",
-                "c.toml:3: site_robot.converters: write a converter such as",
-            ),
-            (
-                "robot = 'generation-filter=mine'",
-                "default: site_robot.filter_conf: there is no filter \"mine\"; known filters:",
-            ),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            login = 'geheim' => c.toml:3: site_robot.login: the login is neither bearer
+            schedule = 'soon' => c.toml:3: site_robot.schedule: "soon"
+            filter_conf = '/nowhere' => c.toml:3: site_robot.filter_conf: cannot read
+            converters = 'pdf' => c.toml:3: site_robot.converters: write a converter such as
+            robot = 'generation-filter=mine' => default: site_robot.filter_conf: there is no filter "mine"; known filters:
+            "#,
+        ) {
             let text = format!("[site_robot]\nstarting_points = 'http://h/'\n{text}");
             let error = error(&text);
             assert!(error.starts_with(expected), "{error}");

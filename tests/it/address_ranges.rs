@@ -242,14 +242,14 @@ async fn a_damaged_list_keeps_the_last_good_copy(house: House) {
         (Reply::text("<html>Sorry</html>"), "is a web page"),
         (Reply::text(cut), "is damaged JSON"),
         (Reply::text(r#"{"prefixes": []}"#), "lists no addresses"),
-        (Reply::text("0.0.0.0/0"), "it lists 0.0.0.0/0"),
-        (Reply::text("192.0.2.0/24\nx"), "1 of its 2 entries"),
+        (Reply::text("0.0.0.0/0"), "document lists 0.0.0.0/0"),
+        (Reply::text("192.0.2.0/24\nx"), "1 of 2 entries"),
         (
             Reply::text(" ".repeat(4 * 1024 * 1024 + 1)),
             "is over 4194304 bytes",
         ),
-        (Reply::status(500), "answered 500"),
-        (Reply::status(404), "answered 404"),
+        (Reply::status(500), "returned 500"),
+        (Reply::status(404), "returned 404"),
         (Reply::Reset, "was reset"),
         (
             Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n192.0.2.0/24\n".to_vec()),

@@ -564,7 +564,7 @@ fn a_search_without_results_prints_a_note_to_standard_error() {
         let note = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{note}");
         assert_eq!(output.stdout, b"", "{command}");
-        assert!(note.starts_with("no robot is found"), "{note}");
+        assert!(note.starts_with("no robot matches"), "{note}");
     }
 }
 
@@ -891,7 +891,7 @@ fn validate_checks_only_the_file() {
         assert!(told.contains(place), "{place}: {told}");
     }
     for (text, expected) in [
-        ("", "names no site"),
+        ("", "contains no site"),
         (
             "server.upstream = 'ftp://x'",
             "new.toml:1: server.upstream: ",
@@ -910,12 +910,16 @@ fn doctor_creates_no_database() {
     let directory = directory();
     offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
     let report = succeed(directory.path(), &["doctor", "--offline"]);
-    assert!(report.contains("not there yet"), "{report}");
+    assert!(report.contains("does not exist yet"), "{report}");
     assert!(!directory.path().join("robot-detection.db").exists());
     let no_directory = ["--database", "sqlite://nowhere/x.db", "doctor", "--offline"];
     let output = run(directory.path(), &no_directory);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("no directory nowhere"));
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        report.contains("the directory nowhere does not exist"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -628,14 +628,14 @@ fn robots_omitted_by_an_export_are_listed_on_standard_error() {
     ];
     let output = run(path, &arguments);
     let note = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(note.trim_end(), "left out, in quarantine: 1: list:sogou");
+    assert_eq!(note.trim_end(), "omitted, in quarantine: 1: list:sogou");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         text.contains("AgrimonyBot") && !text.contains("Sogou"),
         "{text}"
     );
     assert!(
-        text.ends_with("}\n# Left out, in quarantine: 1\n#   list:sogou\n"),
+        text.ends_with("}\n# Omitted, in quarantine: 1\n#   list:sogou\n"),
         "{text}"
     );
 }
@@ -673,7 +673,7 @@ fn every_format_reports_the_robots_it_omits() {
         let note = String::from_utf8_lossy(&output.stderr);
         let is_told = note
             .lines()
-            .any(|line| line.starts_with("left out, with") && line.contains(id));
+            .any(|line| line.starts_with("omitted, with") && line.contains(id));
         assert!(is_told, "{format}: {note}");
         let text = String::from_utf8_lossy(&output.stdout);
         let comment = format!("#   {id}");
@@ -685,7 +685,7 @@ fn every_format_reports_the_robots_it_omits() {
     }
     let flat = succeed(path, &["registry", "export", "--source", "web-robots-db"]);
     assert!(
-        flat.contains("robot-id: idle\n") && !flat.contains("# Left out"),
+        flat.contains("robot-id: idle\n") && !flat.contains("# Omitted"),
         "{flat}"
     );
 }

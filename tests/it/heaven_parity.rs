@@ -111,14 +111,13 @@ fn a_page_with_extra_text_is_reported_and_optionally_withdrawn_until_it_agrees()
     assert_eq!(told["first"], first);
     assert!(described(directory).contains("Words of page 2."));
     let doctor = || String::from_utf8(run(directory, &["doctor", "--offline"]).stdout).unwrap();
-    let doubt =
-        "1 of 5 compared pages contain text that their originals do not, 0 of them are withdrawn";
+    let doubt = "1 of 5 compared pages contain text that their originals do not (withdrawn: 0)";
     assert!(doctor().contains(doubt), "{}", doctor());
 
     write(directory, &server, "parity = 'withdraw'");
     let output = run(directory, &["site-robot", "run"]);
     let note = String::from_utf8(output.stderr).unwrap();
-    assert!(note.contains("1 were withdrawn; the first is"), "{note}");
+    assert!(note.contains("(withdrawn: 1); the first is"), "{note}");
     assert!(!described(directory).contains("page 2"));
     assert!(described(directory).contains("Words of page 3."));
     // The page stays withdrawn and reported while it has extra text.
@@ -152,7 +151,7 @@ fn no_page_is_withdrawn_if_many_have_extra_text() {
         (&14.into(), &0.into())
     );
     let held = told["held"].as_str().unwrap();
-    assert!(held.contains("14 of 15 pages that were compared"), "{held}");
+    assert!(held.contains("14 of 15 compared pages"), "{held}");
     assert!(described(directory).contains("Words of 7."));
 }
 

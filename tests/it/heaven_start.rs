@@ -108,7 +108,7 @@ fn one_command_adds_missing_settings_and_keeps_existing_ones() {
     for told in [
         door.as_str(),
         "site_robot.login",
-        "will be led to /robot-heaven/members/: «For members»",
+        "will be redirected to /robot-heaven/members/: «For members»",
         "`robot-detection serve`",
     ] {
         assert!(out.contains(told), "{told}: {out}");
@@ -192,7 +192,7 @@ async fn a_server_that_cannot_reload_is_reported() {
         let (code, out, err) = ended(server.run(&path, &arguments));
         assert_eq!(code, 1, "{out}{err}");
         for told in [
-            "says something else of this site",
+            "its configuration file has other settings for this site",
             "has not loaded this configuration",
         ] {
             assert!(err.contains(told), "{told}: {out}{err}");
@@ -302,9 +302,9 @@ fn a_site_without_readable_pages_leaves_the_file_unchanged() {
     write(path, &upstream, "");
     for (reply, advice) in [
         (Reply::status(401), "site_robot.login"),
-        (Reply::redirect("/login"), "redirected to /login"),
+        (Reply::redirect("/login"), "redirects to /login"),
         (Reply::status(404), "name the URL of the area"),
-        (Reply::Reset, "does not answer"),
+        (Reply::Reset, "does not respond"),
     ] {
         let members = reply.clone();
         upstream.answer(move |seen| match &*seen.path {
@@ -317,7 +317,7 @@ fn a_site_without_readable_pages_leaves_the_file_unchanged() {
     assert_refused(path, &["--yes"], (1, "site_robot.robots_txt_by_host"));
     drop(upstream);
     let nobody = ["--yes", "--upstream", "http://127.0.0.1:1"];
-    assert_refused(path, &nobody, (1, "the upstream does not answer"));
+    assert_refused(path, &nobody, (1, "the upstream does not respond"));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn one_of_several_sites_must_be_named() {
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
-        out.contains("Googlebot at http://shop.example.com/members/ will be led"),
+        out.contains("Googlebot at http://shop.example.com/members/ will be redirected to"),
         "{out}"
     );
     let own = "filter_pattern = '/members/*'\n\
@@ -383,7 +383,7 @@ fn a_heaven_published_as_files_stays_so() {
     assert!(!out.contains("source = "), "{out}");
     assert!(out.contains("heaven: 2 pages"), "{out}");
     assert!(
-        out.contains("will be led to /robot-heaven/members/"),
+        out.contains("will be redirected to /robot-heaven/members/"),
         "{out}"
     );
 }
@@ -417,7 +417,7 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
         let written = fs::read_to_string(file(path)).unwrap();
         assert_eq!(written.contains(pattern), is_led, "{written}");
         let told = if is_led {
-            "will be led to"
+            "will be redirected to"
         } else {
             "reads the page itself"
         };
@@ -455,7 +455,7 @@ fn the_readers_of_pages_behind_a_login_are_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(file(path), before).unwrap();
-    let (code, out, err) = start_and_answer(path, &[], "y\nall\nrobots\n");
+    let (code, out, err) = start_and_answer(path, &[], "y\neveryone\nrobots\n");
     assert_eq!(code, 0, "{out}{err}");
     let asked = format!(
         "2 new or changed pages with 12 words are pending, such as http://{HOST}/members/ (Minutes)"
@@ -464,7 +464,7 @@ fn the_readers_of_pages_behind_a_login_are_asked_for() {
     let written = fs::read_to_string(file(path)).unwrap();
     assert!(written.contains("open_to = \"robots\"\n"), "{written}");
     assert!(
-        out.contains("will be led to /robot-heaven/members/"),
+        out.contains("will be redirected to /robot-heaven/members/"),
         "{out}{err}"
     );
 }

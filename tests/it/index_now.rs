@@ -199,8 +199,8 @@ async fn a_refusing_engine_is_retried_later_and_doctor_reports_it() {
     engine.heard().retry_after = Some("7200");
     let (first, note) = told(directory).await;
     assert_eq!((&first["taken"], &first["waiting"]), (&0.into(), &3.into()));
-    assert!(note.contains("IndexNow was not told"), "{note}");
-    assert!(note.contains("answered 429: too many URLs"), "{note}");
+    assert!(note.contains("the IndexNow submission failed"), "{note}");
+    assert!(note.contains("returned 429: too many URLs"), "{note}");
     assert_eq!(engine.heard().told[0]["key"], key);
     assert_eq!(engine.paths().len(), 3);
     let (second, _) = told(directory).await;
@@ -212,7 +212,7 @@ async fn a_refusing_engine_is_retried_later_and_doctor_reports_it() {
     let doctor = run(directory, &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("IndexNow: 0 URLs accepted at"), "{doctor}");
-    assert!(doctor.contains("answered 429"), "{doctor}");
+    assert!(doctor.contains("returned 429"), "{doctor}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

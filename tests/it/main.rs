@@ -49,6 +49,7 @@ mod identify;
 mod index_now;
 mod instances;
 mod kinds;
+mod language;
 mod layer;
 mod listen;
 mod live_rules;

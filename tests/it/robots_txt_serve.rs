@@ -430,8 +430,8 @@ fn sayings() -> [(&'static str, Reply, &'static str); 9] {
         ("gone", Reply::status(404), ""),
         ("secret", Reply::status(403), ""),
         ("page", html, "is a web page, not a robots.txt"),
-        ("broken", Reply::status(500), "answered 500"),
-        ("busy", Reply::status(429), "answered 429"),
+        ("broken", Reply::status(500), "returned 500"),
+        ("busy", Reply::status(429), "returned 429"),
         (
             "mad",
             Reply::Raw(b"nonsense".to_vec()),
@@ -488,7 +488,7 @@ fn our_rules_are_served_once_the_upstream_reports_that_it_has_no_file() {
         eventually(told, || house.log().contains(told));
     }
     assert_eq!(
-        house.log().matches("answered 500").count(),
+        house.log().matches("returned 500").count(),
         1,
         "the failure is logged once"
     );
@@ -717,7 +717,7 @@ fn doctor_checks_files_mirrors_and_the_upstream() {
             "{line}\n{report}"
         );
     }
-    assert!(report.contains("/robots.txt answered 500"), "{report}");
+    assert!(report.contains("/robots.txt returned 500"), "{report}");
     let answered = format!("ok    robots.txt: served by {}", house.upstream.url(""));
     assert!(report.contains(&answered), "{report}");
 

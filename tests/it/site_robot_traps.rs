@@ -332,7 +332,7 @@ async fn content_that_cannot_be_decompressed_is_not_described() {
     assert!(!titles.contains_key("/br") && !titles.contains_key("/bomb"));
     assert!(titles.get("/twice").is_none_or(|title| title == "Twice"));
     let text = outcome(&store, &site.url("/br")).await;
-    assert!(text.contains("the coding br"), "{text}");
+    assert!(text.contains("unsupported content coding br"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -406,7 +406,7 @@ const FAULTS: &[Fault] = &[
     ),
     (
         |it| it.alg = Some("rsa-pss-sha512"),
-        "alg is \"rsa-pss-sha512\", and the key's is ed25519",
+        "alg is \"rsa-pss-sha512\", but the key's is ed25519",
     ),
     (|it| it.alg = Some("hmac-sha256"), "alg is \"hmac-sha256\""),
 ];
@@ -538,10 +538,10 @@ async fn an_unavailable_directory_proves_nothing() {
     let large = format!("{}{}", operator.jwks(""), " ".repeat(64 * 1024));
     let many = format!(r#"{{"keys":[{}]}}"#, vec!["{}"; 33].join(","));
     for (reply, text) in [
-        (Reply::status(404), "the server answered 404"),
+        (Reply::status(404), "the server returned 404"),
         (
             Reply::redirect(elsewhere.url(DIRECTORY)),
-            "the server answered 302, but only 200 is accepted",
+            "the server returned 302, but only 200 is accepted",
         ),
         (Reply::typed(MEDIA_TYPE, large), "is over 65536 bytes"),
         (

@@ -4,127 +4,50 @@ use std::fmt;
 
 use crate::observation::{Observation, PathKind};
 
-/// Reason to consider a User-Agent, an address or a network automated.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
-pub enum Reason {
-    /// Fleet: its share of all pages is far above its usual share.
-    Share,
-    /// Fleet: sends about one request from each address.
-    OneRequest,
-    /// Fleet: loads no images, styles and scripts.
-    NoAssets,
-    /// Fleet: sends no referrers.
-    NoReferrers,
-    /// Fleet: sends no conditional requests for cached pages.
-    NoConditional,
-    /// Fleet: requests pages that no other visitor requests.
-    Unseen,
-    /// Fleet: requests only pages deep in the site.
-    Deep,
-    /// Fleet: uses an older browser version than other visitors.
-    OldVersion,
-    /// Address or network: most of its requests are for missing pages.
-    NotFound,
-    /// Address or network: requests many pages, but none of their assets.
-    Breadth,
-    /// Address or network: makes no pause in ten minutes.
-    NoPauses,
-    /// Address or network: most of its requests are disallowed by robots.txt.
-    Closed,
-    /// Address or network: requested a trap.
-    Trap,
-    /// Address or network: continues although told to wait (429).
-    RetryAfter,
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $Name:ident: $code:literal, $weight:literal, $text:literal;)*) => {
+        /// Reason to consider a User-Agent, an address or a network automated.
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[non_exhaustive]
+        pub enum Reason {
+            $($(#[$doc])* $Name,)*
+        }
+
+        /// Reasons with their codes, weights, and sentences for administrators.
+        const TABLE: &[(Reason, &str, u32, &str)] = &[$((Reason::$Name, $code, $weight, $text),)*];
+    };
 }
 
-/// Reasons with their codes, weights, and sentences for administrators.
-const TABLE: [(Reason, &str, u32, &str); 14] = [
-    (
-        Reason::Share,
-        "fleet-share",
-        2,
-        "requests a far larger share of the pages than usual",
-    ),
-    (
-        Reason::OneRequest,
-        "fleet-one-request",
-        3,
-        "sends about one request from each address",
-    ),
-    (
-        Reason::NoAssets,
-        "fleet-no-assets",
-        3,
-        "loads no images, styles or scripts, unlike other visitors",
-    ),
-    (
-        Reason::NoReferrers,
-        "fleet-no-referrers",
-        2,
-        "sends no referrers, while other visitors follow links",
-    ),
-    (
-        Reason::NoConditional,
-        "fleet-no-conditional",
-        1,
-        "sends no conditional requests, unlike other visitors",
-    ),
-    (
-        Reason::Unseen,
-        "fleet-unseen",
-        3,
-        "requests pages that no other visitor requests",
-    ),
-    (
-        Reason::Deep,
-        "fleet-deep",
-        1,
-        "requests only pages deep in the site",
-    ),
-    (
-        Reason::OldVersion,
-        "fleet-old-version",
-        1,
-        "uses a browser version that other visitors have left",
-    ),
-    (
-        Reason::NotFound,
-        "conduct-not-found",
-        3,
-        "requests many missing pages",
-    ),
-    (
-        Reason::Breadth,
-        "conduct-breadth",
-        3,
-        "requests many pages, but none of their assets",
-    ),
-    (
-        Reason::NoPauses,
-        "conduct-no-pauses",
-        2,
-        "makes no pause in ten minutes",
-    ),
-    (
-        Reason::Closed,
-        "conduct-closed",
-        2,
-        "requests pages that robots.txt disallows",
-    ),
-    (
-        Reason::Trap,
-        "conduct-trap",
-        2,
-        "requests a trap, which no human visitor is shown",
-    ),
-    (
-        Reason::RetryAfter,
-        "conduct-retry-after",
-        3,
-        "continues although told to wait",
-    ),
-];
+reasons! {
+    /// Fleet: its share of all pages is far above its usual share.
+    Share: "fleet-share", 2, "requests a far larger share of the pages than usual";
+    /// Fleet: sends about one request from each address.
+    OneRequest: "fleet-one-request", 3, "sends about one request from each address";
+    /// Fleet: loads no images, styles and scripts.
+    NoAssets: "fleet-no-assets", 3, "loads no images, styles or scripts, unlike other visitors";
+    /// Fleet: sends no referrers.
+    NoReferrers: "fleet-no-referrers", 2, "sends no referrers, while other visitors follow links";
+    /// Fleet: sends no conditional requests for cached pages.
+    NoConditional: "fleet-no-conditional", 1, "sends no conditional requests, unlike other visitors";
+    /// Fleet: requests pages that no other visitor requests.
+    Unseen: "fleet-unseen", 3, "requests pages that no other visitor requests";
+    /// Fleet: requests only pages deep in the site.
+    Deep: "fleet-deep", 1, "requests only pages deep in the site";
+    /// Fleet: uses an older browser version than other visitors.
+    OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors have left";
+    /// Address or network: most of its requests are for missing pages.
+    NotFound: "conduct-not-found", 3, "requests many missing pages";
+    /// Address or network: requests many pages, but none of their assets.
+    Breadth: "conduct-breadth", 3, "requests many pages, but none of their assets";
+    /// Address or network: makes no pause in ten minutes.
+    NoPauses: "conduct-no-pauses", 2, "makes no pause in ten minutes";
+    /// Address or network: most of its requests are disallowed by robots.txt.
+    Closed: "conduct-closed", 2, "requests pages that robots.txt disallows";
+    /// Address or network: requested a trap.
+    Trap: "conduct-trap", 2, "requests a trap, which no human visitor is shown";
+    /// Address or network: continues although told to wait (429).
+    RetryAfter: "conduct-retry-after", 3, "continues although told to wait";
+}
 
 impl Reason {
     /// Returns all reasons, those of fleets first.

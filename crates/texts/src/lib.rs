@@ -62,7 +62,7 @@ impl Language {
         text.copied().unwrap_or(key)
     }
 
-    /// Returns a text in this language with values in place of each `{}`.
+    /// Returns a text in this language with a value instead of each `{}`.
     #[must_use]
     pub fn filled(self, key: &'static str, values: &[&dyn std::fmt::Display]) -> String {
         let mut parts = self.text(key).split("{}");

@@ -1,6 +1,6 @@
-//! Writes what packages hold beside the program: a manual page for each command, and completions.
+//! Writes additional files for packages: a manual page for each command, and completions.
 //!
-//! A program of its own, so that the one which users run has none of it.
+//! It is a separate program to keep the main program small.
 
 use std::{env, fs, path::Path};
 

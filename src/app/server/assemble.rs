@@ -76,7 +76,7 @@ pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DatabaseSection, Loader, Value, commented_configuration};
+    use crate::config::{DatabaseSection, Loader, Value, commented_configuration, tests::cases};
 
     fn error_of(text: &str) -> String {
         let loaded = Loader::new().file("c.toml", text).load();
@@ -86,38 +86,19 @@ mod tests {
 
     #[test]
     fn errors_name_the_place_of_wrong_values() {
-        for (text, expected) in [
-            (
-                "\nredirect_url = '//evil.example/'",
-                "c.toml:2: redirect_url",
-            ),
-            ("filter_pattern = '/a/[b'", "c.toml:1: filter_pattern"),
-            ("redirect_status = 304", "c.toml:1: redirect_status"),
-            (
-                "redirect_purposes = ['serch']",
-                "c.toml:1: redirect_purposes: \"serch\" is not a valid purpose; did you mean \"search\"?",
-            ),
-            (
-                "[[source]]\nname='x'\nurl='u'\nformat='matamo'",
-                "c.toml:4: source.format: \"matamo\" is not a valid format; did you mean \"matomo\"?",
-            ),
-            (
-                "web_robots_db = 'gopher://u:geheim@x'",
-                "c.toml:1: web_robots_db: cannot read gopher://u:***@x: unknown scheme gopher:",
-            ),
-            (
-                "[[source]]\nname='x'\nurl='htp://x/'",
-                "c.toml:3: source.url: cannot read htp://x/: unknown scheme htp:, expected http:, https: or file:",
-            ),
-            (
-                "[[source]]\nname='manual'\nurl='u'",
-                "c.toml:2: source.name: the name \"manual\" is taken",
-            ),
-            (
-                "[[source]]\nname='x'\nurl='u'\n[[source]]\nname='x'\nurl='v'",
-                "c.toml:5: source.name: two sources are named \"x\"",
-            ),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            \nredirect_url = '//evil.example/' => c.toml:2: redirect_url
+            filter_pattern = '/a/[b' => c.toml:1: filter_pattern
+            redirect_status = 304 => c.toml:1: redirect_status
+            redirect_purposes = ['serch'] => c.toml:1: redirect_purposes: "serch" is not a valid purpose; did you mean "search"?
+            [[source]]\nname='x'\nurl='u'\nformat='matamo' => c.toml:4: source.format: "matamo" is not a valid format; did you mean "matomo"?
+            web_robots_db = 'gopher://u:geheim@x' => c.toml:1: web_robots_db: cannot read gopher://u:***@x: unknown scheme gopher:
+            [[source]]\nname='x'\nurl='htp://x/' => c.toml:3: source.url: cannot read htp://x/: unknown scheme htp:, expected http:, https: or file:
+            [[source]]\nname='manual'\nurl='u' => c.toml:2: source.name: the name "manual" is taken
+            [[source]]\nname='x'\nurl='u'\n[[source]]\nname='x'\nurl='v' => c.toml:5: source.name: two sources are named "x"
+            "#,
+        ) {
             let error = error_of(text);
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }
@@ -125,52 +106,21 @@ mod tests {
 
     #[test]
     fn errors_name_the_place_of_wrong_rules() {
-        for (text, expected) in [
-            (
-                "\nmode = 'reprot'",
-                "c.toml:2: mode: \"reprot\" is not a valid mode; did you mean \"report\"?",
-            ),
-            (
-                "[[rule]]\naction='refuse'\nstatus=405",
-                "c.toml:3: rule.status: 405 is not allowed for a refusal; use one of 400, 401",
-            ),
-            (
-                "[[rule]]\naction='slow'\nburst=5",
-                "c.toml:1: rule.requests: set the number of requests",
-            ),
-            (
-                "[[rule]]\naction='redirect'\nrequests=5",
-                "c.toml:3: rule.requests: the action redirect does not use this key",
-            ),
-            (
-                "[[rule]]\naction='serve'\nredirect_url='https://a.example/'",
-                "c.toml:3: rule.redirect_url: https://a.example/ is on another site",
-            ),
-            (
-                "[[rule]]\naction='pass'\nmethods=['GE T']",
-                "c.toml:3: rule.methods: \"GE T\" is not an HTTP method name",
-            ),
-            (
-                "[[rule]]\naction='pass'\n\nhosts=['a/b']",
-                "c.toml:4: rule.hosts: \"a/b\": it is not a host name",
-            ),
-            (
-                "[[x_robots_tag]]\nvalue='noindex'\nhosts=[]",
-                "c.toml:3: x_robots_tag.hosts: the list is empty",
-            ),
-            (
-                "[[rule]]\naction='pass'\nverdicts='verfied'",
-                "c.toml:3: rule.verdicts: \"verfied\" is not a valid verdict; did you mean \"verified\"?",
-            ),
-            (
-                "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
-                "c.toml:3: x_robots_tag.verdicts: \"real\" is not a valid verdict",
-            ),
-            (
-                "[[rule]]\naction='pass'\nwait_milliseconds=500",
-                "c.toml:3: rule.wait_milliseconds: the rule has no condition on verdicts to wait for",
-            ),
-        ] {
+        for (text, expected) in cases(
+            r#"
+            \nmode = 'reprot' => c.toml:2: mode: "reprot" is not a valid mode; did you mean "report"?
+            [[rule]]\naction='refuse'\nstatus=405 => c.toml:3: rule.status: 405 is not allowed for a refusal; use one of 400, 401
+            [[rule]]\naction='slow'\nburst=5 => c.toml:1: rule.requests: set the number of requests
+            [[rule]]\naction='redirect'\nrequests=5 => c.toml:3: rule.requests: the action redirect does not use this key
+            [[rule]]\naction='serve'\nredirect_url='https://a.example/' => c.toml:3: rule.redirect_url: https://a.example/ is on another site
+            [[rule]]\naction='pass'\nmethods=['GE T'] => c.toml:3: rule.methods: "GE T" is not an HTTP method name
+            [[rule]]\naction='pass'\n\nhosts=['a/b'] => c.toml:4: rule.hosts: "a/b": it is not a host name
+            [[x_robots_tag]]\nvalue='noindex'\nhosts=[] => c.toml:3: x_robots_tag.hosts: the list is empty
+            [[rule]]\naction='pass'\nverdicts='verfied' => c.toml:3: rule.verdicts: "verfied" is not a valid verdict; did you mean "verified"?
+            [[x_robots_tag]]\nvalue='noindex'\nverdicts=['real'] => c.toml:3: x_robots_tag.verdicts: "real" is not a valid verdict
+            [[rule]]\naction='pass'\nwait_milliseconds=500 => c.toml:3: rule.wait_milliseconds: the rule has no condition on verdicts to wait for
+            "#,
+        ) {
             let error = error_of(text);
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }

@@ -16,101 +16,37 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-const COUNTERS: [(&str, &str); 11] = [
-    (
-        "robot_detection_requests_total",
-        "Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision",
-    ),
-    (
-        "robot_detection_robot_requests_total",
-        "Requests by robot, the first 200 by name, and decision",
-    ),
-    (
-        "robot_detection_verdicts_total",
-        "Verdicts on robots' claims by site; verdict; and robot, the first 200 of a site by name",
-    ),
-    (
-        "robot_detection_responses_total",
-        "Responses by site and class of status; a client that left before its response is a 4xx",
-    ),
-    (
-        "robot_detection_robots_txt_violations_total",
-        "Requests that violated robots.txt, by site; robot, the first 200 by name; violated rule; and response",
-    ),
-    (
-        "robot_detection_suspects_total",
-        "Requests of suspects, by site",
-    ),
-    (
-        "robot_detection_suspect_reasons_total",
-        "Requests of suspects, by site and reason; a request counts for each of its reasons",
-    ),
-    (
-        "robot_detection_evidence_lost_total",
-        "Requests missing in the evidence, because too many came at once",
-    ),
-    (
-        "robot_detection_access_log_lost_lines_total",
-        "Access log lines that were dropped or could not be written",
-    ),
-    (
-        "robot_detection_reloads_total",
-        "Reloads of the configuration by result: done or failed",
-    ),
-    (
-        "robot_detection_upstream_requests_total",
-        "Requests forwarded to upstreams, by site and server",
-    ),
-];
+/// Names and help texts.
+const COUNTERS: &str = "\
+robot_detection_requests_total Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision
+robot_detection_robot_requests_total Requests by robot, the first 200 by name, and decision
+robot_detection_verdicts_total Verdicts on robots' claims by site; verdict; and robot, the first 200 of a site by name
+robot_detection_responses_total Responses by site and class of status; a client that left before its response is a 4xx
+robot_detection_robots_txt_violations_total Requests that violated robots.txt, by site; robot, the first 200 by name; violated rule; and response
+robot_detection_suspects_total Requests of suspects, by site
+robot_detection_suspect_reasons_total Requests of suspects, by site and reason; a request counts for each of its reasons
+robot_detection_evidence_lost_total Requests missing in the evidence, because too many came at once
+robot_detection_access_log_lost_lines_total Access log lines that were dropped or could not be written
+robot_detection_reloads_total Reloads of the configuration by result: done or failed
+robot_detection_upstream_requests_total Requests forwarded to upstreams, by site and server
+";
 
-const GAUGES: [(&str, &str); 13] = [
-    (
-        "robot_detection_upstream_up",
-        "1 if the server is used, by site and server",
-    ),
-    (
-        "robot_detection_upstream_in_flight",
-        "Requests with an unfinished response, by site and server",
-    ),
-    (
-        "robot_detection_upstream_failures",
-        "Consecutive failures, by site and server",
-    ),
-    ("robot_detection_live_rules", "Live rules in effect"),
-    (
-        "robot_detection_enforcement_paused",
-        "1 while enforcement is paused",
-    ),
-    ("robot_detection_build_info", "1, for the version"),
-    (
-        "robot_detection_active_robots",
-        "Robots known to the detector",
-    ),
-    (
-        "robot_detection_registry_robots",
-        "Rows of the robots table",
-    ),
-    (
-        "robot_detection_database_up",
-        "1 if the database is available",
-    ),
-    (
-        "robot_detection_database_connections",
-        "Connections to the database by state: used or idle",
-    ),
-    (
-        "robot_detection_database_connections_max",
-        "Maximum number of connections to the database",
-    ),
-    (
-        "robot_detection_refresh_last_success_timestamp_seconds",
-        "Time of the last successful refresh",
-    ),
-    (
-        "robot_detection_refresh_failing",
-        "1 if the last refresh failed",
-    ),
-];
+/// Names and help texts.
+const GAUGES: &str = "\
+robot_detection_upstream_up 1 if the server is used, by site and server
+robot_detection_upstream_in_flight Requests with an unfinished response, by site and server
+robot_detection_upstream_failures Consecutive failures, by site and server
+robot_detection_live_rules Live rules in effect
+robot_detection_enforcement_paused 1 while enforcement is paused
+robot_detection_build_info 1, for the version
+robot_detection_active_robots Robots known to the detector
+robot_detection_registry_robots Rows of the robots table
+robot_detection_database_up 1 if the database is available
+robot_detection_database_connections Connections to the database by state: used or idle
+robot_detection_database_connections_max Maximum number of connections to the database
+robot_detection_refresh_last_success_timestamp_seconds Time of the last successful refresh
+robot_detection_refresh_failing 1 if the last refresh failed
+";
 
 const DURATION: &str = "robot_detection_request_duration_seconds";
 const FIRST_BYTE: &str = "robot_detection_upstream_first_byte_seconds";
@@ -153,10 +89,10 @@ pub(super) async fn exposition(
 }
 
 fn describe() {
-    for (name, help) in COUNTERS {
+    for (name, help) in COUNTERS.lines().filter_map(|line| line.split_once(' ')) {
         describe_counter!(name, Unit::Count, help);
     }
-    for (name, help) in GAUGES {
+    for (name, help) in GAUGES.lines().filter_map(|line| line.split_once(' ')) {
         describe_gauge!(name, Unit::Count, help);
     }
 }

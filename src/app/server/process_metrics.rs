@@ -31,45 +31,30 @@ pub(super) fn process_metrics(started_seconds: u64) -> String {
     let files = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let max_files = getrlimit(Resource::Nofile).current;
     let mut text = String::new();
-    for (name, kind, help, value) in [
-        (
-            "cpu_seconds_total",
-            "counter",
-            "CPU time of the process",
-            cpu,
-        ),
+    let resident = field(RESIDENT_PAGES) * float(page_size() as u64);
+    let max_files = max_files.map_or(f64::INFINITY, float);
+    for (name, help, value) in [
+        ("cpu_seconds_total", "CPU time", cpu),
         (
             "start_time_seconds",
-            "gauge",
-            "Start of the process, as Unix time",
+            "Start, as Unix time",
             float(started_seconds),
         ),
-        ("threads", "gauge", "Threads of the process", field(THREADS)),
-        (
-            "resident_memory_bytes",
-            "gauge",
-            "Resident memory of the process",
-            field(RESIDENT_PAGES) * float(page_size() as u64),
-        ),
+        ("threads", "Threads", field(THREADS)),
+        ("resident_memory_bytes", "Resident memory", resident),
         (
             "virtual_memory_bytes",
-            "gauge",
-            "Address space of the process",
+            "Address space",
             field(VIRTUAL_BYTES),
         ),
-        (
-            "open_fds",
-            "gauge",
-            "Number of open files of the process",
-            float(files as u64),
-        ),
-        (
-            "max_fds",
-            "gauge",
-            "Maximum number of open files of the process",
-            max_files.map_or(f64::INFINITY, float),
-        ),
+        ("open_fds", "Number of open files", float(files as u64)),
+        ("max_fds", "Maximum number of open files", max_files),
     ] {
+        let kind = if name.ends_with("_total") {
+            "counter"
+        } else {
+            "gauge"
+        };
         // Writing to a string never fails.
         let _ = write!(
             text,

@@ -91,7 +91,7 @@ struct Front<'s> {
     key: ProbeKey,
     store: &'s Store,
     clock: Clock,
-    /// Whether the proxy is ours: requests without a note then got one of its own pages.
+    /// Whether the proxy is ours: requests without a note then got an internal page.
     is_own: bool,
 }
 
@@ -416,7 +416,7 @@ impl<'s> Front<'s> {
         })
     }
 
-    /// Checks what visitors get while robot-detection does not answer.
+    /// Checks what visitors get while robot-detection does not respond.
     async fn failing(&self, subject: &Subject<'_>, is_wanted: bool) -> anyhow::Result<Check> {
         let name = "failing";
         if !is_wanted {

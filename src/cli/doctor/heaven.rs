@@ -94,8 +94,8 @@ async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
         .ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
-        "{differing} of {} compared pages contain text that their originals do not, {withdrawn} of \
-         them are withdrawn; the first is {url}, with the text {:?}: see the output of site-robot parity, \
+        "{differing} of {} compared pages contain text that their originals do not \
+         (withdrawn: {withdrawn}); the first is {url}, with the text {:?}: see the output of site-robot parity, \
          and visit the pages again with site-robot refresh",
         state.compared, first.sentence
     );
@@ -110,7 +110,7 @@ fn from_database(
     let path = &settings.heaven.path;
     let made = format!("{path} is generated from the database");
     match described {
-        None => Check::new(name, Ok(format!("{made}, which does not answer"))),
+        None => Check::new(name, Ok(format!("{made}, which does not respond"))),
         Some(0) => {
             let text = format!("{made}, which has no page yet: {RUN_IT}");
             Check::warning(name, text)
@@ -131,6 +131,11 @@ fn built_in(name: &str, path: &str, has_robot: bool) -> Check {
 /// Returns the number of pages published in a directory, or an error about the directory.
 fn pages(directory: &Path) -> Result<Option<usize>, String> {
     let shown = directory.display();
+    if directory.is_file() {
+        return Err(format!(
+            "{shown} is not a directory: set heaven.directory to a directory, or clear it"
+        ));
+    }
     if !directory.is_dir() {
         return Err(format!(
             "the directory {shown} does not exist: create it, or clear heaven.directory"

@@ -118,10 +118,10 @@ async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> St
     let next = match robot.next_run_ms(last, now_ms) {
         None => format!("the schedule {cron} has no further run"),
         Some(next_ms) if next_ms <= now_ms => {
-            format!("by the schedule {cron} a run is due: a running `serve` starts it")
+            format!("a run is due by the schedule {cron}: a running `serve` starts it")
         }
         Some(next_ms) => format!(
-            "by the schedule {cron} the next run is at {}",
+            "the next run by the schedule {cron} is at {}",
             rfc3339(next_ms)
         ),
     };

@@ -108,7 +108,7 @@ impl<'a> Subject<'a> {
         Ok(subject)
     }
 
-    /// Checks the host of a URL: a typing error would describe somebody else's site.
+    /// Checks the host of a URL: a typing error would describe another site.
     fn check_host(&self, url: &Url) -> Result<(), String> {
         let hosts = &self.settings.server.hosts;
         let host = url.host_str().unwrap_or_default();

@@ -235,7 +235,7 @@ impl<'a> PageClient<'a> {
         match self.ask_at(server, &to).await {
             Some(page) if page.status == 200 => None,
             Some(page) => Some(format!("{to} returns {}", page.status)),
-            None => Some(format!("{to} does not answer")),
+            None => Some(format!("{to} does not respond")),
         }
     }
 }

@@ -113,7 +113,7 @@ mod tests {
             (302, Some("/\u{1b}[2J"), Some("\\u{1b}")),
             (403, None, Some("site_robot.login_form")),
             (404, None, Some("name the URL")),
-            (503, None, Some("answers 503")),
+            (503, None, Some("returns 503")),
         ] {
             match (meaning(&url, status, location), expected) {
                 (Ok(()), None) => {}

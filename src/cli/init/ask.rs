@@ -110,38 +110,17 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum bytes read of a page; only the headers matter.
 const MAX_PAGE_BYTES: u64 = 1024;
 
-/// Header names, each with words that a kind of server uses in the header.
-type Signs = &'static [(&'static str, &'static [&'static str])];
-
-/// Setting for each kind of server, with the headers that identify the kind.
-const KINDS: [(&str, Signs); 2] = [
+/// Setting for a kind of server, a header name, and words that identify the kind in the header.
+const SIGNS: [(&str, &str, &str); 5] = [
     (
         "path_parameters",
-        &[
-            (
-                "server",
-                &[
-                    "Apache-Coyote",
-                    "Tomcat",
-                    "Jetty",
-                    "WildFly",
-                    "Undertow",
-                    "GlassFish",
-                    "Payara",
-                    "WebLogic",
-                ],
-            ),
-            ("x-powered-by", &["Servlet", "JSP", "Undertow"]),
-            ("set-cookie", &["JSESSIONID="]),
-        ],
+        "server",
+        "Apache-Coyote Tomcat Jetty WildFly Undertow GlassFish Payara WebLogic",
     ),
-    (
-        "ignore_case",
-        &[
-            ("server", &["Microsoft-IIS", "Microsoft-HTTPAPI"]),
-            ("x-powered-by", &["ASP.NET"]),
-        ],
-    ),
+    ("path_parameters", "x-powered-by", "Servlet JSP Undertow"),
+    ("path_parameters", "set-cookie", "JSESSIONID="),
+    ("ignore_case", "server", "Microsoft-IIS Microsoft-HTTPAPI"),
+    ("ignore_case", "x-powered-by", "ASP.NET"),
 ];
 
 /// Returns the path setting for an upstream server, and the name of the recognised server.
@@ -155,13 +134,10 @@ pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'stat
     let sent = sent.send_beginning(Method::GET, &url, HeaderMap::new(), MAX_PAGE_BYTES);
     // A server without an HTTP response is not recognised.
     let headers = sent.await.ok()?.headers;
-    KINDS.into_iter().find_map(|(setting, signs)| {
-        let mut signs = signs.iter();
-        let word = signs.find_map(|(name, words)| {
-            let lines = headers.get_all(*name).iter();
-            let mut lines = lines.filter_map(|line| line.to_str().ok());
-            lines.find_map(|line| words.iter().find(|word| line.contains(**word)))
-        });
-        Some((setting, *word?))
+    SIGNS.into_iter().find_map(|(setting, name, words)| {
+        let lines = headers.get_all(name).iter();
+        let mut lines = lines.filter_map(|line| line.to_str().ok());
+        let word = lines.find_map(|line| words.split(' ').find(|word| line.contains(word)));
+        Some((setting, word?))
     })
 }

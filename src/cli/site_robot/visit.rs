@@ -297,8 +297,8 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
         let (url, sentence) = (output::clean(&first.url), output::clean(&first.sentence));
         let withdrawn = parity.withdrawn;
         output::note(&format!(
-            "warning: {} of {} compared heaven pages contain text that their originals do not, \
-             {withdrawn} were withdrawn; the first is {url}: {sentence}",
+            "warning: {} of {} compared heaven pages contain text that their originals do not \
+             (withdrawn: {withdrawn}); the first is {url}: {sentence}",
             parity.differing, parity.compared,
         ));
         if let Some(held) = &parity.held {
@@ -383,7 +383,7 @@ pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
             counts.found, counts.fetched, counts.bytes, counts.unmodified, counts.failed,
         ),
         format!(
-            "descriptions: {} new, {} changed, {} unchanged, {} withdrawn; {} pages not described",
+            "descriptions: {} new, {} changed, {} unchanged, {} withdrawn, {} not described",
             counts.added, counts.changed, counts.same, counts.withdrawn, counts.rejected,
         ),
     ]

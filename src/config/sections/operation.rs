@@ -171,7 +171,7 @@ section! {
     /// Seconds during shutdown in which /readyz reports not ready while requests are still
     /// accepted, before the listeners close
     drain_delay as "drain_delay_seconds": Duration = "0", 0..=3_600;
-    /// Maximum number of concurrent connections of each listener; further ones wait
+    /// Maximum number of concurrent connections of each listener; the others wait
     max_connections: usize = "10000", 1..=1_000_000;
     /// Maximum number of concurrent connections of a client address (IPv6: of a /64 network);
     /// further ones are closed; does not apply to trusted proxies; 0: no limit

@@ -71,7 +71,7 @@ impl Setting for Trigger {
         let word = value.text()?;
         Self::from_word(word).ok_or_else(|| {
             let words = Self::ALL.iter().map(|one| one.as_str());
-            unknown("thing to watch", word, words)
+            unknown("condition", word, words)
         })
     }
 }

@@ -237,7 +237,7 @@ fn settings_without_effect_are_rejected() {
             "requests",
             "such as requests = 10",
         ),
-        (slow().per(Duration::ZERO), "per_seconds", "length"),
+        (slow().per(Duration::ZERO), "per_seconds", "longer than 0"),
         (slow().methods([""; 0]), "methods", "the list is empty"),
         (slow().methods(["a b"]), "methods", "method name"),
         (slow().hosts(["a/b"]), "hosts", "not a host name"),

@@ -90,7 +90,10 @@ fn another_spelling_of_a_disallowed_path_is_disallowed() {
     }
     let arguments = ["explain", "--path", "/x/../p", "--user-agent", GOOGLEBOT];
     let told = succeed(directory.path(), &arguments);
-    assert!(told.contains("disallows it, read as \"/p\","), "{told}");
+    assert!(
+        told.contains("disallows the path, read as \"/p\","),
+        "{told}"
+    );
     assert!(told.contains("decision  refuse 403"), "{told}");
 }
 
@@ -299,7 +302,7 @@ fn a_crawl_delay_applies_to_name_and_network_too() {
     assert_eq!(statuses, [200, 200, 429]);
 }
 
-/// Paths that are meant for robots, some because robots.txt names them.
+/// Paths for robots, some because robots.txt names them.
 const THEIRS: &[&str] = &[
     "/members-only-stuff/map.xml",
     "/members-only-stuff/license.xml",

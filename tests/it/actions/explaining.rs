@@ -65,7 +65,7 @@ fn a_log_line_is_explained_like_its_request() {
     let line = combined("GET /members-only-stuff/a?b=c HTTP/1.1", GOOGLEBOT);
     let told = succeed(directory.path(), &["explain", "--log-line", &line]);
     assert!(
-        told.starts_with("line      1: GET /members-only-stuff/a?b=c by \"Mozilla"),
+        told.starts_with("line      1: GET /members-only-stuff/a?b=c from \"Mozilla"),
         "{told}"
     );
     assert!(

@@ -203,7 +203,7 @@ async fn every_admin_page_shows_the_dry_run_and_its_actions() {
         ("/robots", "Dry run:"),
         (
             identify,
-            "passes, as the mode is report; otherwise it is refused with 403",
+            "passes, because the mode is report; otherwise it is refused with 403",
         ),
         (
             "/identify?user_agent=Googlebot/2.1&path=/served/a",

@@ -92,7 +92,7 @@ async fn a_read_token_changes_nothing_on_any_route() {
         (Method::DELETE, "api/v1/tokens/reader"),
         (Method::POST, "api/v1/sessions/end-others"),
         (Method::DELETE, "api/v1/sessions/0"),
-        // Missing routes refuse a read token too, so new routes need no check of their own.
+        // Missing routes refuse a read token too, so new routes need no separate check.
         (Method::PATCH, "api/whatever-comes-next"),
         (Method::PUT, "api/v1/robots"),
     ] {
@@ -123,7 +123,7 @@ async fn a_token_is_valid_through_its_last_day() {
     site.clock.advance(Duration::from_hours(12));
     assert_eq!(ask().await.status, StatusCode::UNAUTHORIZED);
     let page = site.logged_in().await.get("access").await;
-    assert!(page.text().contains("ended"), "{}", page.text());
+    assert!(page.text().contains("expired Remove"), "{}", page.text());
 }
 
 #[tokio::test]
@@ -139,9 +139,15 @@ async fn a_program_creates_and_ends_tokens_but_none_that_outlasts_its_own() {
     let answer = with(&program, &child, Method::GET, "api/v1/status", "").await;
     assert_eq!(answer.status, StatusCode::OK);
     for (body, words) in [
-        (r#"{"name":"child"}"#, "outlasts"),
-        (r#"{"name":"other","ends":"2026-03-11"}"#, "outlasts"),
-        (r#"{"name":"child","ends":"1d"}"#, "has this name"),
+        (r#"{"name":"child"}"#, "that outlives it"),
+        (
+            r#"{"name":"other","ends":"2026-03-11"}"#,
+            "that outlives it",
+        ),
+        (
+            r#"{"name":"child","ends":"1d"}"#,
+            "with this name already exists",
+        ),
         (r#"{"name":" ","ends":"1d"}"#, "name is empty"),
         (
             r#"{"name":"a","scope":"admin","ends":"1d"}"#,

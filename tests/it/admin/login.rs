@@ -77,7 +77,7 @@ async fn many_wrong_passwords_make_a_client_wait_a_minute() {
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     let seconds: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=60).contains(&seconds), "{seconds}");
-    assert!(refused.body.contains(&format!("Wait {seconds} s")));
+    assert!(refused.body.contains(&format!("Try again in {seconds} s.")));
     site.a_minute_passes().await;
     assert_eq!(client.log_in("wrong").await.status, StatusCode::FORBIDDEN);
     let refused = client.log_in("wrong").await;

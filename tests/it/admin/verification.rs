@@ -143,7 +143,7 @@ async fn the_page_shows_and_escapes_verdicts_impostors_and_lists() {
         "Verified 2 Spoofed 1 Unverifiable 5 Pending now 0",
         "List &#60;b&#62;robot&#60;/b&#62; 3 2 0 1",
         "Plain robot 5 0 5 0",
-        "at most 7 in a step",
+        "at most 7 per interval",
         "12:00 1 0 0",
         "14:00 1 5 1",
         ELSEWHERE,

@@ -38,7 +38,10 @@ async fn the_first_pages_are_small_with_thousands_of_robots() {
         assert!(answer.body.len() <= MOST, "{page}: {}", answer.body.len());
     }
     let text = client.get("robots").await.text();
-    assert!(text.contains("more are in the CSV and JSON"), "{text}");
+    assert!(
+        text.contains("more rows are in the CSV and JSON files"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

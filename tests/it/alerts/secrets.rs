@@ -80,7 +80,7 @@ async fn a_test_message_reports_the_response() {
         told.starts_with("ok    refreshes: http://127.0.0.1:"),
         "{told}"
     );
-    assert!(told.trim_end().ends_with("answered 200: ok"), "{told}");
+    assert!(told.trim_end().ends_with("returned 200: ok"), "{told}");
     assert_eq!(receiver.events(), ["test"]);
     receiver.set(Manner::Refuses);
     let output = run(directory.path(), &["alerts", "test"]);
@@ -88,7 +88,7 @@ async fn a_test_message_reports_the_response() {
     let none = run(directory.path(), &["alerts", "test", "nobody"]);
     assert_eq!(none.status.code(), Some(2));
     let names = String::from_utf8(none.stderr).unwrap();
-    assert!(names.contains("there are refreshes"), "{names}");
+    assert!(names.contains("configured alerts: refreshes"), "{names}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn an_invalid_alert_is_reported_with_its_line_and_without_its_url() {
         ),
         (
             "name = 'a'\non = 'refresh'\nurl = 'http://h/xyzzy'\nabove = 3",
-            "of impostor",
+            "applies only to alerts on impostor",
         ),
         (
             "name = 'a'\non = 'refresh'\nurl = 'http://h/xyzzy'\ntemplate = '{\"a\": \"{b}\"}'",

@@ -74,7 +74,7 @@ async fn a_redirect_is_not_followed() {
 async fn a_receivers_response_is_reported_without_its_url() {
     let receiver = Receiver::start(Manner::Refuses).await;
     let error = sent(&receiver.alert(Watch::Heaven)).await.unwrap_err();
-    assert!(error.contains("answered 500: no: ***"), "{error}");
+    assert!(error.contains("status 500: no: ***"), "{error}");
 }
 
 #[tokio::test]

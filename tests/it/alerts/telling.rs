@@ -110,7 +110,7 @@ async fn a_receiver_is_not_flooded_after_an_outage() {
     assert!((5..15).contains(&tried), "{tried}");
     let state = &store.alerts().list().await.unwrap()[0];
     assert!(!state.is_told);
-    assert!(state.error.contains("answered 500"), "{}", state.error);
+    assert!(state.error.contains("status 500"), "{}", state.error);
     receiver.set(Manner::Takes);
     for _ in 0..70 {
         impostors(&store, clock.now_ms()).await;

@@ -423,10 +423,10 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     let (code, text) = doctor(&["--failing"]);
     assert_eq!(code, Some(0), "{text}");
     for expected in [
-        "ok    front: robot-detection is asked about 4 paths",
+        "ok    front: robot-detection is queried about 4 paths",
         "ok    front: visitors get the responses that robot-detection decides",
         "ok    address: 127.0.0.1 arrives",
-        "as check.fails = \"closed\" has it",
+        "as check.fails = \"closed\" requires",
         "302 /robot-heaven/ redirect",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

@@ -31,7 +31,7 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("addresses = []", "rule.addresses: the list is empty"),
     (
         "request_headers = ['a b']",
-        "c.toml:4: rule.request_headers: \"a b\": it is no header",
+        "c.toml:4: rule.request_headers: \"a b\": it is not a header condition",
     ),
     (
         "request_headers = []",
@@ -61,16 +61,16 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
     (
         "addresses = 'list:office'",
-        "c.toml:4: rule.addresses: no [[list]] is named \"office\"; write one",
+        "c.toml:4: rule.addresses: no [[list]] is named \"office\"; add one",
     ),
     ("addresses = 'list:'", "\"list:\" contains no name"),
     (
         "asns = [64496]",
-        "c.toml:4: rule.asns: no file contains them: set geoip.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
+        "c.toml:4: rule.asns: it needs a database: set geoip.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
     ),
     (
         "countries = 'DE'",
-        "c.toml:4: rule.countries: no file contains them: set geoip.country_file",
+        "c.toml:4: rule.countries: it needs a database: set geoip.country_file",
     ),
     ("asns = 'AS64496'", "set geoip.asn_file"),
     ("asns = [0]", "rule.asns: 0 is not an autonomous system"),
@@ -112,7 +112,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[[list]]\nname = 'a b'\nurl = 'a'",
-        "c.toml:2: list.name: \"a b\" is no name",
+        "c.toml:2: list.name: \"a b\" is not a valid name",
     ),
     (
         "[[list]]\nname = 'a'\nurl = 'a'\n[[list]]\nname = 'a'\nurl = 'b'",
@@ -128,7 +128,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[[x_robots_tag]]\nvalue = 'noindex'\ncountries = ['DE']",
-        "c.toml:3: x_robots_tag.countries: nothing tells them",
+        "c.toml:3: x_robots_tag.countries: it needs a database: set geoip.country_file",
     ),
     (
         "[geoip]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
@@ -152,7 +152,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "server.client_address_header = 'a b'",
-        "c.toml:1: server.client_address_header: \"a b\" is no name of a header",
+        "c.toml:1: server.client_address_header: \"a b\" is not the name of a header",
     ),
 ];
 

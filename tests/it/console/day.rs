@@ -284,7 +284,7 @@ async fn alerts(store: &Store, now_ms: i64) {
             9,
             "impostors",
             "firing",
-            "the receiver answered 500: no such channel",
+            "the receiver returned 500: no such channel",
         ),
         (8, "impostors", "firing", ""),
         (3, "impostors", "resolved", ""),

@@ -140,7 +140,8 @@ fn the_directory_of_a_heaven_is_checked() {
     let settings = "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'";
     configure(directory.path(), settings);
     let (is_there, text) = check(directory.path(), "heaven");
-    assert!(!is_there && text.contains("no directory heaven"), "{text}");
+    let missing = "the directory heaven does not exist: create it";
+    assert!(!is_there && text.contains(missing), "{text}");
     fs::create_dir(directory.path().join("heaven")).unwrap();
     let (is_there, text) = check(directory.path(), "heaven");
     assert!(is_there, "{text}");
@@ -157,10 +158,13 @@ fn the_access_log_is_checked_but_not_created() {
     assert_eq!(asked(""), None);
     assert!(asked("-").unwrap().0);
     let (is_well, text) = asked("access.log").unwrap();
-    assert!(is_well && text.contains("not there yet"), "{text}");
+    assert!(is_well && text.contains("does not exist yet"), "{text}");
     assert!(!directory.path().join("access.log").exists());
     let (is_well, text) = asked("missing/access.log").unwrap();
-    assert!(!is_well && text.contains("no directory missing"), "{text}");
+    assert!(
+        !is_well && text.contains("the directory missing does not exist"),
+        "{text}"
+    );
     fs::create_dir(directory.path().join("folder")).unwrap();
     let (is_well, text) = asked("folder").unwrap();
     assert!(!is_well && text.contains("cannot write folder"), "{text}");
@@ -234,13 +238,13 @@ fn without_a_site_robot_heaven_is_the_bundled_page() {
         directory.path(),
         "heaven",
         "ok",
-        &["/robot-heaven/", "comes with the program"],
+        &["/robot-heaven/", "is the bundled page"],
     );
     assert_told(
         directory.path(),
         "site robot",
         "ok",
-        &["none", "site_robot.starting_points"],
+        &["not configured", "site_robot.starting_points"],
     );
     configure(
         directory.path(),
@@ -300,8 +304,8 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         "logs in by a bearer token",
         "run 1",
         "finished",
-        "2 resources",
-        "30 3 * * *",
+        "2 described resources",
+        "the next run by the schedule 30 3 * * *",
         "T03:30:00Z",
     ];
     assert_told(directory.path(), "site robot", "ok", &words);
@@ -359,7 +363,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
         "warn",
         &[
             "served from heaven",
-            "nothing is published",
+            "with no published pages yet",
             "site-robot run",
         ],
     );
@@ -386,7 +390,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
         directory.path(),
         "heaven",
         "warn",
-        &["comes with the program", "heaven.directory"],
+        &["is the bundled page", "heaven.directory"],
     );
 }
 
@@ -399,7 +403,7 @@ fn an_unreadable_heaven_fails() {
     );
     fs::write(directory.path().join("heaven"), "a file").unwrap();
     let (is_well, text) = check(directory.path(), "heaven");
-    assert!(!is_well && text.contains("no directory heaven"), "{text}");
+    assert!(!is_well && text.contains("is not a directory"), "{text}");
     fs::remove_file(directory.path().join("heaven")).unwrap();
     let heaven = directory.path().join("heaven");
     fs::create_dir(&heaven).unwrap();
@@ -430,7 +434,7 @@ fn each_site_has_its_own_heaven_and_site_robot() {
         directory.path(),
         "heaven of shop",
         "warn",
-        &["comes with the program"],
+        &["is the bundled page"],
     );
     assert_told(
         directory.path(),

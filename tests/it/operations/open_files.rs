@@ -85,7 +85,7 @@ fn excess_clients_wait_for_files_while_others_reach_the_upstream() {
     assert!(!log.contains("cannot accept connections"), "{log}");
     for words in [
         "160",
-        "42 clients",
+        "42 concurrent clients",
         "max_connections",
         "10000",
         "LimitNOFILE",
@@ -158,7 +158,7 @@ fn the_soft_limit_is_raised_to_the_hard_limit() {
 #[test]
 fn doctor_reports_how_many_clients_the_open_files_allow() {
     for (hard, max_connections, is_doubtful, words) in [
-        (160, 10_000, true, "42 clients"),
+        (160, 10_000, true, "42 concurrent clients"),
         (4096, 10_000, true, "max_connections"),
         (4096, 500, false, "4096"),
     ] {

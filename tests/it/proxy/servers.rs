@@ -273,7 +273,7 @@ async fn a_server_with_a_failing_check_is_excluded_until_the_check_succeeds() {
         state(&proxy, sick.addr)
             .last_error
             .unwrap()
-            .contains("/health answers 503")
+            .contains("/health returned 503")
     );
     assert!(proxy.check().await.unwrap_err().to_string().contains("503"));
     is_well.store(true, Ordering::SeqCst);
@@ -386,9 +386,9 @@ fn connections_stay_on_their_thread() {
 fn an_invalid_set_of_servers_is_rejected() {
     for (servers, reason) in [
         (&[][..], "needs a server"),
-        (&["http://a", "http://b/app"], "another path"),
+        (&["http://a", "http://b/app"], "different path"),
         (&["http://a", "ftp://b"], "the scheme"),
-        (&["http://a"; 65], "65 servers"),
+        (&["http://a"; 65], "at most 64 servers, but 65"),
     ] {
         let error = Proxy::new(ProxySettings {
             servers: servers.iter().map(|&url| url.to_owned()).collect(),

@@ -171,9 +171,12 @@ fn invalid_hosts_and_presets_are_rejected() {
         (&["--host", "a.example"], "--preset"),
         (
             &["--preset", "publisher", "--host", "https://a.example/"],
-            "is no host",
+            "is not a host name",
         ),
-        (&["--preset", "publisher", "--host", "a\"b"], "is no host"),
+        (
+            &["--preset", "publisher", "--host", "a\"b"],
+            "is not a host name",
+        ),
     ] {
         let output = run(
             directory.path(),

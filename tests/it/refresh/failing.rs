@@ -204,6 +204,6 @@ async fn a_persistent_failure_is_logged_once() {
     house.fail().await;
     let lines = log::lines_with(&server.url("/"));
     let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
-    assert_eq!(count("answered 503"), 1, "{lines:#?}");
-    assert_eq!(count("answered 404"), 1, "{lines:#?}");
+    assert_eq!(count("returned 503"), 1, "{lines:#?}");
+    assert_eq!(count("returned 404"), 1, "{lines:#?}");
 }

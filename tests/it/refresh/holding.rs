@@ -304,7 +304,7 @@ async fn gzip_is_read_from_files_and_servers_up_to_the_limit() {
         (whole[..whole.len() - 4].to_vec(), "truncated or damaged"),
         (whole[..5].to_vec(), "truncated or damaged"),
         (bomb, "the gzip file contains over 5000000 bytes"),
-        (twice, "it is gzip data"),
+        (twice, "the document is gzip data"),
     ] {
         for url in [path.display().to_string(), server.url("/all.txt.gz")] {
             std::fs::write(&path, &bytes).unwrap();

@@ -85,7 +85,7 @@ async fn empty_states_explain_what_to_do() {
         assert!(page.contains(words), "{words}: {page}");
     }
     let asked = fetch(&robots, "/robots-txt?robot=googlebot&url=/a").await;
-    assert!(asked.contains("it passes"), "{asked}");
+    assert!(asked.contains("the request passes"), "{asked}");
     robots.shutdown().await;
 }
 
@@ -105,12 +105,12 @@ async fn the_page_shows_mode_text_and_violations() {
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
         "robots.txt is enforced",
-        "is answered 403",
+        "Requests for disallowed paths get status 403",
         "Requests earlier than the Crawl-delay are counted",
         "Disallow: /private/</li>",
         "line 3, group Googlebot",
         "on www.example.com",
-        "In force on every host",
+        "In force on all hosts",
         "/private/d",
         "2 hours ago",
         "refused",

@@ -71,7 +71,7 @@ fn rules_that_never_match_or_redirect_wrongly_are_rejected() {
         (
             redirect().paths(["/robots.txt", "/admin/*"]),
             "path",
-            "never redirected",
+            "exempt from redirects",
         ),
     ] {
         let policy = Policy::builder().never("/admin").rule(pass().robots(["x"]));

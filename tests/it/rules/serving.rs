@@ -248,7 +248,10 @@ fn lists_have_environment_variables_and_rules_have_none() {
     let output = explain("ROBOT_DETECTION_RULE_ROBOTS");
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("[[rule]] has no variable"), "{error}");
+    assert!(
+        error.contains("[[rule]] cannot be set by a variable"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -346,10 +346,13 @@ fn file_starting_points_are_read_only_below_their_root() {
         assert!(!soif.contains(absent), "{soif}");
     }
     for (more, told) in [
-        (list(", 'seed=file:///etc/passwd'"), "does not lie beneath"),
+        (
+            list(", 'seed=file:///etc/passwd'"),
+            "file:///etc/passwd is not below",
+        ),
         (
             "robot = 'seed=file:///etc/passwd'".to_owned(),
-            "name the directory",
+            "set the directory that files are read from",
         ),
     ] {
         let ran = visit_at(Some(&web), TestServer::with(reply), &[], &more);

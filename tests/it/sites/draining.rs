@@ -51,7 +51,9 @@ async fn shutdown_fails_no_request_in_flight() {
     }
     eventually("all are in flight", || arrived.load(Ordering::SeqCst) == 40);
     house.server.signal("TERM");
-    eventually("shutdown has begun", || house.log().contains("stopping after"));
+    eventually("shutdown has begun", || {
+        house.log().contains("stopping after")
+    });
     go_on.add_permits(1_000);
     clients.close();
     clients.wait().await;

@@ -401,7 +401,7 @@ async fn a_file_without_a_site_does_not_start_the_demonstration() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(told.contains(expected), "{told}");
     }
-    // With only the decision endpoint, the server has no site of its own.
+    // With only the decision endpoint, the server has no site.
     let house = House::new("[check]\nlisten = 'unix:check.sock'\n");
     for path in ["/", "/members-only-stuff/", "/login"] {
         let answer = house.ask("www.example", path, FIREFOX).await;

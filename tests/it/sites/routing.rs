@@ -239,7 +239,7 @@ fn two_sites_at_one_place_are_rejected_with_the_line_in_the_file() {
         (
             "[[site]]\nname = 'a'\nhosts = 'x.example'\nupstream = 'http://127.0.0.1:1'\n\
              [[site]]\nname = 'b'\nhosts = ['y.example', 'X.example.']\npath = '//'\nupstream = 'http://127.0.0.1:2'",
-            "robot-detection.toml:7: site.hosts: there is a site at X.example.// already",
+            "robot-detection.toml:7: site.hosts: a site at X.example.// already exists",
         ),
         (
             "[[site]]\nhosts = 'x.example:80'\nupstream = 'http://127.0.0.1:1'",
@@ -256,7 +256,7 @@ fn two_sites_at_one_place_are_rejected_with_the_line_in_the_file() {
         (
             "[[site]]\nname = 'a'\nhosts = 'x.example'\nupstream = 'http://127.0.0.1:1'\n\
              [[site]]\nname = 'a'\nhosts = 'y.example'\nupstream = 'http://127.0.0.1:1'",
-            "robot-detection.toml:6: site.name: there is a site \"a\" already",
+            "robot-detection.toml:6: site.name: a site named \"a\" already exists",
         ),
         (
             "[[site]]\nhosts = 'x.example'\nupstream = 'http://127.0.0.1:1'\n[[site.rule]]\naction = 'fly'",

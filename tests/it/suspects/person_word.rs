@@ -118,7 +118,7 @@ async fn a_report_has_the_same_effect_and_is_rejected_completely_if_a_line_is_in
             400,
             "line 3: the line must begin with an address",
         ),
-        ("x".repeat(70_000), 413, "65536 bytes at most"),
+        ("x".repeat(70_000), 413, "must not exceed 65536 bytes"),
         (String::new(), 400, "1 to 1000 visitors"),
     ] {
         let answer = report(&house, &body);

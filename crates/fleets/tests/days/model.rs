@@ -3,7 +3,7 @@
 //! Page popularity follows Zipf's law with exponent 1. The rate of visits is a sine over the day,
 //! with a third of the noon rate at night. After each page a visit ends with a probability of one
 //! in three; pages are a minute apart. A page has eight assets shared by the whole site and three
-//! of its own. 35 % of the visitors are returning: they request half of the shared assets
+//! separate ones. 35 % of the visitors are returning: they request half of the shared assets
 //! conditionally and take the rest from their caches. 45 % of first pages have no referrer; later
 //! pages have one, except for the 5 % of visitors that never send any. One in ten visits comes from
 //! one of forty shared addresses. One in a hundred pages no longer exists. One in three hundred

@@ -20,7 +20,7 @@ pub enum ProxyError {
     TooManyServers(usize),
     /// Two servers of an upstream have different paths.
     #[error(
-        "upstream {0:?} has another path than the first; all servers of an upstream must have the same path"
+        "upstream {0:?} has a different path from the first; all servers of an upstream must have the same path"
     )]
     Prefix(String),
     /// The file of trusted certificates is unusable.

@@ -53,7 +53,7 @@ pub(super) struct Answers {
 /// Prepared response of a rule.
 #[derive(Debug)]
 enum RuleAnswer {
-    /// No response of its own: the rule lets pass, or redirects as usual.
+    /// No separate response: the rule passes the request, or redirects as usual.
     Nothing,
     /// Head of a refusal, of a rate limit, or of a redirect with additional headers.
     Answer(Head),

@@ -21,7 +21,7 @@ const MIN_PERCENT: u64 = 20;
 
 /// Counters of one layer since its creation; relaxed atomics without locks.
 ///
-/// Requests for the program's [own pages](super::RobotDetectionLayer::internal_path) and of its own site
+/// Requests for the program's [own pages](super::RobotDetectionLayer::internal_path) and of its site
 /// robot are not counted. Each robot's request counts once; requests of nameless visitors, and of
 /// human visitors that share a User-Agent, count as robots' unless they pass. In a [dry
 /// run](crate::policy::Policy::is_dry_run) each request counts as passed, and additionally in

@@ -239,75 +239,45 @@ mod tests {
         assert_eq!(robot.signature_agents, agents);
     }
 
-    type Fault = (fn(&mut RobotInput), &'static str, &'static str);
-
-    const FAULTS: &[Fault] = &[
-        (|it| it.id.clear(), "id", "1 to 100 letters"),
-        (|it| it.id = "a b".to_owned(), "id", "1 to 100 letters"),
-        (|it| it.useragent.clear(), "useragent", "empty"),
-        (|it| it.name = "a\nb".to_owned(), "name", "on one line"),
-        (
-            |it| it.operator = "x".repeat(501),
-            "operator",
-            "at most 500 characters",
-        ),
-        (
-            |it| it.purpose = "fun".to_owned(),
-            "purpose",
-            "one of the purposes",
-        ),
-        (
-            |it| it.details_url = "javascript:alert(1)".to_owned(),
-            "details_url",
-            "begins with http://",
-        ),
-        (
-            |it| it.ranges_url = "house.example/ips".to_owned(),
-            "ranges_url",
-            "begins with http://",
-        ),
-        (
-            |it| it.ranges_url = "https://a.example/ https://b.example/".to_owned(),
-            "ranges_url",
-            "of a single document",
-        ),
-        (
-            |it| it.ranges_url = "https://me:secret@a.example/".to_owned(),
-            "ranges_url",
-            "without user name",
-        ),
-        (
-            |it| it.host_suffixes = "a.example localhost".to_owned(),
-            "host_suffixes",
-            "\"localhost\" is not the suffix of a host name",
-        ),
-        (
-            |it| it.host_suffixes = "192.0.2.1".to_owned(),
-            "host_suffixes",
-            "\"192.0.2.1\" is not the suffix",
-        ),
-        (
-            |it| it.signature_agents = "http://a.example".to_owned(),
-            "signature_agents",
-            "\"http://a.example\" is not a host that publishes keys over https",
-        ),
-        (
-            |it| it.signature_agents = "https://a.example/keys?a=b".to_owned(),
-            "signature_agents",
-            "is not a host",
-        ),
-    ];
+    /// Field, invalid value, and part of the message.
+    const FAULTS: &str = r#"
+        id || 1 to 100 letters
+        id | a b | 1 to 100 letters
+        useragent || empty
+        name | a\nb | on one line
+        purpose | fun | one of the purposes
+        details_url | javascript:alert(1) | begins with http://
+        ranges_url | house.example/ips | begins with http://
+        ranges_url | https://a.example/ https://b.example/ | of a single document
+        ranges_url | https://me:secret@a.example/ | without user name
+        host_suffixes | a.example localhost | "localhost" is not the suffix of a host name
+        host_suffixes | 192.0.2.1 | "192.0.2.1" is not the suffix
+        signature_agents | http://a.example | "http://a.example" is not a host that publishes keys over https
+        signature_agents | https://a.example/keys?a=b | is not a host
+    "#;
 
     #[test]
     fn exactly_the_invalid_fields_are_reported() {
-        for (change, field, message) in FAULTS {
+        let long = format!("operator | {} | at most 500 characters", "x".repeat(501));
+        for line in FAULTS.trim().lines().chain([&*long]) {
+            let [name, value, message] = [0, 1, 2].map(|n| line.split('|').nth(n).unwrap().trim());
             let mut typed = typed();
-            change(&mut typed);
+            *match name {
+                "id" => &mut typed.id,
+                "name" => &mut typed.name,
+                "useragent" => &mut typed.useragent,
+                "purpose" => &mut typed.purpose,
+                "operator" => &mut typed.operator,
+                "details_url" => &mut typed.details_url,
+                "ranges_url" => &mut typed.ranges_url,
+                "host_suffixes" => &mut typed.host_suffixes,
+                _ => &mut typed.signature_agents,
+            } = value.replace("\\n", "\n");
             let errors = typed.robot().unwrap_err();
             let [error] = &*errors else {
-                panic!("{field}: {errors:?}");
+                panic!("{line}: {errors:?}");
             };
-            assert_eq!(error.field, *field);
+            assert_eq!(error.field, name);
             assert!(error.message.contains(message), "{error}");
         }
         let nothing = RobotInput::default().robot().unwrap_err();

@@ -60,7 +60,7 @@ pub enum RuleTarget {
     Unlisted,
     /// Requests without a User-Agent.
     Nameless,
-    /// People, including those who share a User-Agent.
+    /// People, including people who share a User-Agent.
     People,
     /// All visitors.
     Everybody,

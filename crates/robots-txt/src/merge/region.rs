@@ -216,7 +216,7 @@ fn push_any(tokens: &mut Vec<Token>) -> bool {
     is_new
 }
 
-/// Adds an escaped octet: decoded if RFC 9309 §2.2.2 says so, or if it is one of the two signs.
+/// Adds an escaped octet: decoded if required by RFC 9309 §2.2.2, or if it is one of the two signs.
 fn push_escaped(tokens: &mut Vec<Token>, octet: u8) {
     let is_literal = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
     if is_literal {

@@ -222,7 +222,7 @@ impl Announcer {
         let retry_after = answer.headers.get(header::RETRY_AFTER);
         let seconds = retry_after.and_then(|value| value.to_str().ok()?.trim().parse::<i64>().ok());
         Err(Refusal {
-            reason: format!("{} answered {}: {why}", self.endpoint, answer.status),
+            reason: format!("{} returned {}: {why}", self.endpoint, answer.status),
             pause_ms: seconds.map(|seconds| seconds.saturating_mul(1_000)),
         })
     }

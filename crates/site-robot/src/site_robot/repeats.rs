@@ -57,7 +57,7 @@ pub(super) fn look<'t>(
     })
 }
 
-/// Returns a path with `*` in place of each word that contains a digit.
+/// Returns a path with `*` instead of each word that contains a digit.
 fn shape(path: &str) -> String {
     let mut shape = String::with_capacity(path.len());
     let mut word = String::new();

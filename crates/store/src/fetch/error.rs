@@ -82,7 +82,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The status was neither 200 nor 304.
-    #[error("{url} answered {status}: {}", advice(*.status))]
+    #[error("{url} returned {status}: {}", advice(*.status))]
     Status {
         /// URL without its password.
         url: String,
@@ -230,7 +230,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "http://h/ answered 404: the file was moved or removed; check the URL"
+            "http://h/ returned 404: the file was moved or removed; check the URL"
         );
     }
 }

@@ -46,7 +46,7 @@ pub struct ListSpec {
     /// Interval between two requests for the list.
     pub interval: Duration,
     /// Networks to use until the list is fetched.
-    pub built_in: &'static [&'static str],
+    pub built_in: &'static str,
 }
 
 /// Current state of an address list.
@@ -77,7 +77,7 @@ impl Origins {
     /// Replaces the lists and files to keep up to date.
     pub fn want(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
-            let set = RangeSet::parse(list.built_in.iter().copied()).unwrap_or_default();
+            let set = RangeSet::parse(list.built_in.split(' ')).unwrap_or_default();
             let published = PublishedRanges::new(set.iter());
             self.inner.lists.put_built_in(&list.url, published);
         }

@@ -145,7 +145,7 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
         304 => FetchOutcome::Same { fresh_for },
         // RFC 9309 §2.3.1.3: there are no rules. A 429 provides no information about the file.
         400..=428 | 430..=499 => file(Vec::new(), None),
-        status => FetchOutcome::Failed(format!("{} answered {status}", shown_url(url))),
+        status => FetchOutcome::Failed(format!("{} returned {status}", shown_url(url))),
     }
 }
 

@@ -189,7 +189,7 @@ impl Builder {
             return self.add_regex(&pattern.text, place);
         };
         match pattern.text.len() {
-            0 => Err("is empty".to_owned()),
+            0 => Err("the pattern is empty".to_owned()),
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
                 self.draft(literal, place, Test::Rule(rule));

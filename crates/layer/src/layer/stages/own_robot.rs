@@ -16,7 +16,7 @@ const PURPOSE: &str = "robot-detection own robot 1";
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Key by which layers recognise the site robot of their own sites; clones share it.
+/// Key by which layers recognise the site robot of their sites; clones share it.
 ///
 /// The robot signs its requests in the header [`SiteRobotKey::HEADER`] with an HMAC-SHA256 of the
 /// method, the host, the path with the query, and the minute. A signature is not valid for other

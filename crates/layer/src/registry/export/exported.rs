@@ -61,7 +61,7 @@ impl Exported {
         let mut remarks = String::new();
         for (reason, ids) in self.ids_by_reason() {
             // Writing to a string cannot fail.
-            let _ = write!(remarks, "# Left out, {reason}: {}", ids.len());
+            let _ = write!(remarks, "# Omitted, {reason}: {}", ids.len());
             let mut width = MAX_LINE_CHARS;
             for id in ids {
                 let id = plain_id(id);

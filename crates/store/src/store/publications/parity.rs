@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Stored reason for hiding a heaven page with text that is missing from its original.
-pub const DIFFERS_FROM_ORIGINAL: &str = "it says what its original does not";
+pub const DIFFERS_FROM_ORIGINAL: &str = "it contains text that its original does not contain";
 
 statements! {
     SAID_MORE = "look for differing pages to compare",

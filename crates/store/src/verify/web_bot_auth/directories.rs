@@ -198,7 +198,7 @@ impl Directories {
             Ok(answer)
         } else {
             Err(format!(
-                "the server answered {}, but only 200 is accepted",
+                "the server returned {}, but only 200 is accepted",
                 answer.status
             ))
         }
