@@ -10,10 +10,10 @@ use robot_detection::listen::{ListenSettings, PlainHead, PlainReader};
 const MAX_LINES: usize = 100;
 
 /// A request, and whether the client closes the connection after it.
-type Taken = (http::Request<()>, bool);
+type PlainRequest = (http::Request<()>, bool);
 
 /// Returns the plain requests, and the remaining bytes.
-fn read(input: &[u8], pieces: &[&[u8]]) -> (Vec<Taken>, Vec<u8>) {
+fn read(input: &[u8], pieces: &[&[u8]]) -> (Vec<PlainRequest>, Vec<u8>) {
     let mut reader = PlainReader::new(&ListenSettings::default());
     let mut taken = Vec::new();
     let mut came = 0;
@@ -53,7 +53,7 @@ fn assert_waited_for(rest: &[u8]) {
 }
 
 /// Asserts that hyper's parser finds the same request; returns its length.
-fn checked(input: &[u8], (request, closes): &Taken) -> usize {
+fn checked(input: &[u8], (request, closes): &PlainRequest) -> usize {
     let mut lines = [httparse::EMPTY_HEADER; MAX_LINES];
     let mut parsed = httparse::Request::new(&mut lines);
     let Ok(httparse::Status::Complete(len)) = parsed.parse(input) else {
@@ -81,7 +81,7 @@ fn checked(input: &[u8], (request, closes): &Taken) -> usize {
     len
 }
 
-fn told(taken: &[Taken]) -> Vec<String> {
+fn told(taken: &[PlainRequest]) -> Vec<String> {
     taken.iter().map(|taken| format!("{taken:?}")).collect()
 }
 

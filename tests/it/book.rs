@@ -20,4 +20,4 @@ mod shell;
 mod shown;
 mod tested;
 
-pub(crate) use shown::Shown;
+pub(crate) use shown::DocumentedRequest;

@@ -9,7 +9,7 @@ use robot_detection::{
 };
 
 use crate::support::{
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program::{Answer, FIREFOX, Server, eventually, request, run, succeed},
 };
 
@@ -26,7 +26,7 @@ fn page(head: &str) -> Reply {
     )
 }
 
-fn site(seen: &Seen) -> Reply {
+fn site(seen: &ReceivedRequest) -> Reply {
     match &*seen.path {
         "/ranges.json" => Reply::typed("application/json", RANGES),
         "/header" => page("").with("Link", "</next>; rel=next, </new>; rel=\"canonical\""),
@@ -319,7 +319,7 @@ async fn canonical_urls_found_by_the_site_robot_are_used() {
     assert_eq!((sent.status, &*sent.header("location")), (301, "/real"));
 }
 
-fn site_of_run(seen: &Seen) -> Reply {
+fn site_of_run(seen: &ReceivedRequest) -> Reply {
     match &*seen.path {
         "/robots.txt" => Reply::status(404),
         "/real" => page("").with("X-Of", "real"),

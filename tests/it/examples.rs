@@ -18,7 +18,7 @@ use std::{
 use robot_detection::{clock::Clock, store::Store};
 
 use crate::{
-    book::Shown,
+    book::DocumentedRequest,
     support::program::{eventually, request},
 };
 
@@ -177,7 +177,7 @@ async fn the_readmes_application_counts_serves_its_console_and_stops_cleanly() {
     let (mut example, file) = start_application(directory.path());
     let address = example.address.parse().unwrap();
     let test = "the_readmes_application_counts_serves_its_console_and_stops_cleanly";
-    for shown in Shown::of_readme("127.0.0.1:3000", test) {
+    for shown in DocumentedRequest::of_readme("127.0.0.1:3000", test) {
         let user_agent = [("User-Agent", &*shown.user_agent)];
         shown.compare(&request(address, "GET", &shown.path, &user_agent));
     }

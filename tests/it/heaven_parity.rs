@@ -5,12 +5,12 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use crate::support::{
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program::{self, Server, admin_json, run, succeed},
 };
 
 /// Responds as a server that reports every page as unmodified, even after changes.
-fn reply(seen: &Seen, words: impl Fn(usize) -> String, pages: usize) -> Reply {
+fn reply(seen: &ReceivedRequest, words: impl Fn(usize) -> String, pages: usize) -> Reply {
     if seen.path == "/robots.txt" {
         return Reply::status(404);
     }

@@ -18,7 +18,7 @@ use robot_detection::{
     store::{DescriptionQuery, RunState, Store},
 };
 
-use site::{Asked, Page, Site};
+use site::{Page, RecordedRequest, Site};
 
 async fn store() -> Store {
     Store::connect("sqlite::memory:").await.unwrap()
@@ -223,7 +223,7 @@ async fn an_unmodified_robots_txt_is_not_sent_again() {
         run(robot(&store, &site)).await;
         let mut asked = site.asked();
         asked.sort_by_key(|asked| (asked.path != "/robots.txt", asked.path.clone()));
-        let word = |asked: &Asked| {
+        let word = |asked: &RecordedRequest| {
             let star = if asked.is_conditional { "*" } else { "" };
             format!("{}{star}", asked.path)
         };

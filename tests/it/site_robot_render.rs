@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use crate::support::{
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program,
 };
 
@@ -33,7 +33,7 @@ fn html(text: impl Into<Vec<u8>>) -> Reply {
 }
 
 /// Serves a page built by scripts, a page with text, and their resources.
-fn reply(seen: &Seen) -> Reply {
+fn reply(seen: &ReceivedRequest) -> Reply {
     match seen.path.as_str() {
         "/" => html(APP),
         "/app.js" => Reply::typed("text/javascript", SCRIPT),

@@ -37,7 +37,7 @@ pub(super) enum Manner {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ReceivedMessage {
     pub(super) path: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -54,10 +54,10 @@ pub(super) struct Receiver {
 
 struct Inner {
     manner: Mutex<Manner>,
-    told: Mutex<Vec<Told>>,
+    told: Mutex<Vec<ReceivedMessage>>,
 }
 
-impl Told {
+impl ReceivedMessage {
     pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -88,7 +88,7 @@ impl Receiver {
         *self.inner.manner.lock().unwrap() = manner;
     }
 
-    pub(super) fn told(&self) -> Vec<Told> {
+    pub(super) fn told(&self) -> Vec<ReceivedMessage> {
         self.inner.told.lock().unwrap().clone()
     }
 
@@ -117,7 +117,7 @@ async fn answer(State(inner): State<Arc<Inner>>, request: Request) -> Response {
     let manner = *inner.manner.lock().unwrap();
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    let told = Told {
+    let told = ReceivedMessage {
         path: parts.uri.path().to_owned(),
         headers: parts.headers,
         body,

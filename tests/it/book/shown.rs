@@ -13,13 +13,13 @@ use crate::support::program::{self, Answer, Server, request, succeed};
 
 /// A curl request shown in a document, and lines of its response.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct DocumentedRequest {
     pub(crate) user_agent: String,
     pub(crate) path: String,
     answer: String,
 }
 
-impl Shown {
+impl DocumentedRequest {
     /// Returns the requests in README to a host and port.
     pub(crate) fn of_readme(host: &str, test: &str) -> Vec<Self> {
         Self::of(&readme(), host, test)
@@ -70,7 +70,7 @@ impl Shown {
     }
 }
 
-fn ask(server: &Server, shown: &Shown) -> Answer {
+fn ask(server: &Server, shown: &DocumentedRequest) -> Answer {
     let user_agent = [("User-Agent", &*shown.user_agent)];
     request(server.addr, "GET", &shown.path, &user_agent)
 }
@@ -81,7 +81,7 @@ fn the_demonstration_responds_as_documented() {
     let server = Server::start(directory.path(), &["serve", "--demo"]);
     let test = "the_demonstration_responds_as_documented";
     let page = page_of_book("quick-start.md");
-    let shown = Shown::of(&page, "127.0.0.1:8080", test);
+    let shown = DocumentedRequest::of(&page, "127.0.0.1:8080", test);
     let statuses: Vec<_> = shown
         .iter()
         .map(|shown| {
@@ -149,7 +149,7 @@ async fn init_doctor_and_serve_start_a_proxy() {
     assert_eq!(lines.len(), 3, "{}", page.name());
     let directory = tempfile::tempdir().unwrap();
     let server = follow(directory.path(), lines, &url);
-    for shown in Shown::of(&page, "127.0.0.1:8080", test) {
+    for shown in DocumentedRequest::of(&page, "127.0.0.1:8080", test) {
         shown.compare(&ask(&server, &shown));
         let person = server.get(&shown.path, program::FIREFOX);
         assert_eq!(person.text(), "the site itself");

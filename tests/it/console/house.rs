@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{
     browser::Browser,
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program::{Answer, Server, admin_json, exchange, request, run, succeed},
 };
 
@@ -155,7 +155,7 @@ impl House {
 }
 
 /// Returns a page of the members' area with links to others, some of them missing.
-fn page(seen: &Seen) -> Reply {
+fn page(seen: &ReceivedRequest) -> Reply {
     let path = &*seen.path;
     if path.starts_with("/missing/") || path == "/robots.txt" {
         return Reply::status(404);

@@ -34,25 +34,25 @@ pub(super) const SECRETS: [&str; 6] = [
 /// The application; stops when dropped.
 pub(super) struct Application {
     pub(super) origin: String,
-    pub(super) seen: Arc<Mutex<Seen>>,
+    pub(super) seen: Arc<Mutex<ReceivedRequest>>,
     _server: JoinSet<()>,
 }
 
 /// Sessions and requests that the application has seen.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequest {
     /// Remaining requests of the last session.
     left: usize,
     pub(super) sessions: usize,
     pub(super) paths: Vec<String>,
 }
 
-type Shared = State<Arc<Mutex<Seen>>>;
+type Shared = State<Arc<Mutex<ReceivedRequest>>>;
 
 impl Application {
     pub(super) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(ReceivedRequest::default()));
         let app = Router::new()
             .route("/login", get(form).post(log_in))
             .fallback(member)

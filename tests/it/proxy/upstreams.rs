@@ -250,9 +250,9 @@ async fn a_grpc_call_keeps_its_status_and_nothing_is_added_to_its_response() {
 }
 
 /// Sends a notification when dropped.
-struct Gone(Arc<Notify>);
+struct DropNotice(Arc<Notify>);
 
-impl Drop for Gone {
+impl Drop for DropNotice {
     fn drop(&mut self) {
         self.0.notify_one();
     }
@@ -310,7 +310,7 @@ async fn a_client_that_disconnects_ends_only_its_stream() {
         let (came, went) = (Arc::clone(&came), Arc::clone(&went));
         async move {
             if request.uri().path() == "/slow" {
-                let _gone = Gone(went);
+                let _gone = DropNotice(went);
                 came.notify_one();
                 std::future::pending::<()>().await;
             }

@@ -8,7 +8,7 @@ use super::{
     case::{Case, ConnectionState, Expected, Step},
     client::{Client, Place, Received},
     strict::{Request, Response},
-    upstream::{PROBE_TARGET, Seen, Upstream},
+    upstream::{PROBE_TARGET, ReceivedRequest, Upstream},
 };
 
 /// Time limit of a case, far above the need even on a busy machine.
@@ -21,7 +21,7 @@ const PROBE: &[u8] = b"GET /probe HTTP/1.1\r\nHost: probe\r\nConnection: close\r
 pub(super) struct Observed {
     pub(super) received: Received,
     pub(super) ended: bool,
-    pub(super) seen: Seen,
+    pub(super) seen: ReceivedRequest,
 }
 
 impl Observed {

@@ -39,7 +39,7 @@ pub(super) struct Upstream {
 
 /// Bytes and requests received since the case began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequest {
     /// Complete requests, including the probe.
     pub(super) requests: Vec<Request>,
     /// Malformed bytes with the reason.
@@ -66,7 +66,7 @@ struct State {
     case: usize,
     answered: usize,
     connections: usize,
-    seen: Seen,
+    seen: ReceivedRequest,
 }
 
 impl Upstream {
@@ -96,11 +96,11 @@ impl Upstream {
         state.early = case.early;
         state.case += 1;
         state.answered = 0;
-        state.seen = Seen::default();
+        state.seen = ReceivedRequest::default();
     }
 
     /// Returns the records, once no request is incomplete.
-    pub(super) async fn settled(&self) -> Seen {
+    pub(super) async fn settled(&self) -> ReceivedRequest {
         loop {
             let changed = self.shared.changed.notified();
             let seen = self.seen();
@@ -112,7 +112,7 @@ impl Upstream {
     }
 
     /// Returns the records; incomplete requests count as truncated.
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> ReceivedRequest {
         let mut seen = self.shared.lock().seen.clone();
         let partial = seen.partial.values().filter(|bytes| !bytes.is_empty());
         seen.cut.extend(partial.cloned().collect::<Vec<_>>());
@@ -136,7 +136,7 @@ impl Shared {
     }
 
     /// Changes the records if the case is still current.
-    fn see(&self, case: usize, change: impl FnOnce(&mut Seen)) {
+    fn see(&self, case: usize, change: impl FnOnce(&mut ReceivedRequest)) {
         let mut state = self.lock();
         if state.case == case {
             change(&mut state.seen);

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use crate::support::{
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program,
 };
 
@@ -15,7 +15,7 @@ pub(crate) struct ProgramRun {
 }
 
 impl ProgramRun {
-    pub(crate) fn seen(&self, path: &str) -> Option<Seen> {
+    pub(crate) fn seen(&self, path: &str) -> Option<ReceivedRequest> {
         self.server.seen().into_iter().find(|it| it.path == path)
     }
 
@@ -48,7 +48,7 @@ impl ProgramRun {
 }
 
 /// Serves pages at three depths, a document, a large page, and one that robots.txt disallows.
-pub(crate) fn reply(seen: &Seen) -> Reply {
+pub(crate) fn reply(seen: &ReceivedRequest) -> Reply {
     let page = |title: &str, rest: &str| {
         Reply::typed(
             "text/html",
@@ -71,7 +71,7 @@ pub(crate) fn reply(seen: &Seen) -> Reply {
 }
 
 /// Serves the same site to requests with the whole URL.
-pub(crate) fn reply_to_absolute_url(seen: &Seen) -> Reply {
+pub(crate) fn reply_to_absolute_url(seen: &ReceivedRequest) -> Reply {
     let mut seen = seen.clone();
     seen.path = seen.path.replace("http://site.example", "");
     reply(&seen)

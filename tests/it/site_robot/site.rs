@@ -29,7 +29,7 @@ pub(crate) struct Site {
 #[derive(Debug)]
 struct SiteState {
     pages: Mutex<BTreeMap<String, Page>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<RecordedRequest>>,
     heard: tokio::sync::Notify,
     /// Times at which pages with "slow" in the path may respond.
     slow: tokio::sync::Mutex<Interval>,
@@ -46,7 +46,7 @@ pub(crate) struct Page {
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) path: String,
     pub(crate) method: String,
     pub(crate) is_conditional: bool,
@@ -183,7 +183,7 @@ impl Site {
     }
 
     /// Returns the requests received since the last call.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut *self.served.asked.lock().unwrap())
     }
 
@@ -208,7 +208,7 @@ impl Site {
 
 async fn answer(State(served): State<Arc<SiteState>>, request: Request) -> Response<Body> {
     let path = request.uri().path_and_query().unwrap().as_str().to_owned();
-    served.asked.lock().unwrap().push(Asked {
+    served.asked.lock().unwrap().push(RecordedRequest {
         method: request.method().to_string(),
         is_conditional: request.headers().contains_key(header::IF_NONE_MATCH),
         path: path.clone(),

@@ -10,13 +10,13 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Result of a check: `bool`, or `Option` of the awaited value.
 pub(crate) trait Look {
-    type Found;
+    type Output;
 
-    fn found(self) -> Option<Self::Found>;
+    fn found(self) -> Option<Self::Output>;
 }
 
 impl Look for bool {
-    type Found = ();
+    type Output = ();
 
     fn found(self) -> Option<()> {
         self.then_some(())
@@ -24,7 +24,7 @@ impl Look for bool {
 }
 
 impl<T> Look for Option<T> {
-    type Found = T;
+    type Output = T;
 
     fn found(self) -> Self {
         self
@@ -37,7 +37,7 @@ impl<T> Look for Option<T> {
 ///
 /// Panics after two minutes.
 #[track_caller]
-pub(crate) fn eventually<L: Look>(what: &str, mut look: impl FnMut() -> L) -> L::Found {
+pub(crate) fn eventually<L: Look>(what: &str, mut look: impl FnMut() -> L) -> L::Output {
     let deadline = deadline();
     loop {
         if let Some(found) = look().found() {
@@ -52,7 +52,7 @@ pub(crate) fn eventually<L: Look>(what: &str, mut look: impl FnMut() -> L) -> L:
 pub(crate) async fn eventually_async<L: Look>(
     what: &str,
     mut look: impl AsyncFnMut() -> L,
-) -> L::Found {
+) -> L::Output {
     let deadline = deadline();
     loop {
         if let Some(found) = look().await.found() {

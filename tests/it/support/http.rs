@@ -16,7 +16,7 @@ use std::{
 
 /// Request as the server received it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     head: String,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Reply {
     Reset,
 }
 
-type Script = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+type Script = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
 /// Test server; stops when dropped.
 pub(crate) struct TestServer {
@@ -50,7 +50,7 @@ pub(crate) struct TestServer {
 
 struct Shared {
     script: Mutex<Script>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<ReceivedRequest>>,
     stopped: AtomicBool,
 }
 
@@ -87,7 +87,7 @@ impl Reply {
     }
 }
 
-impl Seen {
+impl ReceivedRequest {
     /// Returns the value of a header, ignoring the case of its name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
@@ -104,7 +104,7 @@ impl TestServer {
     }
 
     /// Starts a server with a reply chosen by the request.
-    pub(crate) fn with(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn with(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("failed to bind a loopback port");
         let address = listener
             .local_addr()
@@ -125,7 +125,10 @@ impl TestServer {
     }
 
     /// Sets a function that chooses the reply to later requests.
-    pub(crate) fn answer(&self, script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) {
+    pub(crate) fn answer(
+        &self,
+        script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) {
         *lock(&self.shared.script) = Arc::new(script);
     }
 
@@ -138,7 +141,7 @@ impl TestServer {
     }
 
     /// Returns the requests so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<ReceivedRequest> {
         lock(&self.shared.seen).clone()
     }
 }
@@ -203,7 +206,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
 }
 
 /// Reads up to the last byte of the head, which stays unread.
-fn read_head(stream: &mut TcpStream, shared: &Shared) -> Option<Seen> {
+fn read_head(stream: &mut TcpStream, shared: &Shared) -> Option<ReceivedRequest> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r") {
@@ -216,7 +219,7 @@ fn read_head(stream: &mut TcpStream, shared: &Shared) -> Option<Seen> {
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    Some(Seen { path, head })
+    Some(ReceivedRequest { path, head })
 }
 
 fn wait_for_the_end(stream: &mut TcpStream, shared: &Shared) {

@@ -41,12 +41,12 @@ const HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
 /// Verdicts by robot, and the recorded queries.
 #[derive(Default)]
-struct Known {
+struct VerdictTable {
     verdicts: HashMap<String, Verdict>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Verdicts for Known {
+impl Verdicts for VerdictTable {
     fn verdict(&self, visit: &ClaimedRequest<'_>) -> Verdict {
         let client = visit.client.map(|client| client.to_string());
         let host = visit.headers.get("host");
@@ -66,12 +66,12 @@ impl Verdicts for Known {
     }
 }
 
-fn known(googlebot: Verdict) -> Arc<Known> {
+fn known(googlebot: Verdict) -> Arc<VerdictTable> {
     let verdicts = [("googlebot", googlebot), ("uptimebot", Unverifiable)];
     let verdicts = verdicts.map(|(id, verdict)| (id.to_owned(), verdict));
-    Arc::new(Known {
+    Arc::new(VerdictTable {
         verdicts: verdicts.into(),
-        ..Known::default()
+        ..VerdictTable::default()
     })
 }
 

@@ -6,7 +6,7 @@ use robot_detection::filter::Functions;
 
 use crate::seeds::sun::{visit_in, write};
 use crate::support::{
-    http::{Reply, Seen, TestServer},
+    http::{ReceivedRequest, Reply, TestServer},
     program,
 };
 
@@ -134,7 +134,7 @@ fn every_function_of_filter_conf_has_a_test_of_its_name() {
     assert_eq!((tested.len(), &tested), (30, &all));
 }
 
-fn reply(seen: &Seen) -> Reply {
+fn reply(seen: &ReceivedRequest) -> Reply {
     let html = |text: &str| Reply::typed("text/html", text);
     match seen.path.as_str() {
         "/" => html(

@@ -28,10 +28,10 @@ pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
 /// Service that responds depending on the path and repeats the request in the body.
 #[derive(Clone, Default)]
-pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<Seen>);
+pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<ReceivedRequest>);
 
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequest {
     requests: AtomicUsize,
     /// Number of requests that did not reach hyper.
     pub(super) plain: AtomicUsize,
@@ -66,7 +66,7 @@ impl ReadyHead for Elsewhere {
 }
 
 /// Future that records when it is dropped.
-struct DropRecorder(Arc<Seen>);
+struct DropRecorder(Arc<ReceivedRequest>);
 
 impl Drop for DropRecorder {
     fn drop(&mut self) {
@@ -283,7 +283,7 @@ fn trailers() -> AnyBody {
 }
 
 /// Returns more data than any buffer in between can hold.
-fn large(seen: Arc<Seen>) -> Response<AnyBody> {
+fn large(seen: Arc<ReceivedRequest>) -> Response<AnyBody> {
     let piece = Bytes::from(vec![b'x'; 64 * 1024]);
     let pieces = stream::iter(0..1024).map(move |_| {
         seen.pieces.fetch_add(1, SeqCst);

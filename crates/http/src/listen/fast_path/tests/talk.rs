@@ -29,13 +29,13 @@ use super::{
         workers::Runtimes,
     },
     PATIENCE,
-    site::{Seen, Site},
+    site::{ReceivedRequest, Site},
 };
 
 /// Test connection, from the client's side.
 pub(super) struct TestConnection {
     client: UnixStream,
-    pub(super) seen: Arc<Seen>,
+    pub(super) seen: Arc<ReceivedRequest>,
     pub(super) stop: CancellationToken,
     pub(super) done: JoinHandle<()>,
 }
