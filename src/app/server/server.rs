@@ -386,7 +386,7 @@ impl Server {
     ///
     /// Readiness ends with `stop`; the listeners close after the drain delay, and active requests
     /// finish within the drain timeout. The sites are those of the settings until
-    /// [`reload`](super::reload) replaces them.
+    /// a reload replaces them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         let pages = Box::pin(self.prepare(robots)).await;
         let (tasks, coherence) = (TaskTracker::new(), Arc::default());

@@ -1,7 +1,7 @@
 //! Detection of the robot that a request's User-Agent claims to be.
 //!
 //! A [`Detector`] is an immutable index of a registry's patterns; a [`SharedDetector`] allows
-//! replacing the detector while requests are served. [`self_test`] quarantines robots with patterns
+//! replacing the detector while requests are served. `self_test` quarantines robots with patterns
 //! that would match the browsers of human visitors.
 //!
 //! # How a User-Agent is matched

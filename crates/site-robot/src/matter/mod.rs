@@ -1,7 +1,7 @@
 //! Content of a page as a tree: headings, paragraphs, lists, tables, code, links.
 //!
 //! [`ContentTree`] contains the content of a page without its markup. The tree is stored as text with
-//! [marks](Matter::told) over the text. If the text is modified, the marks no longer apply, so they
+//! [marks](ContentTree::told) over the text. If the text is modified, the marks no longer apply, so they
 //! are never wrong.
 //!
 //! # Example

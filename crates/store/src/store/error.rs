@@ -76,7 +76,7 @@ pub(super) enum Engine {
 
 /// Outage of the database: its start and its reason.
 ///
-/// During an outage, calls of the [`Store`] fail immediately without trying the database.
+/// During an outage, calls of the [`Store`](super::Store) fail immediately without trying the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseOutage {
