@@ -4,20 +4,20 @@ use quick_xml::events::BytesStart;
 
 use super::xml;
 
-/// Maximum number of entries stored of one feed.
+/// Maximum number of entries stored from a single feed.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Parsed RSS or Atom feed.
+/// A parsed RSS or Atom feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Feed {
     /// Title of the feed.
     pub title: Option<String>,
-    /// The feed's first 10,000 entries with a link.
+    /// The first 10,000 entries of the feed that have a link.
     pub entries: Vec<FeedEntry>,
 }
 
-/// Entry of a feed.
+/// A feed entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FeedEntry {
@@ -25,7 +25,7 @@ pub struct FeedEntry {
     pub url: String,
     /// Title of the page that the entry describes.
     pub title: Option<String>,
-    /// Value of `updated`, `pubDate` or similar, as written.
+    /// Value of `updated`, `pubDate` or a similar element, as written.
     pub last_modified: Option<String>,
     /// Value of `published`, `issued` or `pubDate`, as written.
     pub published: Option<String>,
@@ -53,10 +53,10 @@ impl Feed {
 struct FeedReader {
     is_feed: bool,
     feed: Feed,
-    /// Nesting depth of the feed entry being read.
+    /// Nesting depth of the feed entry that is being read.
     entry: Option<usize>,
     current: FeedEntry,
-    /// Value of `guid`, used as the link if the entry has no other.
+    /// Value of `guid`, used as the link if the entry has no other link.
     guid: Option<String>,
     is_guid_link: bool,
 }
@@ -116,8 +116,8 @@ impl FeedReader {
                 }
                 _ => {}
             },
-            // The feed's title is at depth 1 in Atom and at depth 2 in RSS; the title of its image
-            // is deeper.
+            // The feed's title is at depth 1 in Atom and at depth 2 in RSS; the title of the feed's
+            // image is deeper.
             None if name == "title" && depth <= 2 && self.feed.title.is_none() => {
                 self.feed.title = some();
             }

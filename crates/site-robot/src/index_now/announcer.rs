@@ -169,7 +169,7 @@ impl Announcer {
         match asked.await {
             Err(error) => Some(format!("cannot request {url}: {error}")),
             Ok(answer) if answer.status != 200 => {
-                Some(format!("{url} returns status {}", answer.status))
+                Some(format!("{url} returned status {}", answer.status))
             }
             Ok(answer) => {
                 let is_key = answer.body.trim_ascii() == key.as_str().as_bytes();

@@ -214,7 +214,7 @@ impl Terms {
         }
         if self.payment.is_none() && (self.standard.is_some() || self.custom.is_some()) {
             let reason =
-                "standard and custom require a payment; set for example payment = \"crawl\"";
+                "standard and custom require a payment; specify one, such as payment = \"crawl\"";
             return Err(TermsError::new("payment", reason));
         }
         let says_licence = self.has_licence() || self.terms.is_some();

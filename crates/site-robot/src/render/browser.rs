@@ -49,7 +49,7 @@ impl Browser {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let why = process.why();
             return Err(RenderError::refused(format!(
-                "the browser does not start: {why}"
+                "the browser did not start: {why}"
             )));
         }
         let tell = json!({ "discover": true });
@@ -108,7 +108,7 @@ async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
         {
             let mib = bytes / 1024 / 1024;
             tracing::warn!(
-                "stopped the browser for rendering pages because it used {mib} MiB of memory"
+                "stopped the browser that renders pages because it used {mib} MiB of memory"
             );
             process.take();
             return;

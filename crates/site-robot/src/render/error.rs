@@ -11,7 +11,7 @@ pub enum RenderError {
         reason: String,
     },
     /// The page exceeded a limit and was aborted.
-    #[error("the page {did} and was aborted")]
+    #[error("rendering was aborted because the page {did}")]
     Cut {
         /// Limit that the page exceeded, as a verb phrase.
         did: &'static str,

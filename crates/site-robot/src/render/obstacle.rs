@@ -50,7 +50,8 @@ pub fn obstacle(program: &Path) -> Option<String> {
     };
     if is_root() {
         return Some(
-            "Chromium has no sandbox as root: run robot-detection as a separate user".to_owned(),
+            "Chromium cannot use its sandbox as root: run robot-detection as a separate user"
+                .to_owned(),
         );
     }
     forbidden(&found)
@@ -99,7 +100,7 @@ fn forbidden(program: &Path) -> Option<String> {
     };
     let (path, value) = FORBIDDEN_BY.iter().find(holds)?;
     Some(format!(
-        "Chromium has no sandbox because {path} is {value}: allow user namespaces or install \
+        "Chromium cannot use its sandbox because {path} is {value}: allow user namespaces or install \
          chromium-sandbox"
     ))
 }

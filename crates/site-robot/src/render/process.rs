@@ -133,8 +133,8 @@ impl Process {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
         if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {
-            return "Chromium has no sandbox: run robot-detection as a separate user, and \
-                    allow user namespaces (in a container, by its seccomp profile), or install \
+            return "Chromium cannot use its sandbox: run robot-detection as a separate user, and \
+                    allow user namespaces (in a container: in its seccomp profile), or install \
                     chromium-sandbox"
                 .to_owned();
         }

@@ -217,8 +217,8 @@ fn words(name: &str) -> Vec<String> {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LogsOut => f.write_str("the link would end the login"),
-            Self::Changes(word) => write!(f, "the link would change something: {word}"),
+            Self::LogsOut => f.write_str("the link would log the site robot out"),
+            Self::Changes(word) => write!(f, "the link would modify data: {word}"),
         }
     }
 }
@@ -287,9 +287,6 @@ mod tests {
     #[test]
     fn each_effect_has_a_description() {
         let effect = Effect::Changes("delete");
-        assert_eq!(
-            effect.to_string(),
-            "the link would change something: delete"
-        );
+        assert_eq!(effect.to_string(), "the link would modify data: delete");
     }
 }

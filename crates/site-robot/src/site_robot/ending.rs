@@ -255,8 +255,8 @@ impl<'r> RunEnd<'r> {
             let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
             if let Some((_, count)) = same {
                 return Ok(Some(format!(
-                    "the starting point {start} and others, {count} in total, had different content \
-                     and now have the same, as on a site under maintenance: check the site and \
+                    "the starting point {start} and others, {count} in total, used to differ \
+                     but now have identical content, as on a site under maintenance: check the site and \
                      run again"
                 )));
             }

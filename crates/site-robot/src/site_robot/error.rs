@@ -10,7 +10,7 @@ pub enum SiteRobotError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A starting point is not a URL that can be fetched.
-    #[error("invalid starting point {url:?}: {reason}: write it as http://… or https://…")]
+    #[error("invalid starting point {url:?}: {reason}; write it as http://… or https://…")]
     BadStartingPoint {
         /// URL of the starting point, as specified.
         url: String,
@@ -18,7 +18,7 @@ pub enum SiteRobotError {
         reason: String,
     },
     /// A page is outside the scope of the site robot.
-    #[error("{url} cannot be visited again: {reason}: check site_robot.starting_points")]
+    #[error("cannot revisit {url}: {reason}; check site_robot.starting_points")]
     NotVisited {
         /// URL of the page.
         url: String,
@@ -35,7 +35,7 @@ pub enum SiteRobotError {
         name: String,
     },
     /// A page could not be processed; the run can be resumed.
-    #[error("a page could not be processed: {reason}: run again to resume")]
+    #[error("a page could not be processed: {reason}; run again to resume")]
     Worker {
         /// Reason for the failure.
         reason: String,

@@ -135,7 +135,7 @@ fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let main_shown = main.as_str().escape_debug();
     match check(settings, &main) {
         Ok(()) => {
-            format!("the URL is allowed, but visited at {main_shown}, as a Host line specifies")
+            format!("the URL is allowed, but is visited at {main_shown}, as a Host line specifies")
         }
         Err(_) => format!(
             "the URL is allowed; a Host line specifies {main_shown}, which is not among the starting \
@@ -171,7 +171,7 @@ fn filters(
         }
         (None, Some(denial)) => {
             let reason =
-                format!("the page's links are followed, but it is not described: {denial}");
+                format!("the page's links are followed, but the page is not described: {denial}");
             explanation.pass(Step::MetaData, reason);
         }
         (Some(_), Some(denial)) => {

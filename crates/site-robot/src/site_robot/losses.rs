@@ -115,7 +115,7 @@ pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &LossContext) -> &'l
     } else if beside.is_too_deep {
         "the page is beyond the depth limit"
     } else {
-        "no page links to it, and its server does not respond"
+        "no page links to this page, and its server does not respond"
     }
 }
 

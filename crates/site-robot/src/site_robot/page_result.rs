@@ -11,10 +11,10 @@ pub(super) const WITHOUT_WORDS: &str = "the page has no text: ";
 
 /// Reason why a page has no text if no program failed.
 pub(super) const SCRIPTS_NOT_RUN: &str =
-    "scripts may generate it, but are not run (set site_robot.render = \"empty\")";
+    "scripts may generate the text, but are not run (set site_robot.render = \"empty\")";
 
 /// Reason why a page has no text after running its scripts.
-pub(super) const SCRIPTS_WITHOUT_TEXT: &str = "its scripts generated none";
+pub(super) const SCRIPTS_WITHOUT_TEXT: &str = "its scripts generated no text";
 
 /// Result of processing a page.
 #[derive(Debug)]

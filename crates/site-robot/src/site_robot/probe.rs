@@ -69,7 +69,7 @@ impl PageVisitor {
         } else {
             rejected(
                 claimed,
-                "its server provides descriptions, but not of this page",
+                "its server provides descriptions, but none of this page",
             )
         };
         // The server has responded, although not for this URL.

@@ -170,8 +170,8 @@ fn moved(settings: &Settings, start: &str, to: &str) -> String {
         );
     }
     format!(
-        "the starting point {start} has moved to {to}: if that is the site, add it to \
-         site_robot.starting_points and run again; if it is a login, {}",
+        "the starting point {start} has moved to {to}: if that is the site's URL, add it to \
+         site_robot.starting_points and run again; if it is a login page, {}",
         login_advice(settings, start)
     )
 }

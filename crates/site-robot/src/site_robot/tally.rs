@@ -60,7 +60,7 @@ impl LossTally {
         if is_large_share(self.locked, shown) {
             let locked = self.locked;
             return Some(format!(
-                "{locked} of {shown} pages return a login, or the same page for many URLs: \
+                "{locked} of {shown} pages return a login page, or the same page for many URLs: \
                  {advice}"
             ));
         }
@@ -76,7 +76,7 @@ impl LossTally {
             .filter(|(_, count)| is_large_share(*count, shown))
         {
             return Some(format!(
-                "{count} of {shown} pages had different content and now have the same, as on \
+                "{count} of {shown} pages used to differ but now have identical content, as on \
                  a site under maintenance: check {start} and run again"
             ));
         }
@@ -86,7 +86,7 @@ impl LossTally {
             .filter(|_| is_large_share(self.going, shown))?;
         let going = self.going;
         Some(format!(
-            "{going} of {shown} pages would be removed from heaven, the first is {first}"
+            "{going} of {shown} pages would be removed from robot heaven; the first is {first}"
         ))
     }
 }

@@ -124,7 +124,7 @@ impl PageVisitor {
             PageTreatment::Ask => self.ask(judging).await,
             PageTreatment::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
             PageTreatment::Wait => {
-                let outcome = "left for the next run: requests_per_run is used up";
+                let outcome = "postponed to the next run: the limit requests_per_run is reached";
                 let record = PageRecord::new(judging.claimed, outcome);
                 let visited = FinishedVisit::new(record, RunCounts::default());
                 Ok(Visit::ended(visited))

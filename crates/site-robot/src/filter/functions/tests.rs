@@ -49,7 +49,7 @@ impl Files for Fixtures {
     }
 }
 
-/// Commands that record their calls.
+/// Implementation of `Commands` that records its calls.
 #[derive(Default)]
 struct Programs {
     calls: Mutex<Vec<(String, usize)>>,
@@ -152,7 +152,7 @@ fn errors(directives: &str) -> String {
     notes(directives, Severity::Error)
 }
 
-/// Returns the notes of one severity about directives, one per line.
+/// Returns the notes about directives that have a given severity, one per line.
 fn notes(directives: &str, severity: Severity) -> String {
     let text = format!("<Filter name=a>\n{directives}\n</Filter>\n");
     let conf = FilterConf::parse(&text);

@@ -16,7 +16,7 @@ pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// `Retry-After` in seconds for pages that the database did not return.
+/// Value of `Retry-After`, in seconds, for pages that could not be read from the database.
 // The database connection is retried at the same interval.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
@@ -31,9 +31,9 @@ pub(super) struct Reply {
     pub(super) date: Option<Date>,
     /// URL of the original, for content that cannot contain a canonical link (RFC 6596).
     pub(super) original: Option<String>,
-    /// Allowed uses of the content (`Content-Signal`); empty for no header.
+    /// Permitted uses of the content (`Content-Signal`); empty to omit the header.
     pub(super) signals: String,
-    /// Whether another rendition exists at the same URL.
+    /// Whether there is another rendition at the same URL.
     pub(super) varies: bool,
 }
 
@@ -70,7 +70,7 @@ impl Reply {
         {
             headers.insert(header::LAST_MODIFIED, date);
         }
-        // A `>` would end the link target, and the rest would be parsed as parameters.
+        // A `>` would end the link target, and the rest of the URL would be parsed as parameters.
         if let Some(url) = self.original.filter(|url| !url.contains('>'))
             && let Ok(link) = HeaderValue::try_from(format!(
                 "<{url}>; rel=\"canonical\", <{url}>; rel=\"alternate\"; type=\"text/html\""
@@ -86,14 +86,14 @@ impl Reply {
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         }
-        // A 304 response has the validators but no content headers (RFC 9110 §15.4.5).
+        // A 304 response contains the validators but no content headers (RFC 9110 §15.4.5).
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         let content_type = HeaderValue::from_static(self.content_type);
         headers.insert(header::CONTENT_TYPE, content_type);
-        // A HEAD response has the length of the GET response (RFC 9110 §8.6).
+        // A HEAD response contains the length of the GET response (RFC 9110 §8.6).
         if asked.is_head() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }

@@ -153,7 +153,8 @@ impl<'t> Reader<'t> {
             .take(MAX_LINES + 1)
             .collect();
         if is_large || lines.len() > MAX_LINES {
-            let text = "larger than 1 MiB or 10,000 lines; is it a robot.conf?";
+            let text =
+                "the file is larger than 1 MiB or 10,000 lines; check that it is a robot.conf";
             notes.push(Note::error(1, text));
         }
         Self {
@@ -185,7 +186,7 @@ impl<'t> Reader<'t> {
             self.repair(line, "removed `\\` at the end".to_owned());
         }
         let Some((key, value)) = whole.split_once('=') else {
-            let text = format!("{} is not key=value", quoted(whole));
+            let text = format!("{} is not a key=value pair", quoted(whole));
             return self.notes.push(Note::error(line, text));
         };
         let (key, value) = (key.trim(), value.trim());
@@ -195,7 +196,10 @@ impl<'t> Reader<'t> {
             self.value(line, key, value)
         };
         if value.contains('"') && !is_seed(key) {
-            let text = format!("quote inside the value of {}; remove it", quoted(key));
+            let text = format!(
+                "the value of {} contains a quotation mark; remove it",
+                quoted(key)
+            );
             return self.notes.push(Note::error(line, text));
         }
         let key = key.to_owned();
@@ -213,7 +217,9 @@ impl<'t> Reader<'t> {
             Some(QuoteFault::Curly) => {
                 self.repair(
                     line,
-                    format!("curly quotes of {key} read as straight quotes"),
+                    format!(
+                        "replaced the curly quotes around the value of {key} with straight quotes"
+                    ),
                 );
             }
             Some(QuoteFault::Unclosed) => match self.rest_of_quotation() {
@@ -222,7 +228,10 @@ impl<'t> Reader<'t> {
                     value.push_str(&more);
                     rest = after;
                 }
-                None => self.repair(line, format!("added missing closing quote of {key}")),
+                None => self.repair(
+                    line,
+                    format!("added the missing closing quote of the value of {key}"),
+                ),
             },
             None => {}
         }
@@ -230,7 +239,10 @@ impl<'t> Reader<'t> {
         if rest.starts_with('#') {
             self.found.push(Line::Comment(rest.to_owned()));
         } else if !rest.is_empty() {
-            let text = format!("{} after the value of {key}; remove it", quoted(rest));
+            let text = format!(
+                "unexpected {} after the value of {key}; remove it",
+                quoted(rest)
+            );
             self.notes.push(Note::error(line, text));
         }
         value
@@ -249,7 +261,7 @@ impl<'t> Reader<'t> {
             return String::new();
         }
         self.at += 1;
-        self.repair(line, format!("value of {key} read from the next line"));
+        self.repair(line, format!("took the value of {key} from the next line"));
         let next = unquote(next).map_or(next, |quotation| quotation.value);
         next.trim_end_matches('\\').trim().to_owned()
     }

@@ -72,7 +72,7 @@ keys! {
     auto_proxy as "auto-proxy": Option<String> = Text, "";
     /// directory placed first in the PATH of external programs
     bindir as "bindir": Option<PathBuf> = Text, "";
-    /// program run after a run that described pages
+    /// program to run after a run that described pages
     cmd_hook as "cmd-hook": Option<String> = Text, "";
     /// port that accepts commands
     command_port as "command-port": Option<u16> = Integer(1, 65_535), "";
@@ -80,15 +80,15 @@ keys! {
     connect_timeout as "connect-timeout" or "command-timeout": Duration = TIMEOUT, "120";
     /// timeout for converting a document, in seconds
     convert_timeout as "convert-timeout": Duration = TIMEOUT, "600";
-    /// number of links to follow from a starting point; -1 for no limit
+    /// maximum number of links to follow from a starting point; -1 for no limit
     depth as "depth": Option<u32> = Integer(-1, 4_294_967_295), "10";
     /// e-mail address of the operator, sent to servers
     email as "email": String = Text, "user@domain";
-    /// records the server's IP address in descriptions
+    /// whether to record the server's IP address in descriptions
     enable_ip as "enable-ip": bool = Boolean, "true";
-    /// asks servers for their own descriptions
+    /// whether to request the descriptions that servers provide of their own pages
     enable_rdm_probe as "enable-rdm-probe": bool = Boolean, "false";
-    /// obeys robots.txt
+    /// whether to obey robots.txt
     enable_robots_txt as "enable-robots-txt": bool = Boolean, "true";
     /// number of resources filtered in parallel
     engine_concurrent as "engine-concurrent": usize = HUNDRED, "10";
@@ -96,7 +96,7 @@ keys! {
     enumeration_filter as "enumeration-filter": String = Text, "enumeration-default";
     /// filter that generates descriptions
     generation_filter as "generation-filter": String = Text, "generation-default";
-    /// minutes between publications
+    /// number of minutes between publications
     index_after as "index-after-ngenerated": Duration = Integer(1, 525_600), "256", 60;
     /// log level: 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
     loglevel as "loglevel": u8 = Integer(0, 100), "1";
@@ -104,25 +104,25 @@ keys! {
     max_connections as "max-connections": usize = HUNDRED, "8";
     /// maximum size of a resource in kilobytes
     max_file_bytes as "max-filesize-kb": u64 = Integer(1, 1_048_576), "10240", 1024;
-    /// maximum bytes of a resource in memory; larger ones go to tmpdir
+    /// maximum number of bytes of a resource kept in memory; larger resources are stored in tmpdir
     max_memory_per_url_bytes as "max-memory-per-url" or "max-memory": u64 = Integer(1, 1_073_741_824), "64000";
     /// maximum number of URLs in progress
     max_working as "max-working": usize = Integer(1, 1_000_000), "1024";
-    /// action after a run
+    /// action to take after a run
     on_completion as "onCompletion": OnCompletion = Choice(&["idle", "loop", "quit"]), "idle";
     /// password for servers that require a login
     password as "password": Option<Password> = Secret, "";
     /// Referer header sent to servers
     referer as "referer": Option<String> = Text, "";
-    /// accepts commands from other hosts
+    /// whether to accept commands from other hosts
     remote_access as "remote-access": bool = Boolean, "false";
-    /// directory or database of the robot's state
+    /// directory or database that stores the robot's state
     robot_state_dir as "robot-state-dir": Option<String> = Text, "";
-    /// seconds between two requests to a site
+    /// number of seconds between two requests to a site
     server_delay as "server-delay": Option<Duration> = Seconds, "";
-    /// number of parallel requests to one site
+    /// number of parallel requests to a single site
     site_max_connections as "site-max-connections": usize = HUNDRED, "2";
-    /// treats www123.example.com as www.example.com
+    /// whether to treat www123.example.com as www.example.com
     smart_host_heuristics as "smart-host-heuristics": bool = Boolean, "false";
     /// directory for temporary files
     tmpdir as "tmpdir": Option<PathBuf> = Text, "";

@@ -31,7 +31,7 @@ impl Values {
             .alias
             .is_some_and(|alias| alias.eq_ignore_ascii_case(name))
         {
-            let text = format!("{} read as {}", quoted(name), key.name);
+            let text = format!("replaced {} with {}", quoted(name), key.name);
             notes.push(Note::repair(line, text));
         }
         match key.normalise(value) {
@@ -44,7 +44,7 @@ impl Values {
         let before = self.set.iter_mut().find(|(name, _)| *name == key.name);
         match before {
             Some((_, known)) => {
-                let text = format!("duplicate {}; this value is used", key.name);
+                let text = format!("duplicate {}; the value on this line is used", key.name);
                 notes.push(Note::warning(line, text));
                 *known = value;
             }

@@ -20,7 +20,7 @@ pub enum SourceError {
         reason: &'static str,
     },
     /// The application failed or aborted its response.
-    #[error("the application did not answer {url}: {reason}: see the application's log")]
+    #[error("the application did not respond to {url}: {reason}; see the application's log")]
     Application {
         /// URL of the page.
         url: String,
@@ -36,7 +36,7 @@ pub enum SourceError {
         limit: Duration,
     },
     /// The body exceeds the size limit.
-    #[error("{url} is over {max_body_bytes} bytes: exclude it, or raise max-filesize-kb")]
+    #[error("{url} is larger than {max_body_bytes} bytes: exclude it, or raise max-filesize-kb")]
     TooLarge {
         /// URL of the page.
         url: String,
@@ -44,7 +44,7 @@ pub enum SourceError {
         max_body_bytes: u64,
     },
     /// A file cannot be read.
-    #[error("cannot read {url}: {reason}: check the file's permissions")]
+    #[error("cannot read {url}: {reason}; check the file's permissions")]
     File {
         /// URL of the file.
         url: String,
@@ -53,7 +53,7 @@ pub enum SourceError {
         reason: io::Error,
     },
     /// The directory of a file source cannot be read.
-    #[error("cannot read the directory {directory}: {reason}: check its path and permissions")]
+    #[error("cannot read the directory {directory}: {reason}; check its path and permissions")]
     Directory {
         /// Path of the directory.
         directory: String,
@@ -82,7 +82,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The page requires a login although the site robot is logged in.
-    #[error("{url} requires another login: check the permissions of the site robot's user")]
+    #[error("{url} still requires a login: check the permissions of the site robot's user")]
     Locked {
         /// URL of the page.
         url: String,

@@ -173,8 +173,8 @@ impl FormLogin {
                 "site_robot.login_password_field",
             ),
             None => format!(
-                "{} has no form with a password field: set the page with the form in \
-                 site_robot.login_form",
+                "{} has no form with a password field: set site_robot.login_form to \
+                 the page with the form",
                 self.shown(),
             ),
         })
@@ -195,7 +195,7 @@ impl FormLogin {
         if target.origin() != self.url.origin() {
             return Err(format!(
                 "the form at {} would be sent to {}, but a password is sent only to the login's own \
-                 site: if that site is yours, set its page in site_robot.login_form",
+                 site: if that site is yours, set site_robot.login_form to its page",
                 self.shown(),
                 shown_url(&target.origin().ascii_serialization()),
             ));

@@ -164,12 +164,12 @@ impl<'s> LoginSteps<'s> {
         let page = self.step(url).await?;
         if let Some(to) = next_step(url, &page) {
             return Err(format!(
-                "{shown} redirects to {to}: set the page with the form in site_robot.login_form"
+                "{shown} redirects to {to}: set site_robot.login_form to the page with the form"
             ));
         }
         if page.status >= 300 {
             return Err(format!(
-                "{shown} returned status {}: set the page with the form in site_robot.login_form",
+                "{shown} returned status {}: set site_robot.login_form to the page with the form",
                 page.status
             ));
         }
@@ -202,7 +202,7 @@ impl<'s> LoginSteps<'s> {
         let shown = self.login.shown();
         if answer.status >= 400 || self.login.is_asked_for(&url, &answer) {
             return Err(format!(
-                "the login at {shown} was refused, {} returned status {}: check site_robot.login_fields \
+                "the login at {shown} was refused: {} returned status {}; check site_robot.login_fields \
                  and the password",
                 url.path(),
                 answer.status,
