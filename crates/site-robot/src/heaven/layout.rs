@@ -125,8 +125,8 @@ fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
 
 /// Removes the heading of the complete page from the pieces, and returns its position.
 ///
-/// This is the first heading that matches the title, or else the heading that starts the text and
-/// is the only heading of level 1.
+/// This is the first heading of the text, provided that it matches the title, or that it starts the
+/// text and is the only heading of level 1.
 fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)> {
     let headings = pieces.iter().enumerate();
     let mut headings = headings.filter_map(|(at, piece)| match piece {

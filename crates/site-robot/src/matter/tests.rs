@@ -1,4 +1,4 @@
-//! Tests that a tree survives the conversion to text and marks.
+//! Tests that a content tree survives the conversion to text and marks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn again(matter: &ContentTree, max_chars: Option<usize>) -> Option<ContentTree> 
     ContentTree::read(&told.text, &told.marks)
 }
 
-/// Generates runs of text in styles as on a page.
+/// Generates text runs with styles that occur on pages.
 pub(crate) fn line() -> impl Strategy<Value = Line> {
     let links = [
         "https://a.example/b",
@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn tree_survives_the_round_trip(pieces in pieces()) {
         let matter = ContentTree { pieces };
-        // A tree without text, only pictures, has no marks.
+        // A tree that contains only pictures and no text has no marks.
         if !matter.told('\t', None).text.is_empty() {
             prop_assert_eq!(again(&matter, None), Some(matter));
         }

@@ -1,6 +1,6 @@
 //! Errors of rendering.
 
-/// Reason why a page was not rendered.
+/// Reason why a page could not be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {

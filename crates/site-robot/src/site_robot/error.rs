@@ -2,7 +2,7 @@
 
 use robot_detection_store::store::StoreError;
 
-/// Error of the site robot; pages that cannot be fetched are not errors.
+/// Error of the site robot; pages that cannot be fetched are not considered errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SiteRobotError {
@@ -25,7 +25,7 @@ pub enum SiteRobotError {
         /// Reason why the page is not visited.
         reason: String,
     },
-    /// There is no starting point.
+    /// No starting point is specified.
     #[error("no starting point: specify a URL at which the site robot starts")]
     NoStartingPoint,
     /// The name of the site is empty or too long.
@@ -37,7 +37,7 @@ pub enum SiteRobotError {
     /// A page could not be processed; the run can be resumed.
     #[error("a page could not be processed: {reason}; run again to resume")]
     Worker {
-        /// Reason for the failure.
+        /// Reason why processing the page failed.
         reason: String,
     },
     /// The site robot is already running in this process.

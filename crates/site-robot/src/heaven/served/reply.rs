@@ -102,7 +102,7 @@ impl Reply {
     }
 }
 
-/// Returns a response with one line of plain text.
+/// Returns a response whose body is a single line of plain text.
 pub(super) fn short(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;
@@ -117,7 +117,7 @@ pub(super) fn short(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Redirects the client to the path with a trailing slash.
+/// Redirects the client to the same path with a trailing slash.
 pub(super) fn moved(location: &str) -> Response<Body> {
     let mut response = short(StatusCode::MOVED_PERMANENTLY);
     if let Ok(location) = HeaderValue::try_from(location) {
@@ -140,7 +140,7 @@ pub(super) fn sent(original: &str, path: &str) -> Response<Body> {
     response
 }
 
-/// Starts a response whose body is generated while being sent.
+/// Starts a response whose body is generated while it is being sent.
 pub(super) fn streamed(content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let content_type = HeaderValue::from_static(content_type);

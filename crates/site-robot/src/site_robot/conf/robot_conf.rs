@@ -1,4 +1,4 @@
-//! Settings of the site robot.
+//! Settings of the site robot, as in robot.conf.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -10,20 +10,21 @@ use super::{
     values::Values,
 };
 
-/// Number of seconds for a timeout.
+/// Kind of a timeout: a whole number of seconds.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
 /// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
 ///
-/// A row is `field as "key" or "alias": type = kind, default, factor;` after the help text of the
-/// key. The alias is optional, and so is the factor that converts the file's unit.
+/// A row has the form `field as "key" or "alias": type = kind, default, factor;` and follows the
+/// help text of the key. The alias is optional, and so is the factor that converts the unit used in
+/// the file.
 macro_rules! keys {
     ($(
         #[doc = $help:literal]
         $field:ident as $name:literal $(or $alias:literal)?: $type:ty = $kind:expr, $default:expr $(, $factor:literal)?;
     )+) => {
-        /// Settings of the site robot: all robot.conf keys with their types.
+        /// Settings of the site robot: all robot.conf keys, with their types.
         ///
         /// # Example
         ///
@@ -49,7 +50,7 @@ macro_rules! keys {
             values: Values,
         }
 
-        /// All keys, in the order of the reference.
+        /// All keys, in the same order as in the reference.
         pub const KEYS: [RobotKey; 31] = [$(RobotKey {
             $(alias: Some($alias),)?
             ..RobotKey::new($name, $kind, $default, $help.trim_ascii_start())
@@ -132,10 +133,10 @@ keys! {
     username as "username": String = Text, "anonymous";
 }
 
-/// Action of the site robot after a run.
+/// Action that the site robot takes after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
-    /// Wait for a command or the schedule.
+    /// Wait for a command or for the schedule.
     #[default]
     Idle,
     /// Start the next run when a run is complete.
@@ -145,7 +146,7 @@ pub enum OnCompletion {
 }
 
 impl RobotConf {
-    /// Parses a file; `name` is the file name for messages.
+    /// Parses a robot.conf file; `name` is the file name that appears in messages.
     ///
     /// # Errors
     ///
@@ -156,9 +157,10 @@ impl RobotConf {
         Ok(file.conf().clone())
     }
 
-    /// Creates the settings from lines, keys and values, such as those of a table in another file.
+    /// Creates the settings from triples of line, key and value, for example from a table in
+    /// another file.
     ///
-    /// `seed` is repeatable. Notes contain errors and warnings; invalid values are ignored.
+    /// `seed` may be repeated. The notes contain errors and warnings; invalid values are ignored.
     pub fn from_pairs<'p>(
         pairs: impl IntoIterator<Item = (usize, &'p str, &'p str)>,
     ) -> (Self, Vec<Note>) {
@@ -170,21 +172,21 @@ impl RobotConf {
         (Self::of(values), notes)
     }
 
-    /// Allows one site to use all connections, unless `site-max-connections` is set.
+    /// Allows a single site to use all connections, unless `site-max-connections` is set.
     ///
-    /// Intended for runs without a pause between visits.
+    /// This is intended for runs that do not pause between visits.
     pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
         }
     }
 
-    /// Returns `true` if a key is set, even to its default.
+    /// Returns `true` if a key is set, even if it is set to its default.
     pub fn has_own(&self, key: &str) -> bool {
         self.values.own(key).is_some()
     }
 
-    /// Returns each key with its value, in the order of the reference.
+    /// Returns each key with its value, in the same order as in the reference.
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }
@@ -196,7 +198,7 @@ impl Default for RobotConf {
     }
 }
 
-/// Type of a key's value; the range has already been checked.
+/// Type of a key's value, whose range has already been checked.
 trait KeyValue: Sized {
     fn read(values: &Values, name: &str) -> Self;
 }
@@ -263,7 +265,7 @@ macro_rules! numbers {
         }
 
         impl KeyValue for Option<$type> {
-            // -1 ("no limit") is the only value that does not fit the type.
+            // -1 ("no limit") is the only value that the type cannot represent.
             fn read(values: &Values, name: &str) -> Self {
                 values.text(name)?.parse().ok()
             }
@@ -273,7 +275,7 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, usize);
 
-/// Key with its value, for display.
+/// A key with its value, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotConfRow {
@@ -281,9 +283,9 @@ pub struct RobotConfRow {
     pub key: &'static str,
     /// Normalized value; `None` if the key has no value. Passwords are masked.
     pub value: Option<String>,
-    /// Whether the value is the default because the key is not set.
+    /// Whether the value is the default, because the key is not set.
     pub is_default: bool,
-    /// Description of the key, with units.
+    /// Description of the key, including units.
     pub help: &'static str,
 }
 
@@ -303,7 +305,7 @@ fn rows(values: &Values) -> Vec<RobotConfRow> {
     KEYS.iter().map(row).collect()
 }
 
-/// Password that is hidden in debug output and tables.
+/// A password that is hidden in debug output and tables.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Password(String);
 
