@@ -147,7 +147,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Blocks a host until a time, as the host requested with `Retry-After`.
+    /// Blocks a host until a time, as the host has requested with `Retry-After`.
     pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
         let Some((name, _)) = self.by_name.get_key_value(host) else {
             return;
@@ -159,7 +159,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Returns the earliest time at which a job may start without another one ending.
+    /// Returns the earliest time at which a job can start, unless another job ends before.
     pub(super) fn next_ms(&self) -> Option<i64> {
         self.ready.first().map(|(due_ms, ..)| *due_ms)
     }
@@ -179,12 +179,12 @@ impl Hosts {
         self.by_name.contains_key(host)
     }
 
-    /// Returns `true` if any host has fewer waiting URLs than `count`, or if there are no hosts.
+    /// Returns `true` if the host has had any URLs.
     pub(super) fn has_host_below(&self, count: usize) -> bool {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
 
-    /// Adds a host to the ready set if it has a startable job.
+    /// Adds a host to the ready set if it has a job that can start.
     fn enqueue(&mut self, host: &Arc<str>) {
         let Some(entry) = self.by_name.get_mut(host) else {
             return;
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Reads the rules of a host that was just filled.
+    /// Adds the rules of a host to which a URL was just added.
     fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
         let rules = visit(hosts, 0);
         assert_eq!(rules, Some(format!("rules of {host}")));

@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use robot_detection_store::fetch::FetchError;
 
-/// Error of a page source; error texts never contain a password.
+/// Error from a page source; the text of an error never contains a password.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -27,7 +27,7 @@ pub enum SourceError {
         /// Error message of the application.
         reason: String,
     },
-    /// The response did not arrive or finish in time.
+    /// The response did not arrive, or was not complete, in time.
     #[error("{url} took longer than {} s: try again later, or raise the limit", .limit.as_secs_f32())]
     Timeout {
         /// URL of the page.
@@ -61,7 +61,7 @@ pub enum SourceError {
         #[source]
         reason: io::Error,
     },
-    /// A setting cannot be sent in a header.
+    /// The value of a setting cannot be sent in a header.
     #[error(
         "the {setting} of the site robot contains a character not allowed in a header: use plain ASCII"
     )]
@@ -69,7 +69,7 @@ pub enum SourceError {
         /// Name of the setting.
         setting: &'static str,
     },
-    /// The URL of a site access is not a site.
+    /// The URL of a site access is not a valid site URL.
     #[error("{url} is not a site URL: write it as http://… or https://…")]
     BadSite {
         /// Invalid URL.
@@ -81,7 +81,7 @@ pub enum SourceError {
         /// Reason, with advice.
         reason: String,
     },
-    /// The page requires a login although the site robot is logged in.
+    /// The page requires a login even though the site robot is logged in.
     #[error("{url} still requires a login: check the permissions of the site robot's user")]
     Locked {
         /// URL of the page.
