@@ -102,7 +102,7 @@ fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding
     } else {
         Encoding::ascii_valid_up_to(bytes)
     };
-    // Two preceding ASCII bytes help the detector to tell letters from symbols.
+    // Two preceding ASCII bytes help the detector to distinguish letters from symbols.
     let start = ascii.saturating_sub(2);
     let rest = bytes.get(start..).unwrap_or_default();
     let sample = rest.get(..MAX_GUESS_BYTES).unwrap_or(rest);

@@ -50,13 +50,13 @@ pub(super) struct Content<'d> {
     pub(super) may_be_quoted: bool,
 }
 
-/// Number of the heading, unique on the page; 0 if the heading is not in the text.
+/// A heading of the original page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Heading {
     /// Heading level, starting at 2; the heading above the text has level 1.
     pub(super) level: u8,
     pub(super) text: String,
-    /// Number of the heading, unique on the page; 0 if not in the text.
+    /// Number of the heading, unique on the page; 0 if the heading is not in the text.
     pub(super) number: usize,
 }
 

@@ -32,10 +32,10 @@ const MAX_TERMS: usize = 500;
 #[must_use]
 pub struct Licensing {
     terms: Vec<Terms>,
-    /// Documents that are served, with their paths.
+    /// Path of the RSL document.
     rsl: Option<String>,
     has_tdmrep: bool,
-    /// Served documents with their paths.
+    /// Documents that are served, with their paths.
     documents: Arc<[(String, PreparedFile)]>,
 }
 

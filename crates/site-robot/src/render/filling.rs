@@ -27,7 +27,7 @@ pub trait Resources: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
 }
 
-/// How a request from the browser is handled.
+/// Handling of a request from the browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
     /// Answer the request with the page itself.

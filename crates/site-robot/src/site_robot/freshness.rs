@@ -61,7 +61,7 @@ struct Budget {
     last_due_ms: Option<i64>,
 }
 
-/// How a page is handled in this run.
+/// Handling of a page in this run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PageTreatment {
     /// Request the page.

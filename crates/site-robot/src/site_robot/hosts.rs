@@ -174,12 +174,12 @@ impl Hosts {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
-    /// Returns `true` if the host has had URLs before.
+    /// Returns `true` if the host has had any URLs.
     pub(super) fn knows(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }
 
-    /// Returns `true` if the host has had any URLs.
+    /// Returns `true` if any host has fewer waiting URLs than `count`, or if there are no hosts.
     pub(super) fn has_host_below(&self, count: usize) -> bool {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Adds the rules of a host to which a URL was just added.
+    /// Completes the first job of a host, which reads the robots.txt rules.
     fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
         let rules = visit(hosts, 0);
         assert_eq!(rules, Some(format!("rules of {host}")));

@@ -1,10 +1,10 @@
-//! Determines what happens in robot heaven to pages that a run did not describe.
+//! Determines the consequences for robot heaven if a run did not describe a page.
 
 use url::Url;
 
 use robot_detection_store::store::{Loss, LostDescription};
 
-/// What happens to a description that a run has not renewed.
+/// Consequence for a description that a run has not renewed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
     /// The description stays unchanged.
@@ -23,7 +23,7 @@ pub(super) enum Fate {
     Doubtful,
 }
 
-/// Context that determines what happens to a description.
+/// Context that determines the consequence for a lost description.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossContext {
     /// Id of the run that has ended.
@@ -63,7 +63,7 @@ pub(super) enum NewLocation {
     AwayForGood,
 }
 
-/// Returns what happens to a lost description; `None` if this depends on the [`NewLocation`].
+/// Returns the consequence for a lost description; `None` if it depends on the [`NewLocation`].
 pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate> {
     let is_met = lost.run_id == Some(beside.run_id);
     if !lost.is_shown {
@@ -99,7 +99,7 @@ pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate>
     })
 }
 
-/// Returns what happens to a description whose page has moved or is excluded by our settings.
+/// Returns the consequence for a description whose page has moved or is excluded by our settings.
 pub(super) fn fate_of_moved(loss: Loss, elsewhere: NewLocation) -> Fate {
     match (loss, elsewhere) {
         (_, NewLocation::Described) => Fate::Replaced,

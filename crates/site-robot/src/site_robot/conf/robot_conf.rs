@@ -87,7 +87,7 @@ keys! {
     email as "email": String = Text, "user@domain";
     /// whether to record the server's IP address in descriptions
     enable_ip as "enable-ip": bool = Boolean, "true";
-    /// whether to request the descriptions that servers provide of their own pages
+    /// whether to request descriptions of pages from their servers
     enable_rdm_probe as "enable-rdm-probe": bool = Boolean, "false";
     /// whether to obey robots.txt
     enable_robots_txt as "enable-robots-txt": bool = Boolean, "true";
