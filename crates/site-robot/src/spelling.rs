@@ -1,4 +1,4 @@
-//! Suggestions for misspelled names in settings.
+//! Suggests corrections for misspelled names in settings.
 
 /// Maximum length of a name that is compared, in bytes.
 const MAX_NAME: usize = 64;

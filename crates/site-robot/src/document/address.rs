@@ -25,7 +25,8 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// assert!(resolve(&base, "mailto:me@h.example").is_none());
 /// ```
 pub fn resolve(base: &Url, link: &str) -> Option<Url> {
-    // Far longer links are not even parsed. Shorter ones are checked after joining with the base.
+    // Links that are far longer are not even parsed. Shorter links are checked after joining with
+    // the base.
     if link.len() > 4 * MAX_URL_BYTES {
         return None;
     }
@@ -65,7 +66,7 @@ pub fn normalise(mut url: Url) -> Option<Url> {
 }
 
 fn normalise_authority(url: &mut Url) -> Option<()> {
-    // Neither call fails if the URL has a host, which `http:` and `https:` URLs always have.
+    // Neither call fails if the URL has a host, as all `http:` and `https:` URLs do.
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;

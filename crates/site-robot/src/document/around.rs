@@ -1,4 +1,4 @@
-//! Detection of boilerplate around a page's main content, by element names and link density.
+//! Detects boilerplate around a page's main content, by element names and link density.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const MIN_LINKED_PERCENT: usize = 50;
 /// Minimum share of link text, in percent, for an unnamed list to be treated as a table of
 /// contents.
 const MIN_CONTENTS_PERCENT: usize = 90;
-/// Minimum number of in-page links in a table of contents; fewer may be ordinary references.
+/// Minimum number of in-page links in a table of contents; fewer links may be ordinary references.
 const MIN_CONTENTS: usize = 3;
 /// Divisor of the minimum share: articles that contain at least 1/4 of the candidate text are the
 /// main content.
@@ -242,7 +242,7 @@ fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     }
 }
 
-/// Running totals of the page's text and links.
+/// Running totals of the text and links on the page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     text: usize,
@@ -264,12 +264,12 @@ struct Candidate {
     is_list: bool,
 }
 
-/// Tracker of elements that may be boilerplate.
+/// Tracks elements that may be boilerplate.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     sums: Sums,
     open: Vec<Candidate>,
-    /// Blocks that were reclassified as boilerplate, with their original page part.
+    /// Blocks that were reclassified as boilerplate, each with its original page part.
     moved: Vec<(usize, PagePart)>,
     /// Block ranges of elements whose names indicate secondary content or article text.
     beside: Vec<Range<usize>>,
@@ -279,7 +279,7 @@ pub(super) struct Around {
 impl Around {
     /// Records an element that starts after the first `first` blocks.
     pub(super) fn begin(&mut self, depth: usize, first: usize, name: &[u8], part: Option<Part>) {
-        // Elements below the depth limit share one depth and cannot be distinguished.
+        // Elements below the depth limit share a depth and cannot be distinguished.
         if self.open.last().is_some_and(|open| open.depth >= depth) {
             return;
         }
@@ -323,7 +323,7 @@ impl Around {
         }
     }
 
-    /// Finishes a page with the given title.
+    /// Finishes evaluating a page that has the given title.
     pub(super) fn finish(&mut self, title: &str, blocks: &mut [Block]) {
         self.end(0, blocks);
         self.move_beside(title, blocks);
@@ -440,7 +440,7 @@ fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, P
     }
 }
 
-/// Restores the original page part of blocks.
+/// Restores the original page part of the given blocks.
 fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &mut [Block]) {
     for (at, was) in moved {
         if let Some(block) = blocks.get_mut(*at) {

@@ -1,4 +1,4 @@
-//! Name and attributes of the tag being parsed.
+//! Name and attributes of the tag that is being parsed.
 
 /// Maximum length of a stored tag or attribute name, in bytes; all known names are shorter.
 const MAX_NAME_BYTES: usize = 32;
@@ -74,7 +74,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn clear(&mut self) {
-        // Most tags have no evaluated attribute and need no clearing.
+        // Most tags have no evaluated attributes, so nothing needs to be cleared.
         if !self.is_empty {
             self.values.fill(None);
             self.is_empty = true;
@@ -118,7 +118,7 @@ impl Attributes {
         }
     }
 
-    /// Ends an attribute, with or without a value.
+    /// Ends an attribute, which may or may not have a value.
     pub(super) fn end(&mut self) {
         if self.current.is_none() && !self.name.as_bytes().is_empty() {
             self.begin_value();

@@ -1,4 +1,4 @@
-//! Construction of a page's content tree from its blocks.
+//! Builds a page's content tree from its blocks.
 
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 
@@ -371,7 +371,7 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Returns `true` if a block is a standalone paragraph, outside lists, tables and captions.
+/// Returns `true` if a block is a standalone paragraph outside lists, tables and captions.
 pub(super) fn is_loose(containers: &[Container], number: u32) -> bool {
     path(containers, number).is_empty()
 }

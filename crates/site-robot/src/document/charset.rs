@@ -14,7 +14,7 @@ const MAX_GUESS_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DecodedText<'a> {
-    /// Decoded text; invalid byte sequences become `U+FFFD`.
+    /// Decoded text, in which invalid byte sequences are replaced with `U+FFFD`.
     pub text: Cow<'a, str>,
     /// Name of the encoding in the WHATWG Encoding Standard, such as `windows-1252`.
     pub charset: &'static str,
@@ -91,7 +91,7 @@ fn charset_parameter(content_type: &str) -> Option<&[u8]> {
 fn has_markup(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     let media_type = media_type.to_ascii_lowercase();
-    // Servers send these types for files of an unknown type, such as `index.html.ja.euc-jp`.
+    // Servers send these types for files whose type is unknown, such as `index.html.ja.euc-jp`.
     let is_untold = matches!(media_type.as_str(), "" | "application/octet-stream");
     is_untold || media_type.contains("html") || media_type.contains("xml")
 }

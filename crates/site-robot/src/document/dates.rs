@@ -59,7 +59,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Parses a date, or a time with its zone (RFC 3339 and common forms of ISO 8601).
+    /// Parses a date, or a time with its time zone (RFC 3339 and common forms of ISO 8601).
     ///
     /// If there is no zone, only the date is used. Returns `None` if the text is invalid or the
     /// date is before 1970.

@@ -139,7 +139,8 @@ impl Element {
         matches!(self, Self::Cell | Self::Table | Self::Template)
     }
 
-    /// Returns `true` if the tag ends the surrounding SVG or `MathML` (WHATWG HTML §13.2.6.5).
+    /// Returns `true` if the tag ends the enclosing SVG or `MathML` content (WHATWG HTML
+    /// §13.2.6.5).
     pub(super) fn breaks_out(self, name: &[u8]) -> bool {
         match self {
             Self::Inline | Self::Void => matches!(

@@ -1,4 +1,4 @@
-//! Parser of RSS and Atom feeds.
+//! Parser for RSS and Atom feeds.
 
 use quick_xml::events::BytesStart;
 
@@ -21,7 +21,7 @@ pub struct Feed {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FeedEntry {
-    /// URL of the page, as written.
+    /// URL of the page that the entry describes, as written.
     pub url: String,
     /// Title of the page that the entry describes.
     pub title: Option<String>,
@@ -38,7 +38,7 @@ impl Feed {
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         let mut reading = FeedReader::default();
-        // Both closures modify the state, but neither runs inside the other.
+        // Both closures modify the state, but neither is called by the other.
         let reader = std::cell::RefCell::new(&mut reading);
         xml::read(
             text,
@@ -73,7 +73,7 @@ impl FeedReader {
             ("item" | "entry", None) => self.entry = Some(depth),
             ("link", Some(entry)) if depth == entry + 1 => self.atom_link(tag),
             ("guid", Some(_)) => {
-                // RSS 2.0: a `guid` is a permanent link unless `isPermaLink` is `false`.
+                // In RSS 2.0, a `guid` is a permanent link unless `isPermaLink` is `false`.
                 self.is_guid_link =
                     xml::attribute(tag, "isPermaLink").is_none_or(|it| it != "false");
             }
@@ -83,7 +83,7 @@ impl FeedReader {
     }
 
     fn atom_link(&mut self, tag: &BytesStart<'_>) {
-        // RFC 4287 §4.2.7.2: a link without `rel` is an alternate link.
+        // According to RFC 4287 §4.2.7.2, a link without `rel` is an alternate link.
         let is_page = xml::attribute(tag, "rel").is_none_or(|rel| rel == "alternate");
         if let (true, true, Some(url)) = (
             is_page,

@@ -1,4 +1,4 @@
-//! White space folding and text truncation.
+//! Folds white space and truncates text.
 
 /// Text in which each run of white space is folded into one space, without leading or trailing
 /// white space.
@@ -9,7 +9,7 @@ pub(super) struct FoldedText {
 }
 
 impl FoldedText {
-    /// Adds text; a word may continue across calls.
+    /// Adds text; a word may continue in the next call.
     pub(super) fn push(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some(first) = rest.first() {
@@ -132,7 +132,7 @@ pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     cut_at_word(text, text.floor_char_boundary(max_bytes))
 }
 
-/// Truncates text that is longer than `end` bytes.
+/// Truncates text at a word boundary if it is longer than `end` bytes.
 fn cut_at_word(text: &str, end: usize) -> &str {
     let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     if rest.starts_with(char::is_whitespace) {

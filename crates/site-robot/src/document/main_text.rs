@@ -12,7 +12,7 @@ use crate::matter::{ContentTree, SummaryLine, first_sentence};
 /// Selection of a page's blocks: all blocks, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ContentSelection {
-    /// All blocks of the page.
+    /// All blocks of the page are selected.
     All,
     /// The main content: the `<main>` element; or else the articles, if they are more than teasers;
     /// or else everything except navigation, headers and footers. Comments, advertisements and
@@ -41,7 +41,8 @@ impl Page {
             .filter_map(move |block| block.heading(max_level))
     }
 
-    /// Returns the first sentence-like paragraph of the main content, or else the first paragraph.
+    /// Returns the first paragraph of the main content that looks like a sentence, or else the
+    /// first paragraph.
     ///
     /// Cells, list items, captions, code and blocks of links are skipped. Paragraphs under the
     /// heading that repeats the title take precedence.
@@ -86,7 +87,7 @@ impl Page {
         if bytes(PagePart::Main) > 0 {
             |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
-            // With a smaller share, the articles are teasers that link to other pages.
+            // If the share is smaller, the articles are teasers that link to other pages.
             |place| place == PagePart::Article
         } else if articles + other > 0 {
             |place| place != PagePart::Around
@@ -222,7 +223,8 @@ mod tests {
         ] {
             let html = format!("<h1>Salt</h1>{long}<div class='{class}'>{other}</div>");
             assert!(!main_text(&html).contains("never"), "{class}");
-            // On a page with little other text, the comments may be the content, as in a forum.
+            // On a page with little other text, the comments may be the main content, as in a
+            // forum.
             let html = format!("<h1>Salt</h1><div class='{class}'>{other}</div>");
             assert!(main_text(&html).contains("never"), "{class}");
             // The element that contains the title is the main content.

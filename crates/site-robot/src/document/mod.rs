@@ -1,4 +1,4 @@
-//! Parsing of fetched resources: character encoding, text, links, headings, META tags.
+//! Parses fetched resources: character encoding, text, links, headings and META tags.
 //!
 //! Input comes from arbitrary servers, so parsing takes time proportional to the size, never fails,
 //! and handles errors as browsers do. [`decode`] decodes bytes, [`Page`] parses HTML, [`Sitemap`]

@@ -45,7 +45,7 @@ pub(super) struct Traits {
 pub(super) enum Part {
     Main,
     Article,
-    /// Navigation and other boilerplate.
+    /// Navigation or other boilerplate.
     Around,
     /// Header or footer of the page, unless the element is inside a section.
     Edge,
@@ -102,7 +102,7 @@ impl OpenElements {
         self.pre.is_some_and(|at| at < depth)
     }
 
-    /// Returns `true` if a tag at the current position belongs to SVG or `MathML`.
+    /// Returns `true` if a tag at the current position belongs to SVG or `MathML` content.
     pub(super) fn is_foreign(&self) -> bool {
         let last = self.stack.last();
         last.is_some_and(|open| open.is_foreign && !open.is_island)
@@ -187,7 +187,7 @@ impl OpenElements {
 
     /// Returns the depth at or below which an end tag closes elements, if it closes any.
     pub(super) fn ended_by_end(&self, element: Element, name: &[u8]) -> Option<usize> {
-        // Elements beyond the tracked depth end before the tracked ones.
+        // Elements beyond the tracked depth end before the tracked elements.
         if self.beyond > 0 {
             return None;
         }

@@ -19,19 +19,19 @@ use super::{
 pub struct Page {
     /// Text of `<title>`, with white space folded; `None` if empty.
     pub title: Option<String>,
-    /// META tags with a `name`, `property` or `http-equiv`, in document order.
+    /// META tags that have a `name`, `property` or `http-equiv` attribute, in document order.
     pub metas: Vec<Meta>,
     /// `href` of the first `<base>` element.
     pub base: Option<String>,
     /// `lang` of the `<html>` element.
     pub language: Option<String>,
-    /// `href` of `<link rel=canonical>`.
+    /// `href` of the `<link rel=canonical>` element.
     pub canonical: Option<String>,
     /// Publication date, as written on the page; see [`Moment`](super::Moment).
     pub published: Option<String>,
     /// Modification date, as written on the page; see [`Moment`](super::Moment).
     pub modified: Option<String>,
-    /// Links as written, in document order.
+    /// Links on the page as written, in document order.
     pub links: Vec<Link>,
     /// Visible headings and paragraphs, in document order.
     pub blocks: Vec<Block>,
@@ -59,9 +59,9 @@ pub struct Meta {
 pub struct Link {
     /// URL of the link as written, with white space at both ends removed.
     pub url: String,
-    /// Kind of element that contains the link.
+    /// Kind of the element that contains the link.
     pub kind: LinkKind,
-    /// Whether `rel` contains `nofollow`.
+    /// Whether the link's `rel` contains `nofollow`.
     pub is_nofollow: bool,
     /// Language of the link target (`hreflang`), in lower case.
     pub language: Option<String>,
@@ -94,7 +94,7 @@ pub struct Block {
     pub kind: BlockKind,
     /// Part of the page that contains the block.
     pub place: PagePart,
-    /// Number of the block's container, from 1.
+    /// Number of the block's container, starting at 1.
     pub(super) container: u32,
     /// Styles, pictures and line breaks in the text.
     pub(super) spans: Vec<Span>,
@@ -133,7 +133,7 @@ impl Page {
         reader::read(html, false)
     }
 
-    /// Parses a page of type `application/xhtml+xml`, where `<script/>` is a complete element.
+    /// Parses a page of type `application/xhtml+xml`, in which `<script/>` is a complete element.
     ///
     /// Otherwise, this works like [`Self::read`]; in particular, errors are tolerated.
     pub fn read_xhtml(xhtml: &str) -> Self {
@@ -142,7 +142,7 @@ impl Page {
 
     /// Returns the base URL of the page's links: the URL in `<base>`, or else the page's own URL.
     ///
-    /// A page from a server cannot set a `file:` base.
+    /// A page from a server cannot set a base URL with the scheme `file:`.
     pub fn base_url(&self, own: &Url) -> Url {
         let base = self.base.as_deref().and_then(|base| own.join(base).ok());
         let is_allowed =
@@ -167,7 +167,7 @@ impl Page {
     /// Returns the first text of the page without headings, one line per block, truncated to whole
     /// words.
     ///
-    /// Text is taken from the main part if the page marks one. Navigation, headers and footers are
+    /// Text is taken from the main part if the page has one. Navigation, headers and footers are
     /// skipped unless the page has no other text.
     pub fn first_text(&self, max_chars: usize) -> String {
         self.first(max_chars, |block| block.kind == BlockKind::Text)

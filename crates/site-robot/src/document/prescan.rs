@@ -58,7 +58,7 @@ impl Scan<'_> {
             let at = self.rest.iter().position(|byte| *byte == b'<')?;
             self.skip(at);
             if self.rest.starts_with(b"<!--") {
-                // The two dashes may belong to the start: `<!-->`.
+                // The two dashes may be part of the start of the comment: `<!-->`.
                 self.skip(2);
                 self.skip_behind(b"-->")?;
             } else if self.is_meta() {

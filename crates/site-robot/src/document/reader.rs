@@ -160,7 +160,7 @@ impl Reader<'_> {
         self.open.push(element, name, traits);
     }
 
-    /// Returns the number of the link that the current tag creates, or 0.
+    /// Returns the number of the link that the current tag creates, or 0 if it creates none.
     fn new_link(&self) -> usize {
         if self.structure.has_new_link {
             self.page.links.len()
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds text with significant white space.
+    /// Adds text in which white space is significant.
     fn push_code(&mut self, text: &[u8]) {
         let is_first = std::mem::take(&mut self.structure.is_first_of_pre);
         let text = match text.strip_prefix(b"\n") {

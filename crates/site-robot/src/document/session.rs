@@ -36,7 +36,7 @@ pub fn has_session(url: &Url) -> bool {
     without_session(url) != *url
 }
 
-/// Returns the URL without its session id.
+/// Returns a URL without its session id.
 ///
 /// # Example
 ///
@@ -88,7 +88,7 @@ fn is_session(parameter: &str) -> bool {
         return false;
     };
     let name = name.to_ascii_lowercase();
-    // ASPSESSIONID is followed by eight random letters.
+    // `ASPSESSIONID` is followed by eight random letters.
     let known = NAMES.contains(&name.as_str()) || name.starts_with("aspsessionid");
     let is_number = || {
         value.len() >= 16

@@ -11,7 +11,7 @@ const MAX_ENTRIES: usize = 50_000;
 pub struct Sitemap {
     /// Whether the entries are themselves sitemaps.
     pub is_index: bool,
-    /// The sitemap's first 50,000 entries.
+    /// The first 50,000 entries of the sitemap.
     pub entries: Vec<SitemapEntry>,
 }
 

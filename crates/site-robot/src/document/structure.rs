@@ -1,4 +1,4 @@
-//! Nesting and inline styles, recorded while a page is parsed.
+//! Nesting and inline styles, which are recorded while a page is parsed.
 
 use super::attributes::{Attribute, Attributes, is_html_space};
 
@@ -6,7 +6,7 @@ use super::attributes::{Attribute, Attributes, is_html_space};
 const MAX_CONTAINERS: usize = 200_000;
 /// Maximum nesting depth of containers; deeper containers are ignored.
 const MAX_DEPTH: u8 = 24;
-/// Maximum number of table columns.
+/// Maximum number of columns in a table.
 const MAX_COLUMNS: usize = 64;
 /// Maximum number of style changes, pictures and line breaks in a block.
 const MAX_SPANS: usize = 20_000;

@@ -1,4 +1,4 @@
-//! Interface to external programs that filters run.
+//! Interface to external programs that filters can run.
 
 /// Runs the programs for `convert-to-html` and `harvest-summarizer`.
 ///

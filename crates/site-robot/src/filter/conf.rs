@@ -161,7 +161,7 @@ impl Directive {
     }
 }
 
-/// Adds missing tags and removes unmatched closing tags.
+/// Adds missing tags, and removes closing tags without an opening tag.
 fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
     let mut whole = Vec::with_capacity(items.len() + 2);
     let mut open: Option<usize> = None;
@@ -255,7 +255,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
 
 /// Moves `fn` and `enable` to the front, and evaluates both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
-    // The sort is stable: all other parameters keep their order.
+    // The sort is stable, so all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,
         "enable" => 1,
@@ -313,7 +313,7 @@ fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
             quoted(&pair.value)
         );
         notes.error(pair.line, text);
-        // The returned value is irrelevant because the error rejects the file.
+        // The returned value does not matter, because the error causes the file to be rejected.
         return true;
     };
     let right = if is_enabled { "true" } else { "false" };

@@ -55,7 +55,7 @@ impl Filter {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
             if !directive.is_counting {
-                // The resource passed the first time, so a denial is ignored.
+                // The resource passed this stage before, so a denial is ignored.
                 let _ = directive.step.run(&mut work);
             }
         }
@@ -81,7 +81,7 @@ impl Filter {
 
     /// Runs the `Generate` stage, which fills in a resource description.
     ///
-    /// A resource denied at this stage gets no description.
+    /// If a resource is denied at this stage, it gets no description.
     pub fn generate(
         &self,
         resource: &mut Resource,

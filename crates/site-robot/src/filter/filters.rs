@@ -10,7 +10,7 @@ use super::{
     step::CompiledDirective,
 };
 
-/// Filters bundled with the program.
+/// Filters that are bundled with the program.
 const SHIPPED: &str = include_str!("defaults/filter.conf");
 
 /// Compiled filters of a filter.conf file, by name.

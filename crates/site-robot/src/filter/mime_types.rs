@@ -7,7 +7,7 @@ use super::{Note, note::Notes, quoted};
 /// Maximum size of a mime.types file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Media types by file name extension, from a mime.types file.
+/// Media types by file name extension, as listed in a mime.types file.
 ///
 /// Both formats are supported: `text/html html htm`, and Netscape's `type=text/html exts=html,htm`.
 ///

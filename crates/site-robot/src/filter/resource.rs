@@ -207,7 +207,7 @@ impl Resource {
         self.content.as_deref().map(Content::md5)
     }
 
-    /// Returns the server's response.
+    /// Returns the server's response, if one was received.
     pub fn received(&self) -> Option<&ReceivedResource> {
         self.received.as_deref()
     }
@@ -242,7 +242,7 @@ impl Resource {
         assigned.find(|(assigned, _)| assigned.name() == name)
     }
 
-    /// Returns the media type as assigned or received, without parameters.
+    /// Returns the media type as assigned or received, without its parameters.
     ///
     /// This is called at each step, so the full source lookup is avoided.
     fn declared_type(&self) -> Option<&str> {

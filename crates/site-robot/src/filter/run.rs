@@ -16,7 +16,7 @@ pub struct FilterRun {
     memory: Mutex<Memory>,
 }
 
-/// State of a [`FilterRun`] as plain data for storage.
+/// State of a [`FilterRun`] as plain data, which can be stored.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct FilterRunState {

@@ -3,7 +3,7 @@
 /// Number of bytes examined at the start of a body.
 const SNIFFED: usize = 512;
 
-/// Maximum size of an XML declaration and other instructions before the content.
+/// Maximum size of an XML declaration and other instructions that precede the content, in bytes.
 const MAX_PROLOG_BYTES: usize = 4 * 1024;
 
 /// Byte signatures and their media types.

@@ -6,17 +6,17 @@ robot_detection_layer::words! {
     /// A stage of a filter, which is also the keyword of its directives.
     #[derive(Hash, Ord, PartialOrd)]
     pub enum Stage {
-        /// Runs once, before the first resource.
+        /// Runs once, before the first resource is processed.
         Setup = "Setup",
         /// Runs before the resource is retrieved, when only the URL is known.
         MetaData = "MetaData",
-        /// Runs after the resource is retrieved.
+        /// Runs after the resource was retrieved.
         Data = "Data",
         /// Collects links to other resources.
         Enumerate = "Enumerate",
         /// Generates the resource description.
         Generate = "Generate",
-        /// Runs once, after the last resource.
+        /// Runs once, after the last resource was processed.
         Shutdown = "Shutdown",
     }
 }
@@ -60,7 +60,7 @@ impl StageOutcome {
 pub struct Denial {
     /// Name of the filter that denied the resource.
     pub filter: Arc<str>,
-    /// Stage in which the resource was denied.
+    /// Stage at which the resource was denied.
     pub stage: Stage,
     /// Line number of the directive in filter.conf.
     pub line: usize,

@@ -95,7 +95,7 @@ pub struct Work<'a> {
     pub run: &'a FilterRun,
     /// Runs external programs.
     pub commands: &'a dyn Commands,
-    /// Current time in milliseconds since 1970, UTC.
+    /// Current time, in milliseconds since 1970 UTC.
     pub now_ms: i64,
     /// Links found so far, at the `Enumerate` stage.
     pub links: Option<&'a mut Vec<FoundLink>>,
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Work<'_> {
     }
 }
 
-/// Outcome of a directive for a resource.
+/// Outcome of running a directive for a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum StepOutcome {
@@ -144,7 +144,7 @@ pub struct Surroundings<'a> {
     pub run: &'a FilterRun,
     /// Runs external programs; [`NoCommands`](super::NoCommands) runs none.
     pub commands: &'a dyn Commands,
-    /// Current time in milliseconds since 1970, UTC.
+    /// Current time, in milliseconds since 1970 UTC.
     pub now_ms: i64,
 }
 

@@ -66,7 +66,7 @@ pub(super) struct Listing<'c> {
     pub(super) entries: Vec<&'c Entry>,
 }
 
-/// Context for resolving links in texts.
+/// Context for resolving the links in texts.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'c> {
     pub(super) catalogue: &'c Catalogue,

@@ -34,7 +34,7 @@ pub(super) struct Content<'d> {
     pub(super) author: String,
     /// Parts of the class, from the most general to the most specific.
     pub(super) classes: Vec<String>,
-    /// Language tag of the page.
+    /// Language tag of the page, if it has one.
     pub(super) language: Option<&'d str>,
     pub(super) date: Option<Date>,
     pub(super) published: Option<Date>,
@@ -46,7 +46,7 @@ pub(super) struct Content<'d> {
     pub(super) headings: Vec<Heading>,
     /// Headings that are missing from the text.
     pub(super) other_headings: Vec<Heading>,
-    /// Whether a snippet may be shown.
+    /// Whether a snippet of the page may be shown.
     pub(super) may_be_quoted: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
-        // `noarchive` forbids copies, and the text of a page is a copy.
+        // `noarchive` forbids copies, and the text of a page would be a copy.
         let layout = if directives.archive() {
             layout(description, &title)
         } else {

@@ -31,7 +31,7 @@ impl Date {
         Self::parse(description.value(name::LAST_MODIFIED)?)
     }
 
-    /// Returns the modification date stated on the page, or else the server's.
+    /// Returns the modification date stated on the page, or else the date sent by the server.
     pub(super) fn modified(description: &ResourceDescription) -> Option<Self> {
         let own = description.value(name::MODIFIED).and_then(Self::parse);
         own.or_else(|| Self::of_server(description))

@@ -8,7 +8,7 @@ use robot_detection_store::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeavenError {
-    /// The site's URL is invalid.
+    /// The URL of the site is invalid.
     #[error("{0:?} is not a valid site URL; specify a URL such as https://www.example.com")]
     Site(String),
     /// A file or directory cannot be read or written.
@@ -18,7 +18,7 @@ pub enum HeavenError {
         what: &'static str,
         /// Path of the file.
         path: String,
-        /// I/O error of the file operation.
+        /// I/O error that occurred in the file operation.
         source: io::Error,
     },
     /// Another process is publishing to the same directory.

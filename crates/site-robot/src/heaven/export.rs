@@ -20,7 +20,7 @@ const KEPT_BACK: [&str; 4] = [name::LINKS, name::IP, name::ETAG, name::MARKS];
 impl Export {
     pub(super) const ALL: [Self; 2] = [Self::Soif, Self::JsonLines];
 
-    /// Returns the file name of the export.
+    /// Returns the name of the export file.
     pub(super) fn file(self) -> &'static str {
         match self {
             Self::Soif => "rd.soif",

@@ -35,7 +35,7 @@ impl FeedItem {
 
     /// Creates the feed item for a page's content.
     pub(super) fn of_content(content: Content<'_>) -> Self {
-        // A summary that repeats the title is useless.
+        // A summary that merely repeats the title is useless.
         let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());
         let summary = summary.filter(is_news);

@@ -18,7 +18,7 @@ use super::{
     view::View,
 };
 
-/// Style sheet of all pages.
+/// Style sheet that all pages use.
 pub(super) const STYLE: &str = include_str!("../../robot-heaven/heaven.css");
 
 /// File name of the style sheet.

@@ -128,7 +128,7 @@ fn code(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Adds a prefix to the first line and another prefix to the other lines.
+/// Adds one prefix to the first line and another prefix to all other lines.
 fn prefixed(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (at, line) in text.split('\n').enumerate() {

@@ -51,7 +51,7 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// Position of text in the output.
+/// Position of a text in the output.
 #[derive(Clone, Copy)]
 struct Place {
     in_link: bool,

@@ -19,7 +19,7 @@ const DIGEST_DIGITS: usize = 20;
 /// Name of the page for the site's `/`, because `index.html` is the start page of heaven.
 const FRONT_PAGE: &str = "front-page~.html";
 
-/// Reserved names at the top level of heaven.
+/// Names reserved at the top level of robot heaven.
 const RESERVED: [&str; 7] = [
     "by",
     "heaven.css",
@@ -64,7 +64,7 @@ impl HeavenPath {
         &self.path
     }
 
-    /// Returns the path for links, without `index.html`.
+    /// Returns the path for use in links, without `index.html`.
     pub fn link(&self) -> &str {
         match self.path.strip_suffix("index.html") {
             Some(directory) if directory.ends_with('/') => directory,
@@ -228,7 +228,7 @@ fn slug(name: &str) -> String {
             break;
         }
         if byte == b'%' {
-            // The two digits of an escape are meaningless on their own.
+            // The two digits of an escape have no meaning on their own.
             bytes.nth(1);
         }
         if byte.is_ascii_alphanumeric() {

@@ -145,7 +145,7 @@ mod tests {
         HeavenSettings::new("https://a.example").unwrap()
     }
 
-    /// Reads `(loc, lastmod)` of each element and checks the format.
+    /// Reads the pair `(loc, lastmod)` of each element, and checks the format.
     fn read(xml: &[u8], root: &str, item: &str) -> Vec<(String, String)> {
         let text = std::str::from_utf8(xml).unwrap();
         let mut reader = quick_xml::Reader::from_str(text);

@@ -1,4 +1,4 @@
-//! Text processing for pages, feeds and files.
+//! Processes text for pages, feeds and files.
 
 use std::borrow::Cow;
 

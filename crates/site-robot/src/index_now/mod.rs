@@ -1,4 +1,5 @@
-//! `IndexNow`: reports changed pages to search engines (<https://www.indexnow.org/documentation>).
+//! `IndexNow` client, which reports changed pages to search engines
+//! (<https://www.indexnow.org/documentation>).
 //!
 //! [`IndexNowKey`] identifies a site and serves the key file that proves ownership of the site. An
 //! [`Announcer`] submits the URLs that are pending in the database.

@@ -9,7 +9,7 @@ robot_detection_layer::words! {
         AiAll = "ai-all",
         /// Training of models.
         AiTrain = "ai-train",
-        /// Input for models, as in retrieval.
+        /// Input for models, for example in retrieval.
         AiInput = "ai-input",
         /// Search indexes for AI systems.
         AiIndex = "ai-index",

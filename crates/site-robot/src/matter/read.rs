@@ -82,7 +82,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads pieces up to the end of their container.
+    /// Reads pieces up to the end of the container.
     fn pieces(&mut self, depth: usize) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         while !self.marks.is_empty() && !self.marks.starts_with(['/', 'k']) {

@@ -1,4 +1,4 @@
-//! Search for the sentence that summarizes a page.
+//! Searches for the sentence that summarizes a page.
 
 use super::tree::{ContentTree, Line, Piece, Run};
 
@@ -19,7 +19,7 @@ pub(crate) struct SummaryLine<S> {
 }
 
 impl ContentTree {
-    /// Returns the first sentence-like paragraph, or else the first paragraph.
+    /// Returns the first paragraph that looks like a sentence, or else the first paragraph.
     ///
     /// Paragraphs after the heading that matches the title, or else after the main heading, take
     /// precedence over earlier paragraphs. Paragraphs that consist of links or are inside lists,
@@ -46,7 +46,7 @@ fn told(line: &Line, level: Option<u8>) -> SummaryLine<String> {
     }
 }
 
-/// Returns the first sentence-like paragraph, or else the first paragraph; see
+/// Returns the first paragraph that looks like a sentence, or else the first paragraph; see
 /// [`ContentTree::first_sentence`].
 pub(crate) fn first_sentence<S: AsRef<str>>(
     title: &str,

@@ -141,7 +141,7 @@ fn marks_of_another_text_are_rejected() {
 
 #[test]
 fn marks_of_the_previous_version_are_read() {
-    // FNV-1a of "a", as published by its authors.
+    // FNV-1a hash of "a", as published by the authors of the algorithm.
     let marks = "1 1 af63dc4c8601ec8c p1t/";
     let read = ContentTree::read("a", marks).unwrap();
     let plain = Piece::Paragraph(Line::plain("a"));

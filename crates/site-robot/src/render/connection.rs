@@ -126,7 +126,7 @@ impl Connection {
         self.send(id, session, command, params).await
     }
 
-    /// Subscribes to the events of a page.
+    /// Subscribes to the events that concern a page.
     pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
         let (tell, told) = mpsc::channel(MAX_EVENTS);
         self.state().sessions.insert(session.to_owned(), tell);

@@ -1,4 +1,4 @@
-//! Memory usage of a process and its descendants.
+//! Memory used by a process and its descendants.
 
 /// Part of the command line of the processes from which the processes of pages are forked.
 #[cfg(target_os = "linux")]

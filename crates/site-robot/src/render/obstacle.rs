@@ -37,7 +37,7 @@ const FORBIDDEN_BY: [(&str, &str); 3] = [
 /// Returns the reason why pages cannot be rendered, with advice; `None` if there is no known
 /// problem.
 ///
-/// `program` is the configured browser; if empty, an installed one is used.
+/// `program` is the configured browser; if it is empty, an installed browser is used.
 pub fn obstacle(program: &Path) -> Option<String> {
     let Some(found) = find(program) else {
         return Some(if program.as_os_str().is_empty() {

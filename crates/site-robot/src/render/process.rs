@@ -156,7 +156,7 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.child.kill();
-        // The process writes nothing after the kill, but must be reaped.
+        // The process writes nothing after it was killed, but must be reaped.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -247,7 +247,7 @@ async fn refuse_all(listener: TcpListener) {
         if refused.len() >= MAX_AT_ONCE {
             let _ = refused.join_next().await;
         }
-        // If no connection is available, the browser cannot get one either.
+        // If this proxy gets no connection, neither does the browser.
         let Ok((mut connection, _)) = listener.accept().await else {
             tokio::task::yield_now().await;
             continue;

@@ -37,7 +37,7 @@ pub(super) struct Stage {
     pub(super) seen: usize,
 }
 
-/// Handler of the requests that the browser makes for one page.
+/// Handles the requests that the browser makes for one page.
 pub(super) struct Requests<'a> {
     connection: &'a Connection,
     session: &'a str,

@@ -15,7 +15,7 @@ use super::{
     requests::{Requests, Stage, empty_response},
 };
 
-/// Time without changes after which a page is considered complete, in milliseconds.
+/// Time without any changes after which a page is considered complete, in milliseconds.
 const QUIET_MS: u64 = 200;
 
 /// Maximum time to wait for text to appear on an empty page, in milliseconds.
@@ -154,7 +154,8 @@ impl Tab {
         Ok(true)
     }
 
-    /// Closes the tab regardless of the page; returns `false` if the browser fails to close it.
+    /// Closes the tab regardless of what the page does; returns `false` if the browser fails to
+    /// close it.
     pub(super) async fn close(self) -> bool {
         self.connection.forget(&self.session, &self.profile);
         let end = json!({ "sessionId": self.maker });

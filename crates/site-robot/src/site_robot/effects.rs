@@ -1,4 +1,4 @@
-//! Detection of links with side effects.
+//! Detects links with side effects.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::traps::parameters;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// The link would end the login.
+    /// The link would log the site robot out.
     LogsOut,
     /// The link would change or delete data, as indicated by the word.
     Changes(&'static str),

@@ -31,7 +31,7 @@ pub(super) struct FetchedPage {
 }
 
 impl FetchedPage {
-    /// Returns the host of the page.
+    /// Returns the host of the fetched page.
     pub(super) fn host(&self) -> &str {
         &self.judging.claimed.host
     }

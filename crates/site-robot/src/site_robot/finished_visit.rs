@@ -1,4 +1,4 @@
-//! Finished visits.
+//! Finished visits to URLs.
 
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, RunCounts};
 

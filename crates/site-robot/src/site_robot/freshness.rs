@@ -27,7 +27,7 @@ const MAX_STEADY: u32 = 5;
 /// Maximum number of pages whose dates are stored from sitemaps and feeds.
 const MAX_LISTED: usize = 200_000;
 
-/// Freshness of pages in one run.
+/// Freshness of the pages in a run.
 #[derive(Debug)]
 pub(super) struct Freshness {
     budget: Option<Budget>,

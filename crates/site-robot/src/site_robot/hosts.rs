@@ -47,7 +47,7 @@ struct Host {
     connections: usize,
     /// Time at which the next visit to the host may start.
     next_ms: i64,
-    /// Entry of the host in the ready set.
+    /// Entry of the host in the set of ready hosts.
     turn: Option<(i64, u64)>,
 }
 
@@ -169,7 +169,7 @@ impl Hosts {
         self.queued
     }
 
-    /// Returns the number of waiting URLs of a host.
+    /// Returns the number of waiting URLs on a host.
     pub(super) fn queued_of(&self, host: &str) -> usize {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
@@ -207,7 +207,7 @@ impl Hosts {
 }
 
 fn milliseconds(duration: Duration) -> i64 {
-    // A pause below a millisecond is rounded up.
+    // A fraction of a millisecond is rounded up.
     let rounded_up = duration.as_micros().div_ceil(1_000);
     i64::try_from(rounded_up).unwrap_or(i64::MAX)
 }

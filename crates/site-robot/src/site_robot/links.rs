@@ -174,7 +174,7 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     }
 }
 
-/// Returns the current year, accurate except around leap days.
+/// Returns the current year, which may be wrong within a day of the turn of the year.
 fn this_year(now_ms: i64) -> i32 {
     const YEAR_MS: i64 = 31_556_952_000;
     i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)

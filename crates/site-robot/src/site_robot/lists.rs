@@ -22,7 +22,7 @@ const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 impl FilteredUrl {
     /// Returns the entries of a sitemap or feed that is a starting point or was announced.
     ///
-    /// The flag is `true` if the entries are sitemaps themselves.
+    /// The flag is `true` if the entries are themselves sitemaps.
     pub(super) fn list(
         &self,
         visitor: &PageVisitor,

@@ -7,9 +7,9 @@ use robot_detection_store::store::{Loss, LostDescription};
 /// Consequence for a description that a run has not renewed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// The description stays unchanged.
+    /// The description is kept unchanged.
     Stays,
-    /// The description is hidden because the page requests it.
+    /// The description is hidden because the page requests that it not be shown.
     Hidden,
     /// The description is removed; if there are many, the administrator must confirm this.
     Goes,

@@ -83,7 +83,7 @@ fn began_in(stat: &str) -> Option<u64> {
     // (proc(5)).
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace();
-    // A zombie has ended even if its parent has not reaped it.
+    // A zombie process has ended, even if its parent has not reaped it.
     let is_over = matches!(fields.next()?, "Z" | "X" | "x");
     let began = fields.nth(18)?.parse().ok()?;
     (!is_over).then_some(began)

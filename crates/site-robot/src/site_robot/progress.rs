@@ -34,7 +34,7 @@ pub struct Progress {
     pub state: RobotState,
     /// Id of the run; 0 before the first run.
     pub run_id: i64,
-    /// Whether the run resumes an interrupted one.
+    /// Whether the run resumes an interrupted run.
     pub is_resumed: bool,
     /// Time at which this instance started, in milliseconds since 1970.
     pub started_ms: i64,
@@ -77,7 +77,7 @@ pub struct Summary {
     /// State of the run: finished, or running if this instance was stopped before the end of the
     /// run.
     pub state: RunState,
-    /// Whether the run resumed an interrupted one.
+    /// Whether the run resumed an interrupted run.
     pub is_resumed: bool,
     /// Counts of the complete run, across all instances.
     pub counts: RunCounts,

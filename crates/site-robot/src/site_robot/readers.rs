@@ -1,4 +1,4 @@
-//! Threads that process large pages.
+//! Threads on which large pages are processed.
 
 use std::{
     collections::VecDeque,

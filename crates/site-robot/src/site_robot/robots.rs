@@ -1,4 +1,4 @@
-//! robots.txt files of visited hosts.
+//! robots.txt files of the hosts that are visited.
 
 use std::{borrow::Cow, net::IpAddr, time::Duration};
 

@@ -152,7 +152,7 @@ impl RunLoop {
                 }
             }
             let pause = self.pause();
-            // Each branch is cancel-safe.
+            // All branches are cancel-safe.
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,

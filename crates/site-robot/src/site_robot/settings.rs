@@ -1,4 +1,4 @@
-//! Validated settings of a site robot.
+//! Settings of a site robot that have been validated.
 
 use std::{sync::Arc, time::Duration};
 
@@ -90,7 +90,7 @@ impl Settings {
         self.conf.has_own("loglevel") && self.conf.loglevel == 0
     }
 
-    /// Returns the robot name for robots.txt and META tags: `robot` for `robot/1.0 (…)`.
+    /// Returns the robot name for robots.txt and META tags, such as `robot` for `robot/1.0 (…)`.
     pub(super) fn user_agent(&self) -> &str {
         product_token(&self.conf.user_agent).unwrap_or(USER_AGENT)
     }
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Returns the product name in a User-Agent: `robot` for `robot/1.0 (…)`.
+/// Returns the product name in a User-Agent, such as `robot` for `robot/1.0 (…)`.
 fn product_token(user_agent: &str) -> Option<&str> {
     let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
     let token = user_agent.split(is_end).next()?;

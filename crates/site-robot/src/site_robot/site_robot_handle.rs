@@ -138,7 +138,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails with the first page that is outside the scope.
+    /// Fails with the first page that is out of scope.
     pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         let mut settings = self.shared.settings.clone();
         settings.restrict_to_pages(urls)?;
@@ -251,7 +251,7 @@ impl Handle {
     }
 }
 
-/// Guard that marks the site robot as idle when a run ends in any way.
+/// Guard that marks the site robot as idle when a run ends, in whatever way.
 struct RunGuard<'r>(&'r Shared);
 
 impl Drop for RunGuard<'_> {

@@ -10,7 +10,7 @@ use super::{links::AcceptedLink, losses::moved_to, settings::Settings};
 /// Maximum number of redirects followed from a starting point.
 const MAX_STEPS: usize = 10;
 
-/// End of a chain of redirects.
+/// URL at which a chain of redirects ends.
 #[derive(Clone, Debug)]
 pub(super) enum RedirectEnd {
     /// The chain ends at a URL that the run has visited.
@@ -122,7 +122,7 @@ pub(super) fn is_described(known: &KnownUrl) -> bool {
     known.is_described && known.loss.is_none()
 }
 
-/// Returns the maximum depth of all starting points; `None` for no limit.
+/// Returns the largest depth of all starting points; `None` for no limit.
 pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
     let depths = settings.starts.iter().map(|start| start.max_depth);
     depths.collect::<Option<Vec<_>>>()?.into_iter().max()

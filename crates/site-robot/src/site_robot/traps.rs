@@ -40,7 +40,7 @@ pub enum Trap {
     Repeats,
     /// The query has too many parameters.
     TooManyParameters,
-    /// A calendar extends to this year.
+    /// A calendar extends to this year, which is too far away.
     Calendar(i32),
     /// The URL contains a session id.
     Session,

@@ -28,7 +28,7 @@ use super::{
 /// Outcome of a visit to a URL.
 #[derive(Debug)]
 pub(super) enum Visit {
-    /// A page was fetched and must be processed.
+    /// A page was fetched and has yet to be processed.
     FetchedPage(Box<FetchedPage>),
     Ended(Box<FinishedVisit>),
 }

@@ -86,7 +86,7 @@ impl PageVisitor {
         ]
     }
 
-    /// Returns the [`Surroundings`] for a filter's run.
+    /// Returns the [`Surroundings`] for the run of a filter.
     pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,

@@ -1,4 +1,4 @@
-//! Evaluation of a tag's attributes.
+//! Evaluates the attributes of a tag.
 
 use super::{
     super::{
@@ -57,7 +57,7 @@ impl Reader<'_> {
             && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
     }
 
-    /// Returns `true` for a script with structured data (JSON-LD).
+    /// Returns `true` for a script that contains structured data (JSON-LD).
     pub(super) fn is_structured_data(&self) -> bool {
         let media_type = self.attributes.text(Attribute::Type);
         media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/ld+json"))
@@ -104,7 +104,7 @@ impl Reader<'_> {
         let class = self.attributes.text(Attribute::Class);
         let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
         let mut named = values.iter().flatten().copied();
-        // A sure classification by class or id takes precedence.
+        // A classification by class or id takes precedence if it is certain.
         match named.clone().find(|part| part.is_sure()) {
             Some(sure) => Some(sure),
             None if self.is_article_text() => Some(Part::ArticleText),

@@ -88,7 +88,7 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     })
 }
 
-/// Builds a step that sets a value if a source equals a text.
+/// Builds a step that sets a value if a source is equal to a text.
 pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::exact(text)))
 }

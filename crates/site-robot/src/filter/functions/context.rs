@@ -112,7 +112,7 @@ impl<'a> FunctionContext<'a> {
     }
 }
 
-/// Optional restriction of a function to a media type.
+/// Optional restriction of a function to a single media type.
 pub(super) struct MediaType(Option<String>);
 
 impl MediaType {
@@ -166,7 +166,7 @@ pub(super) fn describe(
     })
 }
 
-/// Returns a step without effect, for functions evaluated at compile time.
+/// Returns a step that has no effect, for functions that are evaluated at compile time.
 pub(super) fn nothing() -> Box<dyn Step> {
     change(|_| {})
 }

@@ -53,7 +53,7 @@ const ORDERS: [&str; 7] = [
     "pragma",
 ];
 
-/// Lowest HTML heading level, `<h6>`.
+/// Lowest heading level in HTML, `<h6>`.
 const LOWEST: u64 = 6;
 
 /// Builds a step that creates attributes from the title and META tags.
@@ -183,7 +183,7 @@ pub(super) fn rename(making: &mut FunctionContext<'_>) -> StepResult {
 
 /// Returns as many leading whole words as fit into a number of characters.
 ///
-/// An overlong first word, or text without spaces, is cut in the middle.
+/// If the first word is too long or the text has no spaces, the text is cut in the middle.
 fn whole_words(text: &str, max: usize) -> &str {
     let head = first_chars(text, max);
     let rest = text.get(head.len()..).unwrap_or_default();

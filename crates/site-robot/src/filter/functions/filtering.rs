@@ -1,4 +1,4 @@
-//! Functions that deny resources, and `filterrules-setup`.
+//! Filter functions that deny resources, and the function `filterrules-setup`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Registry of functions for directives.
+//! Registry of the functions that directives can use.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Tests of all functions, based on the examples in the reference.
+//! Tests of all filter functions, based on the examples in the reference.
 
 mod checks;
 mod data;
@@ -20,7 +20,7 @@ use super::registry::BUILT_IN;
 /// 2026-11-30, 12:00:00 UTC.
 const NOW_MS: i64 = 1_796_040_000_000;
 
-/// Directives required by other directives.
+/// Directives that other directives require.
 const TYPES: &str = "Setup fn=setup-type-by-extension file=./config/mime.types";
 
 #[derive(Default)]

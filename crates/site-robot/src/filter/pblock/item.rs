@@ -1,4 +1,4 @@
-//! Items of a file, in order.
+//! Items of a configuration file, in their original order.
 
 /// A line of a file, or several joined lines.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -139,7 +139,7 @@ pub struct QuotedValue<'a> {
     pub value: &'a str,
     /// Text after the closing quote.
     pub rest: &'a str,
-    /// Problem with the quotes, if any.
+    /// Problem with the quotes, if there is one.
     pub fault: Option<QuoteFault>,
 }
 

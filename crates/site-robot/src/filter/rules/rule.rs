@@ -88,7 +88,7 @@ impl Comparison {
 
 fn read_source(name: &str, entry: &Entry, notes: &mut Notes) -> Option<Source> {
     let source = Source::named(name);
-    // The original console uses "MIME type".
+    // The original console calls this source "MIME type".
     if matches!(source.name(), "mime-type" | "content-type") {
         return Some(Source::named("type"));
     }

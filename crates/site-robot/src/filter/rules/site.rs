@@ -106,7 +106,7 @@ impl Host {
 }
 
 impl StartingPoint {
-    /// Parses a URL and a depth as written.
+    /// Parses a starting point from a URL and a depth, as written.
     ///
     /// # Errors
     ///

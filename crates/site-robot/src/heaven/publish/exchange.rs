@@ -1,4 +1,4 @@
-//! Replacement of the published heaven with the staged one.
+//! Replaces the published robot heaven with the staged one.
 
 use std::{fs, io, path::Path};
 

@@ -30,12 +30,12 @@ pub(super) struct Files {
     places: Arc<PublishDirectory>,
     /// Whether a previously published robot heaven exists.
     has_old: bool,
-    /// Directory of the last written file.
+    /// Directory of the file that was written last.
     last: PathBuf,
     pub(super) tally: Tally,
 }
 
-/// Counts of written files.
+/// Numbers of files that were written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     /// Number of new or changed files.
@@ -225,7 +225,7 @@ fn are_same(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Counts the files in a tree.
+/// Counts the files in a directory tree.
 fn count(directory: &Path) -> io::Result<usize> {
     let mut waiting = vec![directory.to_owned()];
     let mut files = 0;

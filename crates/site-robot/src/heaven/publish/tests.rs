@@ -14,7 +14,7 @@ use crate::heaven::{
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::Store;
 
-/// Heaven in a temporary directory.
+/// A robot heaven in a temporary directory.
 struct Site {
     store: Store,
     library: Library,
@@ -192,7 +192,7 @@ async fn leftovers_of_a_killed_publication_are_removed() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let before = site.files();
-    // Killed while writing, and between the two steps of an exchange.
+    // The process was killed while writing, and between the two steps of an exchange.
     fs::create_dir_all(site.parent.join(".heaven.staging/b")).unwrap();
     fs::write(site.parent.join(".heaven.staging/b/half.html"), "<html").unwrap();
     fs::rename(&site.heaven, site.parent.join(".heaven.old")).unwrap();

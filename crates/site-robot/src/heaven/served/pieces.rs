@@ -15,7 +15,7 @@ const URLS: usize = 1_000;
 /// Part of a response body that is still to be sent.
 #[derive(Debug)]
 pub(super) enum Pieces {
-    /// Descriptions from the database.
+    /// Descriptions that are read from the database.
     Export(Export, DescriptionReader),
     /// URLs of a sitemap.
     Sitemap {

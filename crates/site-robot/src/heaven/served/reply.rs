@@ -1,4 +1,4 @@
-//! Responses of robot heaven.
+//! Responses that robot heaven sends.
 
 use axum::{
     body::Body,

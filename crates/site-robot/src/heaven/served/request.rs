@@ -1,4 +1,4 @@
-//! Evaluation of requests for heaven pages.
+//! Evaluates requests for heaven pages.
 
 use axum::http::{HeaderMap, Method, header};
 use percent_encoding::percent_decode_str;

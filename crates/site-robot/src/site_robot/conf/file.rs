@@ -302,7 +302,7 @@ fn cut_comment(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
         let (before, comment) = text.split_at(at + found);
-        // A `#` inside a word starts a URL fragment.
+        // A `#` inside a word is the start of a URL fragment.
         if before.is_empty() || before.ends_with(char::is_whitespace) {
             return (before.trim_end(), Some(comment));
         }

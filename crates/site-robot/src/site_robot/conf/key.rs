@@ -33,7 +33,7 @@ pub enum RobotKeyKind {
     Integer(i64, i64),
     /// A non-negative number of seconds, which may have decimals.
     Seconds,
-    /// `true`, `yes`, `false` or `no`.
+    /// One of the words `true`, `yes`, `false` and `no`.
     Boolean,
     /// One of several words.
     Choice(&'static [&'static str]),

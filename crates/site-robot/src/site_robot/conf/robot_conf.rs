@@ -14,7 +14,7 @@ use super::{
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
-/// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
+/// Declares each key once, which defines its field in [`RobotConf`] and its row in [`KEYS`].
 ///
 /// A row has the form `field as "key" or "alias": type = kind, default, factor;` and follows the
 /// help text of the key. The alias is optional, and so is the factor that converts the unit used in
@@ -45,7 +45,7 @@ macro_rules! keys {
                 #[doc = concat!("`", $name, "`:", $help)]
                 pub $field: $type,
             )+
-            /// Starting points (`seed=URL depth=N`, repeatable).
+            /// Starting points (`seed=URL depth=N`, which can be repeated).
             pub seeds: Vec<StartingPoint>,
             values: Values,
         }
@@ -139,9 +139,9 @@ pub enum OnCompletion {
     /// Wait for a command or for the schedule.
     #[default]
     Idle,
-    /// Start the next run when a run is complete.
+    /// Start the next run after a run is complete.
     Loop,
-    /// Exit when a run is complete.
+    /// Exit after a run is complete.
     Quit,
 }
 
@@ -150,7 +150,7 @@ impl RobotConf {
     ///
     /// # Errors
     ///
-    /// Returns all unknown keys and invalid values.
+    /// If there are unknown keys or invalid values, returns all of them.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileErrors> {
         let file = RobotConfFile::parse(text);
         FileErrors::check(name, file.notes())?;

@@ -46,7 +46,7 @@ pub enum Credentials {
 }
 
 impl SiteAccess {
-    /// Creates the access to a site; the path of the URL is ignored.
+    /// Creates the access to a site; the path in the URL is ignored.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ fn bad_site(url: &Url) -> SourceError {
 
 impl fmt::Debug for SiteAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values of secret headers are not written.
+        // The values of secret headers are not written.
         f.debug_struct("SiteAccess")
             .field("origin", &self.origin.ascii_serialization())
             .field("headers", &self.headers)

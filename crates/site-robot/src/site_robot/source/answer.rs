@@ -1,4 +1,4 @@
-//! Responses of page sources.
+//! Responses from page sources.
 
 use std::{
     net::IpAddr,

@@ -1,4 +1,4 @@
-//! Errors of page sources.
+//! Errors from page sources.
 
 use std::{io, time::Duration};
 

@@ -270,7 +270,7 @@ fn headers_of(path: &Path, length: u64, modified: Option<SystemTime>) -> HeaderM
     if let Some((_, media_type)) = known {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     }
-    // A date before 1970 cannot be represented.
+    // Dates before 1970 cannot be represented.
     let modified = modified.filter(|it| *it > SystemTime::UNIX_EPOCH);
     let modified = modified.map(httpdate::fmt_http_date);
     if let Some(modified) = modified.and_then(|it| HeaderValue::from_str(&it).ok()) {

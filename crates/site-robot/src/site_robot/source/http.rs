@@ -35,7 +35,7 @@ pub struct HttpSettings {
     pub proxy: Option<Url>,
     /// Limits of each request.
     pub limits: SourceLimits,
-    /// Sites with their own access settings.
+    /// Sites that have their own access settings.
     pub sites: Vec<SiteAccess>,
     /// Form login for the pages of those sites; none by default.
     pub login: Option<FormLogin>,
