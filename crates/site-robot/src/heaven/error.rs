@@ -26,7 +26,7 @@ pub enum HeavenError {
     Busy(String),
     /// The directory contains files that do not belong to a published robot heaven.
     #[error(
-        "{0} contains files not written by robot heaven that would be lost; specify an empty directory"
+        "{0} contains files that robot heaven did not write and that would be lost; specify an empty directory"
     )]
     NotOurs(String),
     /// The descriptions cannot be read.
