@@ -332,7 +332,7 @@ fn a_browser_gets_nothing_of_ours_and_keeps_its_sandbox() {
     settings(path, &server.url("/"), &more);
     let output = run(path, &["site-robot", "run"]);
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("the browser does not start"), "{told}");
+    assert!(told.contains("the browser did not start"), "{told}");
     let seen = fs::read_to_string(path.join("seen")).unwrap();
     assert!(
         !seen.contains("s3cret") && !seen.contains("no-sandbox"),

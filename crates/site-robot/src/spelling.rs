@@ -1,17 +1,17 @@
-//! Suggestions for misspelled names in settings.
+//! Suggests corrections for misspelled names in settings.
 
-/// Maximum length of a compared name, in bytes.
+/// Maximum length of a name that is compared, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Minimum similarity, from 0 to 1, of a suggested name.
+/// Minimum similarity for a name to be suggested, from 0 to 1.
 const LIKE: f64 = 0.8;
 
-/// Maximum number of characters quoted in a message.
+/// Maximum number of characters that are quoted in a message.
 const MAX_QUOTED: usize = 80;
 
-/// Returns the candidate most similar to a word, if any is similar enough.
+/// Returns the candidate that is most similar to a word, if any is similar enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // The comparison takes time proportional to the product of both lengths.
+    // The comparison takes time proportional to the product of the two lengths.
     if word.len() > MAX_NAME {
         return None;
     }
@@ -24,7 +24,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns an error message for an unknown word, with the nearest candidate or all candidates.
+/// Returns an error message for an unknown word, which contains the nearest candidate or all
+/// candidates.
 pub fn unknown<'c>(
     what: &str,
     word: &str,
@@ -41,7 +42,7 @@ pub fn unknown<'c>(
     }
 }
 
-/// Returns text quoted, escaped and truncated for a message.
+/// Returns text that is quoted, escaped and truncated for use in a message.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
@@ -49,7 +50,7 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// Jaro-Winkler tolerates a wrong ending, Damerau-Levenshtein a typo anywhere.
+/// Jaro-Winkler tolerates a wrong ending, and Damerau-Levenshtein tolerates a typo anywhere.
 fn likeness(one: &str, other: &str) -> f64 {
     strsim::jaro_winkler(one, other).max(strsim::normalized_damerau_levenshtein(one, other))
 }

@@ -60,15 +60,15 @@ fn all_examples_of_the_reference_load_in_one_filter_and_each_repair_is_reported_
     assert!(notes(&file, "error").is_empty());
     let repairs = notes(&file, "repair");
     for (line, text) in [
-        (2, "closing quote added"),
-        (19, "read as fn=filter-by-max"),
-        (26, "read as fn=assign-type-by-extension"),
-        (32, "at the end joins the next line"),
+        (2, "added the missing closing quote"),
+        (19, "with fn=filter-by-max"),
+        (26, "with fn=assign-type-by-extension"),
+        (32, "as a line continuation"),
         (35, "joined to the previous line"),
         (37, "joined to the previous line"),
         (39, "joined to the previous line"),
-        (42, "read as fn=generate-rd-last-modified"),
-        (51, "read as fn=harvest-summarizer"),
+        (42, "with fn=generate-rd-last-modified"),
+        (51, "with fn=harvest-summarizer"),
     ] {
         let found = repairs
             .iter()

@@ -234,11 +234,11 @@ fn links_of_an_unwanted_type_are_not_fetched() {
 fn explain_names_the_failed_step_without_changing_log_and_links() {
     let ran = visit(&[]);
     for (path, why) in [
-        ("/logout", "the link would end the login"),
-        ("/posts/7/delete", "the link would change something: delete"),
+        ("/logout", "the link would log the site robot out"),
+        ("/posts/7/delete", "the link would modify data: delete"),
         (
             "/list?action=delete&id=7",
-            "the link would change something: delete",
+            "the link would modify data: delete",
         ),
     ] {
         let told = ran.explain(path);

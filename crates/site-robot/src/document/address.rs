@@ -9,10 +9,10 @@ pub const MAX_URL_BYTES: usize = 2048;
 
 /// Resolves a link against a base URL and returns the target in normal form.
 ///
-/// Returns `None` for an invalid URL, a scheme other than `http:` or `https:` (`mailto:`,
+/// Returns `None` for an invalid URL, a scheme other than `http:` or `https:` (such as `mailto:` or
 /// `javascript:`), or a URL longer than [`MAX_URL_BYTES`]. A `file:` base may also link to `file:`
 /// URLs. White space at both ends and line breaks are removed; `..` never goes above the root. See
-/// [`normalise`] for the form.
+/// [`normalise`] for the normal form.
 ///
 /// # Example
 ///
@@ -25,7 +25,8 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// assert!(resolve(&base, "mailto:me@h.example").is_none());
 /// ```
 pub fn resolve(base: &Url, link: &str) -> Option<Url> {
-    // Far longer links are not even parsed. Shorter ones are checked after joining with the base.
+    // Links that are far longer are not even parsed. Shorter links are checked after joining with
+    // the base.
     if link.len() > 4 * MAX_URL_BYTES {
         return None;
     }
@@ -40,9 +41,9 @@ pub fn resolve(base: &Url, link: &str) -> Option<Url> {
 /// Normalizes a URL (RFC 3986 §6.2.2). Returns `None` if the URL cannot be fetched.
 ///
 /// The normal form has no fragment, user name, password, default port, `.` or `..` segments, or
-/// trailing dot of the host. Scheme and host are in lower case. Percent-encoding is in upper case
-/// and not used for letters, digits, `-`, `.`, `_` and `~`; a stray `%` becomes `%25`. A `file:`
-/// URL has no host.
+/// trailing dot in the host. Scheme and host are in lower case. Percent-encodings are in upper
+/// case, and letters, digits, `-`, `.`, `_` and `~` are not encoded; a stray `%` becomes `%25`. A
+/// `file:` URL has no host.
 pub fn normalise(mut url: Url) -> Option<Url> {
     url.set_fragment(None);
     match url.scheme() {
@@ -65,11 +66,11 @@ pub fn normalise(mut url: Url) -> Option<Url> {
 }
 
 fn normalise_authority(url: &mut Url) -> Option<()> {
-    // Neither call fails if the URL has a host, which `http:` and `https:` URLs always have.
+    // Neither call fails if the URL has a host, as all `http:` and `https:` URLs do.
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;
-    // Both spellings are the same host to DNS but would be two hosts in the frontier.
+    // DNS treats both spellings as the same host, but the frontier would treat them as two hosts.
     if host.ends_with('.') {
         let host = host.trim_end_matches('.').to_owned();
         url.set_host(Some(&host)).ok()?;
@@ -77,7 +78,7 @@ fn normalise_authority(url: &mut Url) -> Option<()> {
     Some(())
 }
 
-/// Decodes unreserved characters and writes the other percent-encodings in upper case.
+/// Decodes unreserved characters, and writes all other percent-encodings in upper case.
 fn normal_escapes(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     let mut rest = text;
@@ -112,11 +113,11 @@ fn hex(digits: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
 }
 
-/// Returns the URLs in plain text that follow `URL:` (`URL:.*` in Sun's
+/// Returns the URLs that follow `URL:` in plain text (`URL:.*` in Sun's
 /// `enumerate-urls-from-text`).
 ///
-/// A URL ends at white space or a character not allowed in URLs (`<`, `>`, `"`). A full stop, comma
-/// or parenthesis at the end belongs to the sentence.
+/// A URL ends at white space or at a character that is not allowed in URLs (`<`, `>`, `"`). A full
+/// stop, comma or parenthesis at the end is treated as part of the sentence.
 ///
 /// # Example
 ///

@@ -1,4 +1,4 @@
-//! Detection of boilerplate around a page's main content, by element names and link density.
+//! Detects boilerplate around a page's main content, by element names and link density.
 
 use std::ops::Range;
 
@@ -11,27 +11,30 @@ use super::{
 use crate::matter::says;
 
 /// Minimum share of link text in a boilerplate block, in percent. Navigation with section titles
-/// stays above this limit; a paragraph with links is far below.
+/// exceeds this limit; a paragraph with links stays far below.
 const MIN_LINKED_PERCENT: usize = 50;
-/// Minimum share of link text in an unnamed list that counts as a table of contents, in percent.
+/// Minimum share of link text, in percent, for an unnamed list to be treated as a table of
+/// contents.
 const MIN_CONTENTS_PERCENT: usize = 90;
-/// Minimum number of in-page links in a table of contents; fewer may be ordinary references.
+/// Minimum number of in-page links in a table of contents; fewer links may be ordinary references.
 const MIN_CONTENTS: usize = 3;
-/// Articles are the main content if they hold at least 1/4 of the candidate text.
+/// Divisor of the minimum share: articles that contain at least 1/4 of the candidate text are the
+/// main content.
 pub(super) const ARTICLES_SHARE: usize = 4;
-/// Maximum text per language in a list of translations, in bytes, separators included.
+/// Maximum text per language in a list of translations, in bytes, including separators.
 const MAX_LANGUAGE_BYTES: usize = 40;
-/// Minimum text of a page part, in bytes; less is only a tag line or a number.
+/// Minimum length of the text of a page part, in bytes; shorter text is only a tag line or a
+/// number.
 const MIN_TEXT_BYTES: usize = 60;
-/// Minimum text that must remain after removing comments, ads and the like, in bytes. With less,
-/// the removed parts may be the main content, such as the posts of a forum.
+/// Minimum length of the text that must remain after comments, ads and the like are removed, in
+/// bytes. If less remains, the removed parts may be the main content, such as the posts in a forum.
 const MIN_MATTER_BYTES: usize = 500;
 /// Maximum number of elements recorded as secondary content or as article text.
 const MAX_NAMED: usize = 4_096;
 /// Maximum length of a word in a class name, in bytes; no known word is longer.
 const MAX_WORD_BYTES: usize = 16;
 
-/// Classes and ids that always mark boilerplate.
+/// Classes and ids that always indicate boilerplate.
 const AROUND: [&str; 13] = [
     "breadcrumb",
     "breadcrumbs",
@@ -48,7 +51,7 @@ const AROUND: [&str; 13] = [
     "skip-link",
 ];
 
-/// Classes and ids of a footer: boilerplate unless inside a section.
+/// Classes and ids of a footer, which is boilerplate unless it is inside a section.
 const EDGES: [&str; 6] = [
     "copyright-footer",
     "footer",
@@ -58,8 +61,8 @@ const EDGES: [&str; 6] = [
     "sitefooter",
 ];
 
-/// Words in classes and ids that mark boilerplate if the element consists of links, including those
-/// of common site generators.
+/// Words in classes and ids that indicate boilerplate if the element consists of links, including
+/// words used by common site generators.
 const LINKED: [&str; 31] = [
     "breadcrumb",
     "breadcrumbs",
@@ -94,11 +97,11 @@ const LINKED: [&str; 31] = [
     "toolbar",
 ];
 
-/// Prefixes and suffixes of boilerplate words in generated names (`docnav`, `tocview`).
+/// Prefixes and suffixes in generated names that indicate boilerplate (`docnav`, `tocview`).
 const LINKED_ENDS: [&[u8]; 2] = [b"nav", b"toc"];
 
-/// Words in class names that mark secondary content: comments, advertisements, related links. Such
-/// elements are dropped if enough other text remains.
+/// Words in class names that indicate secondary content: comments, advertisements, related links.
+/// Such elements are dropped if enough other text remains.
 const BESIDE: [&str; 32] = [
     "ad",
     "ads",
@@ -134,16 +137,16 @@ const BESIDE: [&str; 32] = [
     "trending",
 ];
 
-/// Words that show that the element also holds the main content, as in `page-with-ads`.
+/// Words which indicate that the element also contains the main content, as in `page-with-ads`.
 const HOLDERS: [&str; 7] = ["body", "has", "layout", "main", "no", "page", "with"];
 
-/// Words that together name an article's text, as in `entry-content` and `c-news__body`.
+/// Words that in combination identify an article's text, as in `entry-content` and `c-news__body`.
 const KINDS_OF_ARTICLE: [&str; 6] = ["article", "blog", "entry", "news", "post", "story"];
 const TEXTS: [&str; 3] = ["body", "content", "text"];
 
-/// Returns `true` if a `class` value marks secondary content.
+/// Returns `true` if the value of `class` indicates secondary content.
 ///
-/// Ids are not considered because section ids are generated from headings.
+/// Ids are not considered because the ids of sections are generated from headings.
 pub(super) fn is_beside(value: &str) -> bool {
     value.split(is_html_space).any(|name| {
         let (mut is_beside, mut is_holder) = (false, false);
@@ -155,7 +158,7 @@ pub(super) fn is_beside(value: &str) -> bool {
     })
 }
 
-/// Returns `true` if a `class` or `id` value names the text of an article.
+/// Returns `true` if the value of `class` or `id` identifies the text of an article.
 pub(super) fn is_article_text(value: &str) -> bool {
     value.split(is_html_space).any(|name| {
         let (mut before, mut is_text) = (false, false);
@@ -167,14 +170,14 @@ pub(super) fn is_article_text(value: &str) -> bool {
     })
 }
 
-/// Returns `true` for an article text name written as a single word, such as `storytext`.
+/// Returns `true` if a single word identifies an article's text, such as `storytext`.
 fn is_joined(word: &[u8]) -> bool {
     let mut kinds = KINDS_OF_ARTICLE.iter();
     let rest = kinds.find_map(|kind| word.strip_prefix(kind.as_bytes()));
     rest.is_some_and(|rest| is_one_of(&TEXTS, rest))
 }
 
-/// Returns the page part indicated by a `class` or `id` value alone.
+/// Returns the page part that the value of `class` or `id` alone indicates.
 pub(super) fn named(value: &str) -> Option<Part> {
     let mut found = None;
     for name in value.split(is_html_space) {
@@ -192,7 +195,7 @@ pub(super) fn named(value: &str) -> Option<Part> {
     found
 }
 
-/// Returns `true` if a name contains a word that marks link boilerplate.
+/// Returns `true` if a name contains a word that indicates link boilerplate.
 fn has_linked_word(name: &str) -> bool {
     let mut has = false;
     for_each_word(name, |word| {
@@ -209,9 +212,10 @@ fn is_one_of(words: &[&str], word: &[u8]) -> bool {
         .is_ok()
 }
 
-/// Calls `tell` with each word of a name in lower case; `t-navbar` and `pageMenu` have two words.
+/// Calls `tell` with each word of a name, in lower case; `t-navbar` and `pageMenu` have two words
+/// each.
 ///
-/// The last call passes all letters joined, because `contentSub` is meant as one word.
+/// The last call passes all letters joined together, because `contentSub` is meant as one word.
 fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     let (mut word, mut length, mut before) = ([0; MAX_WORD_BYTES], 0, 0_u8);
     let mut whole = ([0; MAX_WORD_BYTES], 0);
@@ -238,7 +242,7 @@ fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     }
 }
 
-/// Running totals of the page's text and links.
+/// Running totals of the text and links on the page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     text: usize,
@@ -246,11 +250,11 @@ struct Sums {
     links: usize,
     /// Number of links to targets within the page.
     within: usize,
-    /// Number of links with `hreflang`.
+    /// Number of links with an `hreflang` attribute.
     translations: usize,
 }
 
-/// Open element that may turn out to be boilerplate.
+/// An open element that may turn out to be boilerplate.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     depth: usize,
@@ -260,22 +264,22 @@ struct Candidate {
     is_list: bool,
 }
 
-/// Tracker of elements that may be boilerplate.
+/// Tracks elements that may be boilerplate.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     sums: Sums,
     open: Vec<Candidate>,
-    /// Blocks that were reclassified as boilerplate, with their original page part.
+    /// Blocks that were reclassified as boilerplate, each with its original page part.
     moved: Vec<(usize, PagePart)>,
-    /// Block ranges of elements named as secondary content, and as article text.
+    /// Block ranges of elements whose names indicate secondary content or article text.
     beside: Vec<Range<usize>>,
     articles: Vec<Range<usize>>,
 }
 
 impl Around {
-    /// Records an element that starts after `first` blocks.
+    /// Records an element that starts after the first `first` blocks.
     pub(super) fn begin(&mut self, depth: usize, first: usize, name: &[u8], part: Option<Part>) {
-        // Elements below the depth limit share one depth and cannot be distinguished.
+        // Elements below the depth limit share a depth and cannot be distinguished.
         if self.open.last().is_some_and(|open| open.depth >= depth) {
             return;
         }
@@ -288,7 +292,7 @@ impl Around {
         });
     }
 
-    /// Counts a link of the page.
+    /// Counts a link on the page.
     pub(super) fn link(&mut self, url: &str, is_translation: bool) {
         self.sums.links += 1;
         self.sums.within += usize::from(url.starts_with('#'));
@@ -301,7 +305,8 @@ impl Around {
         self.sums.linked += linked(block);
     }
 
-    /// Closes all elements from a depth on and reclassifies the blocks of boilerplate elements.
+    /// Closes all elements at or below a depth, and reclassifies the blocks of boilerplate
+    /// elements.
     pub(super) fn end(&mut self, depth: usize, blocks: &mut [Block]) {
         while let Some(candidate) = self.open.pop_if(|open| open.depth >= depth) {
             if self.is_around(&candidate) {
@@ -318,7 +323,7 @@ impl Around {
         }
     }
 
-    /// Finishes a page with the given title.
+    /// Finishes evaluating a page that has the given title.
     pub(super) fn finish(&mut self, title: &str, blocks: &mut [Block]) {
         self.end(0, blocks);
         self.move_beside(title, blocks);
@@ -326,7 +331,7 @@ impl Around {
         if let Some(title) = linked_before_title(title, blocks) {
             move_out(0..title, blocks, &mut self.moved);
         }
-        // A list of links may be the main content: restore the list if little else remains.
+        // A list of links may be the main content, so the list is restored if little else remains.
         for part in [PagePart::Main, PagePart::Article, PagePart::Body] {
             let of_place = blocks.iter().filter(|block| block.place == part);
             if of_place.map(text_of).sum::<usize>() < MIN_TEXT_BYTES {
@@ -338,7 +343,7 @@ impl Around {
 
     /// Reclassifies secondary content, unless too little text would remain.
     ///
-    /// An element that contains the page title is kept, whatever the element's name is.
+    /// An element that contains the page title is kept, whatever its class.
     fn move_beside(&mut self, title: &str, blocks: &mut [Block]) {
         let titles = blocks.iter().enumerate();
         let titles = titles.filter(|(_, block)| is_title(title, block));
@@ -355,19 +360,19 @@ impl Around {
         }
     }
 
-    /// Reclassifies the blocks before the title and after the text if the page has exactly one
-    /// article.
+    /// If the page has exactly one article, reclassifies the blocks before the title and after the
+    /// text.
     fn move_around_article(&mut self, title: &str, blocks: &mut [Block]) {
         let text = |blocks: &[Block]| blocks.iter().map(text_of).sum::<usize>();
         let in_range = |it: &Range<usize>| text(blocks.get(it.clone()).unwrap_or_default());
-        // Only the outermost ranges are kept; nested ranges are part of them.
+        // Only the outermost ranges are kept, because they contain the nested ranges.
         let mut articles: Vec<Range<usize>> = Vec::new();
         for range in self.articles.drain(..) {
             while articles.pop_if(|it| it.start >= range.start).is_some() {}
             articles.push(range);
         }
         articles.retain(|it| in_range(it) >= MIN_MATTER_BYTES);
-        // Several ranges are a list of articles or several readers' comments.
+        // Several ranges are a list of articles or several comments by readers.
         let [article] = articles.as_slice() else {
             return;
         };
@@ -382,7 +387,7 @@ impl Around {
                 block.place = PagePart::Around;
             }
         }
-        // The article is the main content: link lists need not be restored.
+        // The article is the main content, so link lists need not be restored.
         self.moved.clear();
     }
 
@@ -401,13 +406,13 @@ impl Around {
         let is_translations =
             translations > 1 && text <= translations.saturating_mul(MAX_LANGUAGE_BYTES);
         let is_named = matches!(candidate.part, Some(Part::IfLinked | Part::Beside));
-        // Links may consist of pictures only, such as arrows to the next page.
+        // Links may consist of pictures only, such as an arrow to the next page.
         (is_named && links > 0 && is_over(MIN_LINKED_PERCENT))
             || (text > 0 && (is_contents || is_translations))
     }
 }
 
-/// Returns `true` for a main heading or a heading with the text of the page title.
+/// Returns `true` for a main heading, or a heading with the same text as the page title.
 fn is_title(title: &str, block: &Block) -> bool {
     block.kind == BlockKind::Heading(1) || is_said(title, block)
 }
@@ -416,7 +421,7 @@ fn is_said(title: &str, block: &Block) -> bool {
     block.heading(6).is_some_and(|(_, text)| says(title, text))
 }
 
-/// Returns the number of bytes that a block contributes to the main content; headings count as 0.
+/// Returns the number of bytes that a block contributes to the main content; headings contribute 0.
 fn text_of(block: &Block) -> usize {
     match (block.place, block.kind) {
         (PagePart::Around, _) | (_, BlockKind::Heading(_)) => 0,
@@ -424,7 +429,7 @@ fn text_of(block: &Block) -> usize {
     }
 }
 
-/// Reclassifies blocks as boilerplate and records their original page part.
+/// Reclassifies blocks as boilerplate, and records their original page part.
 fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, PagePart)>) {
     let blocks = blocks.iter_mut().enumerate().take(range.end);
     for (at, block) in blocks.skip(range.start) {
@@ -435,7 +440,7 @@ fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, P
     }
 }
 
-/// Restores the original page part of blocks.
+/// Restores the original page part of the given blocks.
 fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &mut [Block]) {
     for (at, was) in moved {
         if let Some(block) = blocks.get_mut(*at) {
@@ -444,7 +449,7 @@ fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &
     }
 }
 
-/// Returns the index of the page title's block if mostly links precede it.
+/// Returns the index of the block with the page title if mostly links precede this block.
 ///
 /// The title block is the main heading, or else the first heading that repeats the page title.
 fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Name and attributes of the tag being parsed.
+//! Name and attributes of the tag that is being parsed.
 
 /// Maximum length of a stored tag or attribute name, in bytes; all known names are shorter.
 const MAX_NAME_BYTES: usize = 32;
@@ -6,7 +6,7 @@ const MAX_NAME_BYTES: usize = 32;
 /// Maximum length of a stored attribute value, in bytes.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
-/// Attributes that the parser evaluates.
+/// Attributes evaluated by the parser.
 const NAMES: [&[u8]; 24] = [
     b"href",
     b"src",
@@ -34,7 +34,7 @@ const NAMES: [&[u8]; 24] = [
     b"datetime",
 ];
 
-/// Evaluated attribute, as an index into [`NAMES`].
+/// An evaluated attribute, as an index into [`NAMES`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Attribute {
     Href,
@@ -63,7 +63,7 @@ pub(super) enum Attribute {
     DateTime,
 }
 
-/// Attributes of one tag. The first of duplicate attributes counts.
+/// Attributes of a single tag. If an attribute is duplicated, the first one is used.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Option<Vec<u8>>; NAMES.len()],
@@ -74,7 +74,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn clear(&mut self) {
-        // Most tags have no evaluated attribute and need no clearing.
+        // Most tags have no evaluated attributes, so nothing needs to be cleared.
         if !self.is_empty {
             self.values.fill(None);
             self.is_empty = true;
@@ -91,7 +91,7 @@ impl Attributes {
         self.name.push(part);
     }
 
-    /// Starts the value of the attribute with the current name.
+    /// Starts the value of the attribute whose name was just read.
     pub(super) fn begin_value(&mut self) {
         self.current = None;
         // XHTML sets the language with `xml:lang`, and SVG sets links with `xlink:href`.
@@ -118,7 +118,7 @@ impl Attributes {
         }
     }
 
-    /// Ends an attribute, with or without a value.
+    /// Ends an attribute, which may or may not have a value.
     pub(super) fn end(&mut self) {
         if self.current.is_none() && !self.name.as_bytes().is_empty() {
             self.begin_value();
@@ -131,13 +131,13 @@ impl Attributes {
         self.bytes(attribute).is_some()
     }
 
-    /// Returns an attribute's value without white space at both ends.
+    /// Returns an attribute's value, with white space at both ends removed.
     pub(super) fn value(&self, attribute: Attribute) -> Option<String> {
         let value = String::from_utf8_lossy(self.bytes(attribute)?);
         Some(value.trim_matches(is_html_space).to_owned())
     }
 
-    /// Returns an attribute's value unchanged, if valid UTF-8.
+    /// Returns an attribute's value unchanged if it is valid UTF-8.
     pub(super) fn text(&self, attribute: Attribute) -> Option<&str> {
         str::from_utf8(self.bytes(attribute)?).ok()
     }
@@ -158,7 +158,7 @@ pub(super) fn is_html_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0C')
 }
 
-/// Name of a tag or an attribute; names over the length limit are treated as empty.
+/// Name of a tag or attribute; names that exceed the length limit are treated as empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Name {
     bytes: [u8; MAX_NAME_BYTES],

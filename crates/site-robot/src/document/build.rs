@@ -1,4 +1,4 @@
-//! Construction of a page's content tree from its blocks.
+//! Builds a page's content tree from its blocks.
 
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 
@@ -11,11 +11,12 @@ use super::{
 };
 use crate::matter::{ContentTree, Definition, Line, Link, MAX_DEPTH, Piece, Run, Style, TableCell};
 
-/// Minimum cell size, in bytes, that marks a short headerless table as a layout table.
+/// Minimum cell size, in bytes, at which a short table without a header is treated as a layout
+/// table.
 const MAX_CELL_BYTES: usize = 300;
-/// Maximum number of rows of a layout table: header, columns and footer.
+/// Maximum number of rows in a layout table: header, columns and footer.
 const MAX_LAYOUT_ROWS: usize = 3;
-/// Maximum number of columns of a data table.
+/// Maximum number of columns in a data table.
 const MAX_COLUMNS: usize = 64;
 /// Maximum length of a `mailto:` link, in bytes.
 const MAX_MAILTO_BYTES: usize = 500;
@@ -23,12 +24,12 @@ const MAX_MAILTO_BYTES: usize = 500;
 /// Builder of a page's content tree.
 pub(super) struct Builder<'p> {
     page: &'p Page,
-    /// Page URL and base URL for links; if missing, all links are dropped.
+    /// Page URL, and base URL for links; if missing, all links are dropped.
     urls: Option<(&'p Url, Url)>,
     links: HashMap<u32, Option<Arc<Link>>>,
 }
 
-/// Block with its containers, outermost first.
+/// A block with its containers, outermost first.
 struct BlockWithContainers<'p> {
     block: &'p Block,
     path: Rc<[u32]>,
@@ -65,7 +66,8 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Builds pieces from blocks with the same containers above `depth`; `room` limits nesting.
+    /// Builds pieces from blocks that share the same containers above `depth`; `room` limits
+    /// nesting.
     fn pieces(
         &mut self,
         blocks: &[BlockWithContainers<'p>],
@@ -114,7 +116,7 @@ impl<'p> Builder<'p> {
                 if all.iter().any(|one| one.is_term) {
                     pieces.push(Piece::Definitions(all));
                 } else {
-                    // A definition list without terms is only used for indentation.
+                    // A definition list without terms is used only for indentation.
                     pieces.extend(all.into_iter().flat_map(|one| one.pieces));
                 }
             }
@@ -146,7 +148,7 @@ impl<'p> Builder<'p> {
             let item = self.pieces(group, inner, room);
             match items.last_mut() {
                 _ if item.is_empty() => {}
-                // A list directly inside a list belongs to the preceding item.
+                // A list that is directly inside another list belongs to the preceding item.
                 Some(last) if !is_item => last.extend(item),
                 _ => items.push(item),
             }
@@ -200,10 +202,10 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Builds a data table; returns `None` for a layout table.
+    /// Builds a data table, or returns `None` for a layout table.
     ///
-    /// A layout table contains tables or multi-line code, or has one column; or it has few rows and
-    /// contains headings, or long cells but no header.
+    /// A table is a layout table if it contains tables or multi-line code, if it has only one
+    /// column, or if it has few rows and contains headings, or long cells without a header.
     fn table(&mut self, group: &[BlockWithContainers<'p>], depth: usize) -> Option<Piece> {
         let kinds = || {
             group
@@ -304,7 +306,7 @@ impl<'p> Builder<'p> {
             ..Style::default()
         };
         for span in &block.spans {
-            // Trailing white space was removed, and a style may have ended after it.
+            // Trailing white space was removed, and a style may have ended after that.
             let to = span.at.max(from).min(block.text.len());
             push_text(&mut runs, block.text.get(from..to), &style);
             from = to;
@@ -346,7 +348,7 @@ impl<'p> Builder<'p> {
             None
         });
         if known.is_none() {
-            // A link within the page is not kept.
+            // A link to the same page is not kept.
             let url = resolve(base, &link.url).filter(|url| is_web(url) && !is_same(url, own));
             *known = url.map(|url| {
                 Arc::new(Link {
@@ -369,12 +371,12 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Returns `true` if a block is a standalone paragraph, outside lists, tables and captions.
+/// Returns `true` if a block is a standalone paragraph outside lists, tables and captions.
 pub(super) fn is_loose(containers: &[Container], number: u32) -> bool {
     path(containers, number).is_empty()
 }
 
-/// Groups blocks by their container at a depth; blocks without a container form one group.
+/// Groups blocks by their container at a depth; blocks without such a container form one group.
 fn groups<'b, 'p>(
     blocks: &'b [BlockWithContainers<'p>],
     depth: usize,
@@ -382,7 +384,7 @@ fn groups<'b, 'p>(
     blocks.chunk_by(move |one, next| one.at(depth) == next.at(depth))
 }
 
-/// Returns the chain of containers down to the given one, outermost first.
+/// Returns the chain of containers that leads to the given container, outermost first.
 fn path(containers: &[Container], number: u32) -> Rc<[u32]> {
     let mut path = Vec::new();
     let mut number = number;

@@ -1,4 +1,4 @@
-//! Detection of a resource's character encoding, and decoding.
+//! Detects the character encoding of a resource, and decodes the resource.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
 use super::prescan::{EARLY, LATE, declared};
 
-/// Maximum number of bytes examined to guess the encoding, from the first non-ASCII byte on.
+/// Maximum number of bytes examined to guess the encoding, starting at the first non-ASCII byte.
 const MAX_GUESS_BYTES: usize = 256 * 1024;
 
 /// Text of a resource, decoded from its character encoding.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DecodedText<'a> {
-    /// Decoded text; invalid byte sequences become `U+FFFD`.
+    /// Decoded text, in which invalid byte sequences are replaced with `U+FFFD`.
     pub text: Cow<'a, str>,
     /// Name of the encoding in the WHATWG Encoding Standard, such as `windows-1252`.
     pub charset: &'static str,
@@ -22,10 +22,10 @@ pub struct DecodedText<'a> {
 
 /// Decodes bytes in any character encoding.
 ///
-/// The first of these determines the encoding: a byte order mark, `charset` in `Content-Type`, a
-/// declaration in the first 1,024 bytes (HTML `<meta>` or XML declaration; skipped for other
-/// types), valid UTF-8, a `<meta>` in the first 64 KiB, or else a guess with the host's top-level
-/// domain (`jp`) as a hint.
+/// The encoding is determined by the first of these that is present: a byte order mark, `charset`
+/// in `Content-Type`, a declaration in the first 1,024 bytes (HTML `<meta>` or XML declaration;
+/// skipped for other types), valid UTF-8, or a `<meta>` in the first 64 KiB. Otherwise, it is
+/// guessed, using the host's top-level domain (`jp`) as a hint.
 ///
 /// # Example
 ///
@@ -64,7 +64,7 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     if let Some(encoding) = declares(EARLY) {
         return encoding;
     }
-    // ISO-2022-JP consists of ASCII with escapes, so it would pass as UTF-8.
+    // ISO-2022-JP consists of ASCII characters and escapes, so it would pass as UTF-8.
     let has_escape = bytes.contains(&0x1B);
     if !has_escape && std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
@@ -72,18 +72,18 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     declares(LATE).unwrap_or_else(|| guess(bytes, has_escape, tld))
 }
 
-/// Returns the encoding for a label, except the `replacement` encoding.
+/// Returns the encoding with a label, except the `replacement` encoding.
 pub(super) fn by_label(label: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT)
 }
 
-/// Returns the value of the first `charset` parameter of a `Content-Type`.
+/// Returns the value of the first `charset` parameter in a `Content-Type` header.
 fn charset_parameter(content_type: &str) -> Option<&[u8]> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         let is_charset = name.trim().eq_ignore_ascii_case("charset");
         let value = value.trim().trim_matches(['"', '\'']);
-        // RFC 9110 §5.6.6 allows double quotes only, but servers also send single quotes.
+        // RFC 9110 §5.6.6 allows only double quotes, but some servers send single quotes.
         (is_charset && !value.is_empty()).then_some(value.as_bytes())
     })
 }
@@ -91,7 +91,7 @@ fn charset_parameter(content_type: &str) -> Option<&[u8]> {
 fn has_markup(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     let media_type = media_type.to_ascii_lowercase();
-    // Servers send these types for files of an unknown type, such as `index.html.ja.euc-jp`.
+    // Servers send these types for files whose type is unknown, such as `index.html.ja.euc-jp`.
     let is_untold = matches!(media_type.as_str(), "" | "application/octet-stream");
     is_untold || media_type.contains("html") || media_type.contains("xml")
 }
@@ -108,7 +108,7 @@ fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding
     let sample = rest.get(..MAX_GUESS_BYTES).unwrap_or(rest);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, sample.len() == rest.len());
-    // The detector panics on other labels.
+    // The detector panics if the label is anything else.
     let is_label = |tld: &&str| {
         tld.bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

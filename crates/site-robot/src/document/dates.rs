@@ -1,16 +1,17 @@
-//! Publication and modification dates that a page specifies.
+//! Publication and modification dates specified by a page.
 
 use serde_json::Value;
 use time::{Date, Month, PrimitiveDateTime, Time, UtcOffset};
 
 use super::attributes::{Attribute, Attributes, is_html_space};
 
-/// Maximum size of structured data that is parsed, in bytes.
+/// Maximum size of structured data to parse, in bytes.
 const MAX_JSON_BYTES: usize = 256 * 1024;
-/// Maximum nesting depth of structured data that is searched.
+/// Maximum nesting depth to which structured data is searched.
 const MAX_JSON_DEPTH: u32 = 4;
 
-/// META tags with the publication date, and with the modification date.
+/// META tags that contain the publication date, followed by those that contain the modification
+/// date.
 const PUBLISHED: [&str; 8] = [
     "article:published_time",
     "datepublished",
@@ -29,7 +30,7 @@ const MODIFIED: [&str; 5] = [
     "og:updated_time",
 ];
 
-/// Values of `class` and `itemprop` that identify a `<time>` element's date.
+/// Values of `class` and `itemprop` that indicate the meaning of a `<time>` element.
 const TIMES: [(&str, DateKind); 9] = [
     ("datepublished", DateKind::Published),
     ("dt-published", DateKind::Published),
@@ -48,19 +49,20 @@ enum DateKind {
     Modified,
 }
 
-/// Date, or date and time, that a page specifies.
+/// A date, or a date and time, specified by a page.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Moment {
-    /// Seconds since 1970; midnight (UTC) if only the date is known.
+    /// Seconds since 1970; midnight UTC if only the date is known.
     pub seconds: u64,
     /// Whether only the date is known, without a time.
     pub is_day: bool,
 }
 
 impl Moment {
-    /// Parses a date, or a time with its zone (RFC 3339 and common forms of ISO 8601).
+    /// Parses a date, or a time with its time zone (RFC 3339 and common forms of ISO 8601).
     ///
-    /// Without a zone, only the date is used. Returns `None` if invalid or before 1970.
+    /// If there is no zone, only the date is used. Returns `None` if the text is invalid or the
+    /// date is before 1970.
     ///
     /// # Example
     ///
@@ -114,7 +116,7 @@ fn time_of_day(text: &str) -> Option<Time> {
     Time::from_hms(hour, minute, second.min(59)).ok()
 }
 
-/// Parses `Z`, `+01:00`, `+0100` or `+01`.
+/// Parses a UTC offset: `Z`, `+01:00`, `+0100` or `+01`.
 fn offset(text: &str) -> Option<UtcOffset> {
     if matches!(text, "Z" | "z" | "UTC" | "GMT") {
         return Some(UtcOffset::UTC);
@@ -132,15 +134,15 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Dates found on the page, as written: in structured data, META tags and text.
+/// Dates found on the page, as written: in structured data, META tags and the text.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
-    /// JSON-LD text read so far.
+    /// JSON-LD text that has been read so far.
     json: Option<Vec<u8>>,
     of_json: [Option<String>; 2],
     of_tags: [Option<String>; 2],
     of_times: [Option<String>; 2],
-    /// First date of a `<time>` without a known meaning, and the number of such elements.
+    /// First date in a `<time>` element without a known meaning, and the number of such elements.
     plain: (Option<String>, u32),
 }
 
@@ -194,7 +196,7 @@ impl Dates {
         self.json = Some(Vec::new());
     }
 
-    /// Adds a part of structured data, if any is being read.
+    /// Adds a chunk of structured data if any is being read.
     pub(super) fn push_json(&mut self, part: &[u8]) {
         if let Some(json) = &mut self.json {
             let room = MAX_JSON_BYTES.saturating_sub(json.len());
@@ -202,7 +204,7 @@ impl Dates {
         }
     }
 
-    /// Ends structured data, if any is being read.
+    /// Ends the structured data if any is being read.
     pub(super) fn end_json(&mut self) {
         let json = self.json.take();
         let value = json.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
@@ -211,7 +213,7 @@ impl Dates {
         }
     }
 
-    /// Searches structured data for the page's dates; nested items such as comments are ignored.
+    /// Searches structured data for the page's dates; ignores nested items such as comments.
     fn json(&mut self, value: &Value, depth: u32) {
         match value {
             Value::Array(all) if depth < MAX_JSON_DEPTH => {
@@ -248,7 +250,7 @@ impl Dates {
     }
 }
 
-/// Stores a date if it is valid and none is stored yet.
+/// Stores a date if it is valid and no date is stored yet.
 fn note(date: &mut Option<String>, told: Option<&str>) {
     if date.is_none() {
         let told = told.filter(|told| Moment::read(told).is_some());

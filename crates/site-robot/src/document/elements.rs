@@ -5,51 +5,51 @@ use html5gum::State;
 /// Effect of an element on the text in and around it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Element {
-    /// Continues the line; also used for unknown elements.
+    /// An element that continues the line; also used for unknown elements.
     Inline,
-    /// Starts and ends on its own line.
+    /// An element that starts and ends on its own line.
     Block,
-    /// `<p>`, closed by any block element.
+    /// A `<p>` element, which is closed by any block element.
     Paragraph,
-    /// `<h1>` to `<h6>`.
+    /// A heading, `<h1>` to `<h6>`.
     Heading(u8),
-    /// `<li>`.
+    /// A list item, `<li>`.
     Item,
-    /// `<dt>` or `<dd>`.
+    /// A `<dt>` or `<dd>` element.
     Term,
-    /// `<ul>`, `<ol>`, `<dl>` and the like.
+    /// A list, such as `<ul>`, `<ol>` or `<dl>`.
     List,
-    /// `<table>`.
+    /// A `<table>` element.
     Table,
-    /// `<thead>`, `<tbody>`, `<tfoot>`, `<caption>`, `<colgroup>`.
+    /// A `<thead>`, `<tbody>`, `<tfoot>`, `<caption>` or `<colgroup>` element.
     RowGroup,
-    /// `<tr>`.
+    /// A table row, `<tr>`.
     Row,
-    /// `<td>` or `<th>`.
+    /// A table cell, `<td>` or `<th>`.
     Cell,
-    /// Element without an end tag, except `<br>` and `<hr>`.
+    /// An element without an end tag, except `<br>` and `<hr>`.
     Void,
-    /// Line break, `<br>`.
+    /// A line break, `<br>`.
     LineBreak,
-    /// `<hr>`.
+    /// An `<hr>` element.
     Rule,
-    /// `<template>`.
+    /// A `<template>` element.
     Template,
-    /// `<svg>`.
+    /// An `<svg>` element.
     Svg,
-    /// `<math>`.
+    /// A `<math>` element.
     Math,
-    /// Element with hidden content.
+    /// An element whose content is hidden.
     Unseen,
-    /// Element that contains text only, no tags.
+    /// An element that contains only text and no tags.
     Raw(Raw),
 }
 
-/// Element that contains text only, no tags.
+/// An element that contains only text and no tags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Raw {
     Title,
-    /// `<xmp>` and `<plaintext>`.
+    /// An `<xmp>` or `<plaintext>` element.
     Shown(State),
     Dropped(State),
 }
@@ -84,7 +84,8 @@ impl Element {
             b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"embed" | b"frame"
             | b"img" | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source"
             | b"track" | b"wbr" => Self::Void,
-            // Most of these elements contain fallback content for other browsers.
+            // Most of these elements contain fallback content for browsers that do not support
+            // them.
             b"annotation" | b"annotation-xml" | b"audio" | b"canvas" | b"datalist"
             | b"noscript" | b"object" | b"rp" | b"select" | b"video" => Self::Unseen,
             _ => Self::raw(name).map_or(Self::Inline, Self::Raw),
@@ -138,7 +139,8 @@ impl Element {
         matches!(self, Self::Cell | Self::Table | Self::Template)
     }
 
-    /// Returns `true` if the tag ends the surrounding SVG or `MathML` (WHATWG HTML §13.2.6.5).
+    /// Returns `true` if the tag ends the enclosing SVG or `MathML` content (WHATWG HTML
+    /// §13.2.6.5).
     pub(super) fn breaks_out(self, name: &[u8]) -> bool {
         match self {
             Self::Inline | Self::Void => matches!(
@@ -170,7 +172,7 @@ impl Element {
 }
 
 impl Raw {
-    /// Returns the tokenizer state for the element's text.
+    /// Returns the tokenizer state in which the element's text is read.
     pub(super) fn state(self) -> State {
         match self {
             Self::Title => State::RcData,
@@ -179,7 +181,7 @@ impl Raw {
     }
 }
 
-/// Returns `true` if an element of SVG or `MathML` contains HTML again.
+/// Returns `true` if an SVG or `MathML` element contains HTML again.
 pub(super) fn is_island(name: &[u8]) -> bool {
     matches!(
         name,

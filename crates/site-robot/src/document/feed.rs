@@ -1,31 +1,31 @@
-//! Parser of RSS and Atom feeds.
+//! Parser for RSS and Atom feeds.
 
 use quick_xml::events::BytesStart;
 
 use super::xml;
 
-/// Maximum number of entries stored of one feed.
+/// Maximum number of entries stored from a single feed.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Parsed RSS or Atom feed.
+/// A parsed RSS or Atom feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Feed {
     /// Title of the feed.
     pub title: Option<String>,
-    /// The feed's first 10,000 entries with a link.
+    /// The first 10,000 entries of the feed that have a link.
     pub entries: Vec<FeedEntry>,
 }
 
-/// Entry of a feed.
+/// A feed entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FeedEntry {
-    /// URL of the page, as written.
+    /// URL of the page that the entry describes, as written.
     pub url: String,
     /// Title of the page that the entry describes.
     pub title: Option<String>,
-    /// Value of `updated`, `pubDate` or similar, as written.
+    /// Value of `updated`, `pubDate` or a similar element, as written.
     pub last_modified: Option<String>,
     /// Value of `published`, `issued` or `pubDate`, as written.
     pub published: Option<String>,
@@ -38,7 +38,7 @@ impl Feed {
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         let mut reading = FeedReader::default();
-        // Both closures modify the state, but neither runs inside the other.
+        // Both closures modify the state, but neither is called by the other.
         let reader = std::cell::RefCell::new(&mut reading);
         xml::read(
             text,
@@ -53,10 +53,10 @@ impl Feed {
 struct FeedReader {
     is_feed: bool,
     feed: Feed,
-    /// Nesting depth of the feed entry being read.
+    /// Nesting depth of the feed entry that is being read.
     entry: Option<usize>,
     current: FeedEntry,
-    /// Value of `guid`, used as the link if the entry has no other.
+    /// Value of `guid`, used as the link if the entry has no other link.
     guid: Option<String>,
     is_guid_link: bool,
 }
@@ -73,7 +73,7 @@ impl FeedReader {
             ("item" | "entry", None) => self.entry = Some(depth),
             ("link", Some(entry)) if depth == entry + 1 => self.atom_link(tag),
             ("guid", Some(_)) => {
-                // RSS 2.0: a `guid` is a permanent link unless `isPermaLink` is `false`.
+                // In RSS 2.0, a `guid` is a permanent link unless `isPermaLink` is `false`.
                 self.is_guid_link =
                     xml::attribute(tag, "isPermaLink").is_none_or(|it| it != "false");
             }
@@ -83,7 +83,7 @@ impl FeedReader {
     }
 
     fn atom_link(&mut self, tag: &BytesStart<'_>) {
-        // RFC 4287 §4.2.7.2: a link without `rel` is an alternate link.
+        // According to RFC 4287 §4.2.7.2, a link without `rel` is an alternate link.
         let is_page = xml::attribute(tag, "rel").is_none_or(|rel| rel == "alternate");
         if let (true, true, Some(url)) = (
             is_page,
@@ -116,8 +116,8 @@ impl FeedReader {
                 }
                 _ => {}
             },
-            // The feed's title is at depth 1 in Atom and at depth 2 in RSS; the title of its image
-            // is deeper.
+            // The feed's title is at depth 1 in Atom and at depth 2 in RSS; the title of the feed's
+            // image is deeper.
             None if name == "title" && depth <= 2 && self.feed.title.is_none() => {
                 self.feed.title = some();
             }

@@ -1,6 +1,7 @@
-//! White space folding and text truncation.
+//! Folds white space and truncates text.
 
-/// Text with each run of white space folded into one space, and none at either end.
+/// Text in which each run of white space is folded into one space, without leading or trailing
+/// white space.
 #[derive(Debug, Default)]
 pub(super) struct FoldedText {
     bytes: Vec<u8>,
@@ -8,7 +9,7 @@ pub(super) struct FoldedText {
 }
 
 impl FoldedText {
-    /// Adds text; a word may continue across calls.
+    /// Adds text; a word may continue in the next call.
     pub(super) fn push(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some(first) = rest.first() {
@@ -49,7 +50,7 @@ impl FoldedText {
         self.bytes.len()
     }
 
-    /// Separates the next text from the previous text by a space.
+    /// Adds a space between the previous text and the next text.
     pub(super) fn space(&mut self) {
         self.is_spaced = true;
     }
@@ -69,7 +70,8 @@ impl FoldedText {
     }
 }
 
-/// Returns the length of the prefix that needs no folding: words separated by single spaces.
+/// Returns the length of the prefix that needs no folding, that is, words separated by single
+/// spaces.
 fn folded_length(text: &[u8]) -> usize {
     let mut before = 0;
     for (at, byte) in text.iter().enumerate().skip(plain_length(text)) {
@@ -84,7 +86,7 @@ fn folded_length(text: &[u8]) -> usize {
     text.len() - usize::from(before == b' ')
 }
 
-/// Returns a length up to which nothing needs folding. Fast path that compares many bytes together.
+/// Returns a length up to which nothing needs folding. This fast path compares many bytes at once.
 fn plain_length(text: &[u8]) -> usize {
     const PIECE: usize = 64;
     let is_plain = |piece: &&[u8]| {
@@ -92,18 +94,19 @@ fn plain_length(text: &[u8]) -> usize {
         let is_plain = |(one, next): (&u8, &u8)| {
             *one >= b' ' && *next >= b' ' && (*one != b' ' || *next != b' ')
         };
-        // Not `all`: its early exit would prevent the compiler from vectorizing the comparison.
+        // `all` is not used because its early exit would prevent the compiler from vectorizing the
+        // comparison.
         pairs.fold(true, |all, pair| all & is_plain(pair))
     };
-    // Pieces overlap by one byte.
+    // Adjacent pieces overlap by one byte.
     let pieces = text.windows(PIECE + 1).step_by(PIECE);
     pieces.take_while(is_plain).count() * PIECE
 }
 
 /// Truncates text to a number of characters, at a word boundary.
 ///
-/// A word longer than the text before it is cut in the middle, because not every script has spaces.
-/// Trailing white space is removed.
+/// A word that is longer than the text before it is cut in the middle, because some scripts have no
+/// spaces. Trailing white space is removed.
 ///
 /// # Example
 ///
@@ -121,7 +124,7 @@ pub fn shorten(text: &str, max_chars: usize) -> &str {
     }
 }
 
-/// Truncates text to a number of bytes, at a word boundary like [`shorten`].
+/// Truncates text to a number of bytes, at a word boundary as in [`shorten`].
 pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text.trim_end();
@@ -129,7 +132,7 @@ pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
     cut_at_word(text, text.floor_char_boundary(max_bytes))
 }
 
-/// Truncates text that is longer than `end` bytes.
+/// Truncates text at a word boundary if it is longer than `end` bytes.
 fn cut_at_word(text: &str, end: usize) -> &str {
     let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     if rest.starts_with(char::is_whitespace) {

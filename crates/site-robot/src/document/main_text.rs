@@ -1,4 +1,4 @@
-//! Main content of a page, without the boilerplate around it.
+//! Main content of a page, without the surrounding boilerplate.
 
 use url::Url;
 
@@ -9,15 +9,16 @@ use super::{
 };
 use crate::matter::{ContentTree, SummaryLine, first_sentence};
 
-/// Selection of a page's blocks: all, or only the main content.
+/// Selection of a page's blocks: all blocks, or only the main content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ContentSelection {
-    /// All blocks of the page.
+    /// All blocks of the page are selected.
     All,
-    /// The main content: the `<main>` element; else the articles, if they are more than teasers;
-    /// else everything except navigation, headers and footers. Comments, advertisements and similar
-    /// elements, recognized by class, are excluded if enough text remains. If exactly one element
-    /// is named as article text, only that is included. If nothing remains, the complete page.
+    /// The main content: the `<main>` element; or else the articles, if they are more than teasers;
+    /// or else everything except navigation, headers and footers. Comments, advertisements and
+    /// similar elements, identified by class, are excluded if enough text remains. If exactly one
+    /// element is identified as article text, only that element is included. If nothing remains,
+    /// the complete page is selected.
     Main,
 }
 
@@ -27,20 +28,21 @@ impl Page {
         self.build(part, Some(own))
     }
 
-    /// Returns the text of the main content, one line per block and tab-separated table rows.
+    /// Returns the text of the main content, with one line per block and tab-separated table rows.
     pub fn main_text(&self) -> String {
         self.build(ContentSelection::Main, None)
             .told('\t', None)
             .text
     }
 
-    /// Returns level and text of the headings in the main content, down to a level.
+    /// Returns the level and text of each heading in the main content, down to a level.
     pub fn main_headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         self.main_blocks()
             .filter_map(move |block| block.heading(max_level))
     }
 
-    /// Returns the first sentence-like paragraph of the main content, or else the first paragraph.
+    /// Returns the first paragraph of the main content that looks like a sentence, or else the
+    /// first paragraph.
     ///
     /// Cells, list items, captions, code and blocks of links are skipped. Paragraphs under the
     /// heading that repeats the title take precedence.
@@ -75,7 +77,7 @@ impl Page {
             .filter(move |block| is_matter(block.place))
     }
 
-    /// Returns a predicate for the page parts that hold the main content.
+    /// Returns a predicate that selects the page parts with the main content.
     fn places(&self) -> fn(PagePart) -> bool {
         let bytes = |wanted: PagePart| {
             let blocks = self.blocks.iter().filter(|block| block.place == wanted);
@@ -85,7 +87,7 @@ impl Page {
         if bytes(PagePart::Main) > 0 {
             |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
-            // With a smaller share, the articles are teasers that link to other pages.
+            // If the share is smaller, the articles are teasers that link to other pages.
             |place| place == PagePart::Article
         } else if articles + other > 0 {
             |place| place != PagePart::Around
@@ -96,7 +98,7 @@ impl Page {
 }
 
 impl Block {
-    /// Returns level and text of a heading, down to a level.
+    /// Returns the level and text of a heading whose level is at most `max_level`.
     pub(super) fn heading(&self, max_level: u8) -> Option<(u8, &str)> {
         match self.kind {
             BlockKind::Heading(level) if level <= max_level => Some((level, &self.text)),
@@ -176,7 +178,7 @@ mod tests {
         ] {
             let html = format!("<div {around}>{links}</div>{text}");
             assert_eq!(main_text(&html), told, "{around}");
-            // Text content is not navigation, whatever its class.
+            // Text content is never navigation, whatever its class.
             let html = format!("<div {around}>{text}</p><a href=/a>Tides</a></div>");
             assert_eq!(main_text(&html), format!("{told}\nTides"), "{around}");
         }
@@ -194,7 +196,7 @@ mod tests {
         let html =
             format!("<p>A preface that says what is to come.<a href=/t>T</a><h1>Salt</h1>{text}");
         assert!(main_text(&html).starts_with("A preface"));
-        // On a page without a main heading, the heading that repeats the title counts.
+        // On a page without a main heading, the heading that repeats the title is used.
         let html = format!("<title>Salt | Sea</title>{before}<h2>Salt</h2>{text}");
         assert!(main_text(&html).starts_with("Salt\nSalt is"));
         let html = format!("<title>Sea</title>{before}<h2>Salt</h2>{text}");
@@ -204,7 +206,7 @@ mod tests {
         assert!(main_text(&format!("{text}{languages}")).ends_with("away."));
     }
 
-    /// Returns text long enough to be the main content.
+    /// Returns a text that is long enough to be the main content.
     fn long() -> String {
         let sentence = "Salt is what the sea leaves when the sun has taken the water away. ";
         format!("<p>{}</p>", sentence.repeat(10))
@@ -221,7 +223,8 @@ mod tests {
         ] {
             let html = format!("<h1>Salt</h1>{long}<div class='{class}'>{other}</div>");
             assert!(!main_text(&html).contains("never"), "{class}");
-            // On a page with little other text, the comments may be the content, as in a forum.
+            // On a page with little other text, the comments may be the main content, as in a
+            // forum.
             let html = format!("<h1>Salt</h1><div class='{class}'>{other}</div>");
             assert!(main_text(&html).contains("never"), "{class}");
             // The element that contains the title is the main content.
@@ -241,7 +244,7 @@ mod tests {
             let html = format!("<h1>Salt</h1>{long}{box_of_it}{other}");
             assert!(main_text(&html).contains("never"), "{box_of_it}");
         }
-        // The inner element counts if the outer element does not.
+        // If the outer element is not secondary content, the inner element is.
         let html =
             format!("<div class=social><h1>Salt</h1>{long}<div class=comment>{other}</div></div>");
         assert!(main_text(&html).ends_with("water away."));
@@ -266,7 +269,7 @@ mod tests {
             let told = main_text(&format!("{head}{text}{long}{end}{foot}"));
             assert!(told.starts_with("Salt\nHow it is made.\nSalt is"), "{told}");
             assert!(told.ends_with("water away."), "{told}");
-            // With several articles or a small one, no article is the main content.
+            // If there are several articles or a small one, no article is the main content.
             let told = main_text(&format!("{head}{text}{long}{end}{text}{long}{end}{foot}"));
             assert!(
                 told.starts_with("The harbour") && told.ends_with("week."),

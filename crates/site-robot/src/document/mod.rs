@@ -1,6 +1,6 @@
-//! Parsing of fetched resources: character encoding, text, links, headings, META tags.
+//! Parses fetched resources: character encoding, text, links, headings and META tags.
 //!
-//! Input comes from arbitrary servers: parsing takes time proportional to the size, never fails,
+//! Input comes from arbitrary servers, so parsing takes time proportional to the size, never fails,
 //! and handles errors as browsers do. [`decode`] decodes bytes, [`Page`] parses HTML, [`Sitemap`]
 //! and [`Feed`] parse XML, [`urls_in_text`] finds URLs in plain text, and [`resolve`] normalizes
 //! links.

@@ -6,13 +6,13 @@ use super::{
     structure::Inline,
 };
 
-/// Maximum number of nested elements that are tracked; browsers stop at 512.
+/// Maximum nesting depth of tracked elements; browsers stop at 512.
 const MAX_DEPTH: usize = 256;
 
-/// Open elements, as far as they affect the meaning of text.
+/// Stack of open elements, to the extent that they affect the meaning of text.
 ///
-/// Not a full tree builder: handles omitted end tags and the elements that an end tag closes, in
-/// bounded memory and time per tag.
+/// This is not a full tree builder: it handles omitted end tags and determines which elements an
+/// end tag closes, in bounded memory and bounded time per tag.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     stack: Vec<OpenElement>,
@@ -28,37 +28,37 @@ pub(super) struct OpenElements {
     pre: Option<usize>,
 }
 
-/// Traits of an element, from its start tag.
+/// Traits of an element, determined from its start tag.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
     pub(super) is_hidden: bool,
-    /// Whether the element is a section, with its own header and footer.
+    /// Whether the element is a section, which may have its own header and footer.
     pub(super) is_section: bool,
-    /// Page part that the element forms.
+    /// Page part formed by the element.
     pub(super) part: Option<Part>,
     pub(super) style: Inline,
     pub(super) container: u32,
 }
 
-/// Page part, derived from an element's name or role.
+/// Page part that an element's name or role indicates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
     Main,
     Article,
-    /// Navigation and other boilerplate.
+    /// Navigation or other boilerplate.
     Around,
-    /// Header or footer of the page, unless inside a section.
+    /// Header or footer of the page, unless the element is inside a section.
     Edge,
     /// Navigation, if the element consists of links.
     IfLinked,
     /// Secondary content, excluded if enough other text remains.
     Beside,
-    /// Text of an article, by class or id.
+    /// Text of an article, as indicated by its class or id.
     ArticleText,
 }
 
 impl Part {
-    /// Returns `true` if the rest of the page cannot change the classification.
+    /// Returns `true` if the rest of the page cannot change this classification.
     pub(super) fn is_sure(self) -> bool {
         !matches!(self, Self::IfLinked | Self::Beside | Self::ArticleText)
     }
@@ -86,7 +86,7 @@ impl OpenElements {
         self.stack.last().map(|open| open.style).unwrap_or_default()
     }
 
-    /// Returns the container of blocks at the current position.
+    /// Returns the container of the blocks at the current position.
     pub(super) fn container(&self) -> u32 {
         self.stack.last().map_or(0, |open| open.container)
     }
@@ -96,12 +96,13 @@ impl OpenElements {
         self.pre.is_some()
     }
 
-    /// Returns `true` if white space stays significant after closing the elements from `depth` on.
+    /// Returns `true` if white space remains significant after the elements at or below `depth` are
+    /// closed.
     pub(super) fn is_pre_after(&self, depth: usize) -> bool {
         self.pre.is_some_and(|at| at < depth)
     }
 
-    /// Returns `true` if a tag at the current position belongs to SVG or `MathML`.
+    /// Returns `true` if a tag at the current position belongs to SVG or `MathML` content.
     pub(super) fn is_foreign(&self) -> bool {
         let last = self.stack.last();
         last.is_some_and(|open| open.is_foreign && !open.is_island)
@@ -117,7 +118,7 @@ impl OpenElements {
         self.template.is_some()
     }
 
-    /// Returns the depth of the open heading if the element closes the heading.
+    /// Returns the depth of the open heading if this element closes that heading.
     pub(super) fn heading_ended_by(&self, element: Element) -> Option<usize> {
         let belongs_behind = matches!(element, Element::Paragraph | Element::List | Element::Table);
         self.heading.map(|(at, _)| at).filter(|_| belongs_behind)
@@ -140,7 +141,7 @@ impl OpenElements {
         }
     }
 
-    /// Returns the depth from which a start tag implicitly closes elements.
+    /// Returns the depth at or below which a start tag implicitly closes elements.
     pub(super) fn ended_by(&self, element: Element, name: &[u8]) -> usize {
         let depth = self.stack.len();
         if self.is_foreign() {
@@ -184,9 +185,9 @@ impl OpenElements {
         }
     }
 
-    /// Returns the depth from which an end tag closes elements, if it closes any.
+    /// Returns the depth at or below which an end tag closes elements, if it closes any.
     pub(super) fn ended_by_end(&self, element: Element, name: &[u8]) -> Option<usize> {
-        // Elements beyond the tracked depth end before the tracked ones.
+        // Elements beyond the tracked depth end before the tracked elements.
         if self.beyond > 0 {
             return None;
         }
@@ -231,7 +232,7 @@ impl OpenElements {
             style: traits.style,
             container: traits.container,
         });
-        // The outermost element counts, because it ends last.
+        // The outermost element is recorded, because it ends last.
         let set = |mark: &mut Option<usize>, is: bool| {
             if is && mark.is_none() {
                 *mark = Some(at);
@@ -266,7 +267,7 @@ impl OpenElements {
         self.beyond = self.beyond.saturating_sub(1);
     }
 
-    /// Closes all elements from `depth` on.
+    /// Closes all elements at or below `depth`.
     pub(super) fn truncate(&mut self, depth: usize) {
         if depth >= self.stack.len() {
             return;
@@ -287,20 +288,21 @@ impl OpenElements {
         self.heading.take_if(|(at, _)| *at >= depth);
     }
 
-    /// Returns `true` if any visible element from `depth` on is a block.
+    /// Returns `true` if any visible element at or below `depth` is a block.
     pub(super) fn has_block_from(&self, depth: usize) -> bool {
         let shown = self.hidden.unwrap_or(self.stack.len());
         let ended = self.stack.get(depth..shown).unwrap_or_default();
         ended.iter().any(|open| open.element.is_block())
     }
 
-    /// Returns the level of the heading that stays open after closing the elements from `depth` on.
+    /// Returns the level of the heading that stays open after the elements at or below `depth` are
+    /// closed.
     pub(super) fn heading_after(&self, depth: usize) -> Option<u8> {
         self.heading
             .and_then(|(at, level)| (at < depth).then_some(level))
     }
 
-    /// Returns `true` if closing the elements from `depth` on ends a page part.
+    /// Returns `true` if closing the elements at or below `depth` ends a page part.
     pub(super) fn has_part_from(&self, depth: usize) -> bool {
         [self.around, self.main, self.article]
             .into_iter()
@@ -308,7 +310,8 @@ impl OpenElements {
             .any(|at| at >= depth && self.hidden.is_none_or(|hidden| at < hidden))
     }
 
-    /// Returns the depth of the outermost wanted element before a wall, else `end`.
+    /// Returns the depth of the outermost matching element inside the innermost wall, or else
+    /// `end`.
     fn inside(
         &self,
         end: usize,
@@ -331,7 +334,7 @@ fn is_table(element: Element) -> bool {
     matches!(element, Element::Table | Element::Template)
 }
 
-/// Returns a hash of a name (FNV-1a); collisions are harmless.
+/// Returns the FNV-1a hash of a name; collisions are harmless.
 fn key(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -8,60 +8,60 @@ use super::{
     structure::{Container, Span},
 };
 
-/// Parsed HTML page.
+/// A parsed HTML page.
 ///
-/// Keeps at most 10,000 links, 50,000 blocks and 1,000 META tags. Text is what a reader sees,
-/// without scripts, styles, templates, SVG, `<noscript>`, form control values, and elements with
-/// `hidden`, `display:none`, `aria-hidden="true"` or `data-nosnippet`. Character references are
-/// decoded, and inline elements are joined as displayed (`<b>a</b>b` is `ab`).
+/// A page stores at most 10,000 links, 50,000 blocks and 1,000 META tags. Its text is what a reader
+/// sees, without scripts, styles, templates, SVG, `<noscript>`, form control values, and elements
+/// with `hidden`, `display:none`, `aria-hidden="true"` or `data-nosnippet`. Character references
+/// are decoded, and inline elements are joined as displayed (`<b>a</b>b` becomes `ab`).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Page {
     /// Text of `<title>`, with white space folded; `None` if empty.
     pub title: Option<String>,
-    /// META tags with a `name`, `property` or `http-equiv`, in document order.
+    /// META tags that have a `name`, `property` or `http-equiv` attribute, in document order.
     pub metas: Vec<Meta>,
-    /// `href` of the first `<base>`.
+    /// `href` of the first `<base>` element.
     pub base: Option<String>,
-    /// `lang` of `<html>`.
+    /// `lang` of the `<html>` element.
     pub language: Option<String>,
-    /// `href` of `<link rel=canonical>`.
+    /// `href` of the `<link rel=canonical>` element.
     pub canonical: Option<String>,
-    /// Publication date as written on the page; see [`Moment`](super::Moment).
+    /// Publication date, as written on the page; see [`Moment`](super::Moment).
     pub published: Option<String>,
-    /// Modification date as written on the page; see [`Moment`](super::Moment).
+    /// Modification date, as written on the page; see [`Moment`](super::Moment).
     pub modified: Option<String>,
-    /// Links as written, in document order.
+    /// Links on the page as written, in document order.
     pub links: Vec<Link>,
     /// Visible headings and paragraphs, in document order.
     pub blocks: Vec<Block>,
-    /// Whether the page shows a password field.
+    /// Whether the page contains a visible password field.
     pub asks_password: bool,
-    /// Containers of the blocks: lists, tables and the like.
+    /// Lists, tables and other containers of the blocks.
     pub(super) containers: Vec<Container>,
 }
 
-/// META tag of an HTML page.
+/// A META tag of an HTML page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Meta {
     /// Name of the META tag, in lower case.
     pub name: String,
-    /// Content of the META tag as written, with character references decoded.
+    /// Content of the META tag, with character references decoded.
     pub content: String,
-    /// Whether the tag is an `http-equiv`.
+    /// Whether the tag has an `http-equiv` attribute instead of a name.
     pub is_http_equiv: bool,
 }
 
-/// Link from an HTML page to another resource.
+/// A link from an HTML page to another resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Link {
-    /// URL of the link as written, without white space at both ends.
+    /// URL of the link as written, with white space at both ends removed.
     pub url: String,
-    /// Kind of element that contains the link.
+    /// Kind of the element that contains the link.
     pub kind: LinkKind,
-    /// Whether `rel` contains `nofollow`.
+    /// Whether the link's `rel` contains `nofollow`.
     pub is_nofollow: bool,
     /// Language of the link target (`hreflang`), in lower case.
     pub language: Option<String>,
@@ -69,21 +69,22 @@ pub struct Link {
     pub media_type: Option<String>,
 }
 
-/// Kind of element or tag that contains a link.
+/// Kind of the element or tag that contains a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LinkKind {
-    /// `<a>` or `<area>`.
+    /// An `<a>` or `<area>` element.
     Anchor,
-    /// `<frame>` or `<iframe>`.
+    /// A `<frame>` or `<iframe>` element.
     Frame,
-    /// `<link>` to another page: next, prev, alternate, contents and the like.
+    /// A `<link>` element that refers to another page: next, prev, alternate, contents and the
+    /// like.
     Relation,
-    /// META refresh to another URL.
+    /// A META refresh to another URL.
     Refresh,
 }
 
-/// Block of visible text, verbatim. White space is significant in code only.
+/// A block of visible text, verbatim. White space is significant only in code.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Block {
@@ -91,9 +92,9 @@ pub struct Block {
     pub text: String,
     /// Kind of the block.
     pub kind: BlockKind,
-    /// Page part that contains the block.
+    /// Part of the page that contains the block.
     pub place: PagePart,
-    /// Number of the block's container, from 1.
+    /// Number of the block's container, starting at 1.
     pub(super) container: u32,
     /// Styles, pictures and line breaks in the text.
     pub(super) spans: Vec<Span>,
@@ -104,25 +105,25 @@ pub struct Block {
 /// Kind of a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BlockKind {
-    /// `<h1>` to `<h6>`, with the level.
+    /// A heading, `<h1>` to `<h6>`, with its level.
     Heading(u8),
-    /// Text with significant white space: `<pre>` and similar elements.
+    /// Text in which white space is significant: `<pre>` and similar elements.
     Code,
-    /// Other text: a paragraph, a table cell, a list item.
+    /// Any other text, such as a paragraph, a table cell or a list item.
     Text,
 }
 
-/// Part of an HTML page, such as main content or navigation.
+/// Part of an HTML page, such as the main content or the navigation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PagePart {
-    /// `<main>`, `role=main`.
+    /// The main part: `<main>` or `role=main`.
     Main,
-    /// `<article>` or `role=article`, outside the main part.
+    /// An article outside the main part: `<article>` or `role=article`.
     Article,
-    /// No particular part of the page.
+    /// The rest of the page, which belongs to no particular part.
     Body,
-    /// Boilerplate: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, elements with such a
-    /// role or a class such as `breadcrumbs` or `navbar`.
+    /// Boilerplate: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, and elements with a
+    /// corresponding role or with a class such as `breadcrumbs` or `navbar`.
     Around,
 }
 
@@ -132,16 +133,16 @@ impl Page {
         reader::read(html, false)
     }
 
-    /// Parses a page of type `application/xhtml+xml`, where `<script/>` is a complete element.
+    /// Parses a page of type `application/xhtml+xml`, in which `<script/>` is a complete element.
     ///
-    /// Otherwise works like [`Self::read`]: errors are tolerated.
+    /// Otherwise, this works like [`Self::read`]; in particular, errors are tolerated.
     pub fn read_xhtml(xhtml: &str) -> Self {
         reader::read(xhtml, true)
     }
 
-    /// Returns the base URL of the page's links: its `<base>`, or else its own URL.
+    /// Returns the base URL of the page's links: the URL in `<base>`, or else the page's own URL.
     ///
-    /// A page from a server cannot set a `file:` base.
+    /// A page from a server cannot set a base URL with the scheme `file:`.
     pub fn base_url(&self, own: &Url) -> Url {
         let base = self.base.as_deref().and_then(|base| own.join(base).ok());
         let is_allowed =
@@ -149,34 +150,36 @@ impl Page {
         base.filter(is_allowed).unwrap_or_else(|| own.clone())
     }
 
-    /// Returns the content of the first META tag with a name, given in lower case.
+    /// Returns the content of the first META tag with a name, which must be given in lower case.
     ///
-    /// `property` counts as a name, `http-equiv` does not.
+    /// A `property` attribute is treated like `name`; `http-equiv` is not.
     pub fn meta(&self, name: &str) -> Option<&str> {
         let mut named = self.metas.iter().filter(|meta| !meta.is_http_equiv);
         let found = named.find(|meta| meta.name == name)?;
         Some(&found.content)
     }
 
-    /// Returns all text, one line per block.
+    /// Returns all text of the page, one line per block.
     pub fn text(&self) -> String {
         join(self.blocks.iter())
     }
 
-    /// Returns the first text except headings, one line per block, truncated to whole words.
+    /// Returns the first text of the page without headings, one line per block, truncated to whole
+    /// words.
     ///
-    /// Text is taken from the main part if the page marks one. Navigation, headers and footers are
+    /// Text is taken from the main part if the page has one. Navigation, headers and footers are
     /// skipped unless the page has no other text.
     pub fn first_text(&self, max_chars: usize) -> String {
         self.first(max_chars, |block| block.kind == BlockKind::Text)
     }
 
-    /// Returns the first text, including headings; otherwise like [`Self::first_text`].
+    /// Returns the first text of the page, including headings; otherwise the same as
+    /// [`Self::first_text`].
     pub fn first_text_and_headings(&self, max_chars: usize) -> String {
         self.first(max_chars, |_| true)
     }
 
-    /// Returns level and text of the headings down to a level: the table of contents.
+    /// Returns the table of contents: the level and text of each heading, down to a level.
     pub fn headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         let blocks = self.blocks.iter();
         blocks.filter_map(move |block| block.heading(max_level))
@@ -193,7 +196,7 @@ impl Page {
             let blocks = self.blocks.iter().filter(|block| fits(block.place));
             let blocks = blocks.filter(|block| wanted(block) && !block.text.is_empty());
             let mut chars = 0;
-            // One character more than requested shows whether the last word is complete.
+            // One more character than requested shows whether the last word is complete.
             let text = join(blocks.take_while(|block| {
                 let goes_on = chars <= max_chars;
                 chars += block.text.chars().count() + 1;
@@ -216,7 +219,7 @@ fn join<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
     text
 }
 
-/// Returns the total length of the blocks' text, with one line break each.
+/// Returns the total length of the blocks' text, with one line break after each block.
 fn length<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
     blocks.map(|block| block.text.len() + 1).sum()
 }

@@ -1,4 +1,4 @@
-//! Search for a character encoding declaration in the first bytes of a page.
+//! Searches the first bytes of a page for a declaration of the character encoding.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
@@ -7,13 +7,13 @@ use super::charset::by_label;
 /// Number of bytes in which a page must declare its encoding (WHATWG HTML §13.2.3.2).
 pub(super) const EARLY: usize = 1024;
 
-/// Number of bytes in which browsers still accept a late declaration.
+/// Number of bytes in which browsers still accept a late encoding declaration.
 pub(super) const LATE: usize = 64 * 1024;
 
-/// Maximum number of attributes of a META tag that are read.
+/// Maximum number of attributes read from a META tag.
 const MAX_ATTRIBUTES: usize = 100;
 
-/// Returns the encoding that the first bytes of an HTML page or XML document declare.
+/// Returns the encoding declared in the first bytes of an HTML page or XML document.
 pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding> {
     let bytes = bytes.get(..length).unwrap_or(bytes);
     match bytes {
@@ -22,7 +22,7 @@ pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding>
         _ => {}
     }
     let found = xml_declaration(bytes).or_else(|| Scan { rest: bytes }.run())?;
-    // In UTF-16, the declaration itself would not have been readable.
+    // If the page were really UTF-16, the declaration itself would not have been readable.
     Some(if found == UTF_16LE || found == UTF_16BE {
         UTF_8
     } else if found == X_USER_DEFINED {
@@ -58,7 +58,7 @@ impl Scan<'_> {
             let at = self.rest.iter().position(|byte| *byte == b'<')?;
             self.skip(at);
             if self.rest.starts_with(b"<!--") {
-                // The two dashes may belong to the start: `<!-->`.
+                // The two dashes may be part of the start of the comment: `<!-->`.
                 self.skip(2);
                 self.skip_behind(b"-->")?;
             } else if self.is_meta() {
@@ -96,7 +96,7 @@ impl Scan<'_> {
         let mut is_content_type = false;
         let mut by_content = None;
         let mut by_charset = None;
-        // Limited, because each name is compared with all previous names.
+        // The number is limited because each name is compared with all previous names.
         for _ in 0..MAX_ATTRIBUTES {
             let Some((name, value)) = self.attribute() else {
                 break;
@@ -118,7 +118,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads an attribute in lower case; returns `None` at the end of the tag.
+    /// Reads an attribute and converts it to lower case; returns `None` at the end of the tag.
     fn attribute(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.skip_while(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if matches!(self.rest.first(), None | Some(b'>')) {
@@ -140,7 +140,7 @@ impl Scan<'_> {
         Some((name, self.value()?))
     }
 
-    /// Reads a value; returns `None` if its closing quotation mark is missing.
+    /// Reads an attribute value; returns `None` if the closing quotation mark is missing.
     fn value(&mut self) -> Option<Vec<u8>> {
         match self.rest.first() {
             Some(quote @ (b'"' | b'\'')) => {
@@ -183,7 +183,7 @@ impl Scan<'_> {
     }
 }
 
-/// Returns the encoding in a `content` value such as `text/html; charset=utf-8`.
+/// Returns the encoding specified in a `content` value such as `text/html; charset=utf-8`.
 fn charset_in(content: &[u8]) -> Option<&'static Encoding> {
     let mut rest = content;
     loop {

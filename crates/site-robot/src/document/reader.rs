@@ -18,14 +18,14 @@ use super::{
 };
 
 const MAX_BLOCKS: usize = 50_000;
-/// Length of an unclosed heading, in bytes, above which it counts as text.
+/// Maximum length of an unclosed heading, in bytes; a longer one is treated as text.
 const MAX_HEADING_BYTES: usize = 1_000;
 
 mod traits;
 
 use traits::{is_page, may_stand_around};
 
-/// Parses a page; in XHTML, any element may be self-closing.
+/// Parses a page; if `is_xhtml` is set, any element may be self-closing.
 pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
     let mut page = Page::default();
     let reader = Reader {
@@ -44,12 +44,12 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         around: Around::default(),
         dates: Dates::default(),
     };
-    // Reading from memory does not fail, and no tokens are emitted.
+    // Reading from memory does not fail, and the emitter returns no tokens.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
     page
 }
 
-/// Tokenizer callback that fills a page.
+/// Tokenizer callback that fills in a page.
 struct Reader<'a> {
     page: &'a mut Page,
     is_xhtml: bool,
@@ -59,7 +59,7 @@ struct Reader<'a> {
     is_self_closing: bool,
     last_start_tag: Name,
     attributes: Attributes,
-    /// Open element that contains text only, no tags.
+    /// Open element that contains only text and no tags.
     raw: Option<Raw>,
     text: FoldedText,
     title: FoldedText,
@@ -77,7 +77,7 @@ impl Reader<'_> {
             name => Element::named(name),
         };
         self.close_to(self.open.ended_by(element, name.as_bytes()));
-        // Closes an unclosed heading, unless all its text is still to come.
+        // Closes an unclosed heading, unless the heading has no text yet.
         if let Some(depth) = self.open.heading_ended_by(element)
             && !self.text.is_empty()
         {
@@ -95,7 +95,7 @@ impl Reader<'_> {
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
-        // In HTML, the slash at the end of a tag has no meaning.
+        // In HTML, a slash at the end of a tag has no meaning.
         let may_close = is_foreign || self.is_xhtml || element.is_foreign_root();
         if may_close && self.is_self_closing && !element.is_void() {
             if element.is_block() && !self.open.is_hidden() {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         self.open.push(element, name, traits);
     }
 
-    /// Returns the number of the link that the current tag creates, or 0.
+    /// Returns the number of the link that the current tag creates, or 0 if it creates none.
     fn new_link(&self) -> usize {
         if self.structure.has_new_link {
             self.page.links.len()
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds text with significant white space.
+    /// Adds text in which white space is significant.
     fn push_code(&mut self, text: &[u8]) {
         let is_first = std::mem::take(&mut self.structure.is_first_of_pre);
         let text = match text.strip_prefix(b"\n") {
@@ -226,7 +226,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Closes the elements from `depth` on, and ends the current block if one of them is a block.
+    /// Closes the elements at or below `depth`, and ends the current block if one of them is a
+    /// block.
     fn close_to(&mut self, depth: usize) {
         if self.open.has_part_from(depth) {
             self.end_block();

@@ -1,10 +1,11 @@
-//! Session ids in URLs, which give one page a new URL on every visit.
+//! Session ids in URLs, which give the same page a new URL on each visit.
 
 use url::Url;
 
 /// Names of session id parameters, in lower case.
 ///
-/// Used by servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common shops and forums.
+/// These are used by servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common shops and
+/// forums.
 const NAMES: [&str; 18] = [
     "jsessionid",
     "phpsessid",
@@ -28,14 +29,14 @@ const NAMES: [&str; 18] = [
 
 /// Returns `true` if a URL contains a session id.
 ///
-/// Checks the query (`?PHPSESSID=…`), the path (`/a;jsessionid=…`) and the form of ASP.NET
-/// (`/(S(…))/a`). `sid` counts only if the value looks like a session id: 16 letters and digits or
-/// more.
+/// This checks the query (`?PHPSESSID=…`), the path (`/a;jsessionid=…`) and the form used by
+/// ASP.NET (`/(S(…))/a`). `sid` is recognized only if its value looks like a session id, that is,
+/// at least 16 letters and digits.
 pub fn has_session(url: &Url) -> bool {
     without_session(url) != *url
 }
 
-/// Returns the URL without its session id.
+/// Returns a URL without its session id.
 ///
 /// # Example
 ///
@@ -70,7 +71,7 @@ pub fn without_session(url: &Url) -> Url {
     clean
 }
 
-/// Returns a path segment without its `;jsessionid=…`.
+/// Returns a path segment without its `;jsessionid=…` parameter.
 fn without_parameter(segment: &str) -> String {
     let mut parts = segment.split(';');
     let mut clean = parts.next().unwrap_or_default().to_owned();
@@ -87,7 +88,7 @@ fn is_session(parameter: &str) -> bool {
         return false;
     };
     let name = name.to_ascii_lowercase();
-    // ASPSESSIONID is followed by eight random letters.
+    // `ASPSESSIONID` is followed by eight random letters.
     let known = NAMES.contains(&name.as_str()) || name.starts_with("aspsessionid");
     let is_number = || {
         value.len() >= 16
@@ -98,7 +99,7 @@ fn is_session(parameter: &str) -> bool {
     known && (name != "sid" || is_number())
 }
 
-/// Returns `true` if a path segment is a session id in the form of ASP.NET: `(S(…))`.
+/// Returns `true` if a path segment is a session id in the form used by ASP.NET: `(S(…))`.
 fn is_asp_net(segment: &str) -> bool {
     let inner = segment
         .strip_prefix('(')

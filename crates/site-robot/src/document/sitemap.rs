@@ -1,32 +1,32 @@
-//! Parser of sitemaps and sitemap indexes (sitemaps.org protocol).
+//! Parser for sitemaps and sitemap indexes (sitemaps.org protocol).
 
 use super::xml;
 
-/// Maximum number of entries stored of one sitemap, as in the protocol.
+/// Maximum number of entries stored from a single sitemap; the protocol has the same limit.
 const MAX_ENTRIES: usize = 50_000;
 
-/// Parsed sitemap or sitemap index.
+/// A parsed sitemap or sitemap index.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Sitemap {
-    /// Whether the entries are sitemaps themselves.
+    /// Whether the entries are themselves sitemaps.
     pub is_index: bool,
-    /// The sitemap's first 50,000 entries.
+    /// The first 50,000 entries of the sitemap.
     pub entries: Vec<SitemapEntry>,
 }
 
-/// Entry of a sitemap.
+/// A sitemap entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SitemapEntry {
     /// URL of the page or sitemap, as written.
     pub url: String,
-    /// `lastmod` as written, such as `2026-05-01` or `2026-05-01T12:00:00+02:00`.
+    /// Value of `lastmod` as written, such as `2026-05-01` or `2026-05-01T12:00:00+02:00`.
     pub last_modified: Option<String>,
 }
 
 impl Sitemap {
-    /// Parses a sitemap in XML, or in plain text with one URL per line.
+    /// Parses a sitemap in XML format, or in plain text format with one URL per line.
     ///
     /// Returns `None` if the text is not a sitemap. Unreadable parts are skipped. Feeds can also
     /// serve as sitemaps: see [`Feed`](super::Feed).

@@ -1,17 +1,17 @@
-//! Nesting and inline styles, recorded while a page is parsed.
+//! Nesting and inline styles, which are recorded while a page is parsed.
 
 use super::attributes::{Attribute, Attributes, is_html_space};
 
-/// Maximum number of containers on a page; further ones are ignored.
+/// Maximum number of containers on a page; any further containers are ignored.
 const MAX_CONTAINERS: usize = 200_000;
-/// Maximum nesting depth of containers; deeper ones are ignored.
+/// Maximum nesting depth of containers; deeper containers are ignored.
 const MAX_DEPTH: u8 = 24;
-/// Maximum number of table columns.
+/// Maximum number of columns in a table.
 const MAX_COLUMNS: usize = 64;
 /// Maximum number of style changes, pictures and line breaks in a block.
 const MAX_SPANS: usize = 20_000;
 
-/// Element that contains blocks.
+/// An element that contains blocks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Container {
     pub(super) parent: u32,
@@ -21,7 +21,7 @@ pub(super) struct Container {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// List, with the number of its first item if ordered.
+    /// A list; if it is ordered, with the number of its first item.
     List(Option<u32>),
     Item,
     Definitions,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Table,
     Caption,
     Row,
-    /// Table cell, with its column.
+    /// A table cell, with its column.
     Cell {
         column: u32,
         is_header: bool,
@@ -45,7 +45,7 @@ pub(super) struct Inline {
     pub(super) is_strong: bool,
     pub(super) is_emphasis: bool,
     pub(super) is_code: bool,
-    /// Number of the link on the page, from 1; 0 outside links.
+    /// Number of the link on the page, starting at 1; 0 for text outside links.
     pub(super) link: u32,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Mark {
     Break,
 }
 
-/// Structure of the page being parsed.
+/// Structure of the page that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
     pub(super) containers: Vec<Container>,
@@ -79,16 +79,16 @@ pub(super) struct Structure {
     taken: Vec<u32>,
     /// Programming language, and the depth of the element that specifies it.
     language: Option<(usize, String)>,
-    /// Whether `<pre>` was just opened: a line break right after it is ignored.
+    /// Whether a `<pre>` element was just opened; a line break immediately after it is ignored.
     pub(super) is_first_of_pre: bool,
-    /// Whether the current tag is a link that was recorded.
+    /// Whether the current tag is a link that has been recorded.
     pub(super) has_new_link: bool,
 }
 
 impl Structure {
-    /// Returns the container that an element forms, or else its parent container.
+    /// Returns the container formed by an element, or else its parent container.
     ///
-    /// Numbers start at 1; 0 is the page.
+    /// Containers are numbered from 1; 0 is the page itself.
     pub(super) fn container(&mut self, name: &[u8], tag: &Attributes, parent: u32) -> u32 {
         let kind = match name {
             b"ul" | b"menu" | b"dir" => Kind::List(None),
@@ -141,7 +141,7 @@ impl Structure {
         self.column = 0;
     }
 
-    /// Returns the column of a cell, skipping columns occupied by cells above.
+    /// Returns the column of a cell, skipping columns that are occupied by cells above.
     fn begin_cell(&mut self, tag: &Attributes) -> u32 {
         while let Some(rows @ 1..) = self.taken.get_mut(self.column) {
             *rows -= 1;
@@ -179,13 +179,13 @@ impl Structure {
         marks.any(|span| matches!(span.mark, Mark::Image { .. }))
     }
 
-    /// Returns the marks of the current block and clears them.
+    /// Returns the marks of the current block, and clears them.
     pub(super) fn take_spans(&mut self) -> Vec<Span> {
         self.style = Inline::default();
         std::mem::take(&mut self.spans)
     }
 
-    /// Records the programming language that an element's classes specify.
+    /// Records the programming language specified by an element's classes.
     pub(super) fn note_language(&mut self, depth: usize, name: &[u8], tag: &Attributes) {
         if !matches!(name, b"pre" | b"code" | b"div") {
             return;
@@ -199,13 +199,13 @@ impl Structure {
 
     /// Returns the programming language of the current code block.
     pub(super) fn take_language(&mut self) -> String {
-        // A surrounding element may set the language for several code blocks.
+        // An enclosing element may set the language for several code blocks.
         self.language
             .as_ref()
             .map_or_else(String::new, |it| it.1.clone())
     }
 
-    /// Drops the language set by elements from `depth` on.
+    /// Drops the language set by elements at or below `depth`.
     pub(super) fn truncate(&mut self, depth: usize) {
         self.language.take_if(|(at, _)| *at >= depth);
     }
@@ -224,7 +224,7 @@ pub(super) fn style(name: &[u8], around: Inline, links: usize) -> Inline {
     style
 }
 
-/// Returns `true` if a table's role marks a layout table.
+/// Returns `true` if a table's role indicates a layout table.
 fn lays_out(tag: &Attributes) -> bool {
     let role = tag.lower(Attribute::Role);
     role.is_some_and(|role| matches!(role.as_str(), "presentation" | "none"))
@@ -237,7 +237,8 @@ fn number(tag: &Attributes, attribute: Attribute, default: u32) -> u32 {
         .unwrap_or(default)
 }
 
-/// Returns the programming language in classes, as written by highlighters and site generators.
+/// Returns the programming language in a `class` value, as written by syntax highlighters and site
+/// generators.
 fn language(classes: &str, is_around: bool) -> Option<&str> {
     const PREFIXES: [&str; 4] = ["language-", "lang-", "highlight-source-", "source-"];
     let is_language = |word: &&str| {
@@ -267,7 +268,7 @@ fn language(classes: &str, is_around: bool) -> Option<&str> {
 
 const SIGNS: [&str; 4] = ["#", "¶", "§", "🔗"];
 
-/// Removes a permalink sign from the text of a heading.
+/// Removes the permalink sign from the text of a heading.
 pub(super) fn take_sign_off(text: &mut String, spans: &mut Vec<Span>) {
     let is_sign = |part: Option<&str>| part.is_some_and(|part| SIGNS.contains(&part.trim()));
     let is_link = |span: &Span| matches!(span.mark, Mark::Style(style) if style.link > 0);

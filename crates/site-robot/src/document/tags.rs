@@ -1,4 +1,4 @@
-//! Start tags with information about the page: META tags, links, base URL.
+//! Start tags that contain information about the page: META tags, links and the base URL.
 
 use super::{
     attributes::{Attribute, Attributes, is_html_space},
@@ -11,7 +11,7 @@ const MAX_METAS: usize = 1_000;
 /// Maximum length of a stored link, in bytes; longer URLs are never fetched.
 const MAX_LINK_BYTES: usize = 8 * 1024;
 
-/// Values of `rel` of a `<link>` that points to another page.
+/// Values of `rel` for which a `<link>` refers to another page.
 const RELATIONS: [&str; 24] = [
     "alternate",
     "appendix",
@@ -39,12 +39,12 @@ const RELATIONS: [&str; 24] = [
     "made",
 ];
 
-/// Adds the information of a start tag to the page.
+/// Adds the information in a start tag to the page.
 pub(super) fn take_in(page: &mut Page, name: &[u8], attributes: &Attributes) {
     Tag { page, attributes }.take_in(name);
 }
 
-/// Start tag and the page that contains it.
+/// A start tag and the page that contains it.
 struct Tag<'a> {
     page: &'a mut Page,
     attributes: &'a Attributes,
@@ -98,13 +98,13 @@ impl Tag<'_> {
             let url = self.attributes.value(Attribute::Href);
             self.page.canonical = url.filter(|url| !url.is_empty() && url.len() <= MAX_LINK_BYTES);
         }
-        // `rel="alternate stylesheet"` does not point to a page.
+        // `rel="alternate stylesheet"` does not refer to a page.
         if RELATIONS.iter().any(|it| has(it)) && !has("stylesheet") {
             self.link(Attribute::Href, LinkKind::Relation);
         }
     }
 
-    /// Returns the words of `rel`, in lower case.
+    /// Returns the keywords in `rel`, in lower case.
     fn relations(&self) -> Vec<String> {
         let relations = self.attributes.lower(Attribute::Rel).unwrap_or_default();
         let words = relations.split(is_html_space).filter(|it| !it.is_empty());
@@ -138,7 +138,7 @@ impl Tag<'_> {
 
 /// Returns the target URL of a META refresh (WHATWG HTML §4.2.4.2).
 ///
-/// `0; url=/a`, `5;URL='/a'`, `0,/a` and `0 /a` all specify `/a`; a time alone has no target.
+/// `0; url=/a`, `5;URL='/a'`, `0,/a` and `0 /a` all specify `/a`; a bare time has no target.
 fn refresh_url(content: &str) -> Option<&str> {
     let content = content.trim_start_matches(is_html_space);
     let rest = content.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -159,7 +159,7 @@ fn refresh_url(content: &str) -> Option<&str> {
     (!url.is_empty()).then_some(url)
 }
 
-/// Returns the text after `url =`.
+/// Returns the text that follows `url =`.
 fn after_name(text: &str) -> Option<&str> {
     let (name, rest) = text.split_at_checked(3)?;
     let rest = rest.trim_start_matches(is_html_space);

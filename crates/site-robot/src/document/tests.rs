@@ -7,7 +7,7 @@ use url::Url;
 
 use super::*;
 
-/// Returns the blocks of a page; headings start with their level.
+/// Returns the blocks of a page; headings are prefixed with their level.
 fn blocks(html: &str) -> Vec<String> {
     let page = Page::read(html);
     let shown = page.blocks.iter().map(|block| match block.kind {
@@ -346,7 +346,7 @@ fn declaration_counts_without_a_charset_header() {
         "UTF-8",
         "\u{FFFD}\u{FFFD}",
     );
-    // A declaration in an example text does not count.
+    // A declaration inside an example text is ignored.
     case(
         b"<meta charset=koi8-r> \xE4 gr\xFC\xDFe",
         Some("text/plain"),

@@ -1,8 +1,8 @@
-//! Tracking parameters, which give one page many URLs.
+//! Tracking parameters, which give the same page many URLs.
 
 use url::Url;
 
-/// Common parameters of analytics and advertising services.
+/// Common parameters used by analytics and advertising services.
 const USUAL: [&str; 24] = [
     "_ga",
     "_gl",
@@ -31,7 +31,7 @@ const USUAL: [&str; 24] = [
 ];
 
 /// Names of query parameters that do not affect the page. A trailing `*` matches any suffix, and
-/// `usual` stands for the common analytics and advertising parameters.
+/// `usual` represents the common analytics and advertising parameters.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct TrackingParameters {
 }
 
 impl TrackingParameters {
-    /// Creates a list of parameter names, which are case-insensitive.
+    /// Creates a list from parameter names, which are case-insensitive.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         let mut all = Vec::new();
         for name in names {
@@ -60,7 +60,7 @@ impl TrackingParameters {
         Self { names: all }
     }
 
-    /// Returns a URL without tracking parameters, or `None` if the URL has none.
+    /// Returns a URL without its tracking parameters, or `None` if the URL has none.
     pub fn without(&self, url: &Url) -> Option<Url> {
         let query = url.query()?;
         let is_kept = |parameter: &&str| !self.has(parameter.split('=').next().unwrap_or_default());

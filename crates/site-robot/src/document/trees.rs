@@ -8,7 +8,7 @@ fn matter(html: &str) -> ContentTree {
     Page::read(html).matter(ContentSelection::Main, &own)
 }
 
-/// Returns a short notation of a page's content tree.
+/// Returns a page's content tree in a short notation.
 fn told(html: &str) -> String {
     all(&matter(html).pieces)
 }

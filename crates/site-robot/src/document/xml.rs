@@ -14,8 +14,8 @@ const MAX_TEXT_BYTES: usize = 8 * 1024;
 /// Reads XML leniently, up to the first unrecoverable error.
 ///
 /// `start` is called for each start tag and returns whether to continue. `end` is called for each
-/// end tag with the local name, the depth (0 for the root) and the text since the last tag.
-/// Entities declared in the document are not expanded, so none can grow.
+/// end tag with its local name, its depth (0 for the root) and the text since the previous tag.
+/// Entities declared in the document are not expanded, so they cannot exhaust memory.
 pub(super) fn read<'a>(
     xml: &'a str,
     mut start: impl FnMut(&BytesStart<'a>, usize) -> bool,
@@ -55,7 +55,7 @@ pub(super) fn read<'a>(
                     resolve_predefined_entity(&reference).unwrap_or(" "),
                 ),
             },
-            // The parser cannot continue after an error; everything read before is kept.
+            // The parser cannot continue after an error; everything read before the error is kept.
             Ok(Event::Eof) | Err(_) => false,
             Ok(_) => true,
         };

@@ -1,9 +1,9 @@
-//! Interface to external programs that filters run.
+//! Interface to external programs that filters can run.
 
-/// Runner of the programs for `convert-to-html` and `harvest-summarizer`.
+/// Runs the programs for `convert-to-html` and `harvest-summarizer`.
 ///
-/// Filters do no I/O themselves: the implementation selects the programs and limits their time and
-/// memory (`convert-timeout`).
+/// Filters do no I/O themselves: the implementation selects the programs and limits their run time
+/// and memory (`convert-timeout`).
 pub trait Commands: Send + Sync {
     /// Returns the program that converts a media type to HTML, if one is configured.
     ///
@@ -14,11 +14,11 @@ pub trait Commands: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns a human-readable message if the program fails, times out or writes too much.
+    /// Returns a human-readable message if the program fails, times out or writes too much output.
     fn run(&self, command: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String>;
 }
 
-/// External program to run for a filter, with its arguments.
+/// An external program that a filter runs, with its arguments.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandLine {
     /// Name or path of the program.
@@ -44,7 +44,7 @@ impl CommandLine {
     }
 }
 
-/// Implementation of [`Commands`] without programs: nothing is converted or summarized.
+/// Implementation of [`Commands`] that runs no programs: nothing is converted or summarized.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct NoCommands;
 
@@ -61,7 +61,7 @@ impl Commands for NoCommands {
     }
 }
 
-/// Reader of the files that directives reference (`config=`, `file=`).
+/// Reads the files that directives reference (`config=`, `file=`).
 pub trait Files {
     /// Returns the content of a file, or `None` if the file does not exist.
     ///

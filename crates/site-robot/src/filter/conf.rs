@@ -1,4 +1,4 @@
-//! Parser of filter.conf: filters and directives, with repairs of common mistakes.
+//! Parser for filter.conf files, which repairs common mistakes.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::{
 /// Maximum number of filters in one file.
 const MAX_FILTERS: usize = 1_000;
 
-/// Keywords that start a line in filter.conf.
+/// Keywords that can start a line in filter.conf.
 const BLOCK: Block = Block {
     tags: &["Filter"],
     what: "directive",
@@ -27,10 +27,10 @@ const BLOCK: Block = Block {
     ],
 };
 
-/// Parsed filter.conf, with comments and order preserved (Sun 7.1, chapter 43).
+/// A parsed filter.conf file, with comments and order preserved (Sun 7.1, chapter 43).
 ///
 /// Obvious mistakes are repaired and reported in the notes, so that the examples in Sun's reference
-/// load. [`Display`](fmt::Display) writes the normal form.
+/// can be loaded. [`Display`](fmt::Display) writes the normal form.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct FilterConf {
     notes: Vec<Note>,
 }
 
-/// Filter as written in the file.
+/// A filter as written in the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FilterText {
     name: String,
@@ -56,7 +56,7 @@ pub struct FilterText {
     directives: Vec<Directive>,
 }
 
-/// Directive as written in the file.
+/// A directive as written in the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Directive {
     pub(super) line: usize,
@@ -67,7 +67,7 @@ pub struct Directive {
 }
 
 impl FilterConf {
-    /// Parses a file. Repairs and errors are available from [`Self::notes`].
+    /// Parses a filter.conf file. [`Self::notes`] returns the repairs and errors.
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -82,17 +82,17 @@ impl FilterConf {
         conf
     }
 
-    /// Returns the filters in file order.
+    /// Returns the filters in the order of the file.
     pub fn filters(&self) -> &[FilterText] {
         &self.filters
     }
 
-    /// Returns repairs and errors, sorted by line.
+    /// Returns the repairs and errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Normalizes the entries and collects filters and directives.
+    /// Normalizes the entries, and collects filters and directives.
     fn collect(&mut self, notes: &mut Notes) {
         for item in &mut self.items {
             match item {
@@ -133,19 +133,19 @@ impl FilterText {
         self.line
     }
 
-    /// Returns the filter's directives in order.
+    /// Returns the filter's directives in the order of the file.
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
 }
 
 impl Directive {
-    /// Returns the number of the directive's first line.
+    /// Returns the line number at which the directive starts.
     pub const fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns the stage of the directive.
+    /// Returns the stage at which the directive runs.
     pub const fn stage(&self) -> Stage {
         self.stage
     }
@@ -161,7 +161,7 @@ impl Directive {
     }
 }
 
-/// Adds missing tags and removes unmatched closing tags.
+/// Adds missing tags, and removes closing tags without an opening tag.
 fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
     let mut whole = Vec::with_capacity(items.len() + 2);
     let mut open: Option<usize> = None;
@@ -174,12 +174,12 @@ fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
             }
             Item::Close { line, .. } => {
                 if open.take().is_none() {
-                    notes.repair(*line, "removed </Filter> without <Filter>");
+                    notes.repair(*line, "removed </Filter> that has no opening <Filter>");
                     continue;
                 }
             }
             Item::Entry(entry) if open.is_none() => {
-                let text = "directive outside a filter; added to a filter \"unnamed\"";
+                let text = "directive outside a filter; moved into a filter named \"unnamed\"";
                 notes.repair(entry.line, text);
                 whole.push(Item::Open(unnamed(entry.line, &whole)));
                 open = Some(entry.line);
@@ -253,9 +253,9 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
 }
 
-/// Moves `fn` and `enable` to the front and evaluates both.
+/// Moves `fn` and `enable` to the front, and evaluates both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
-    // The sort is stable: all other parameters keep their order.
+    // The sort is stable, so all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,
         "enable" => 1,
@@ -285,18 +285,19 @@ fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     })
 }
 
-/// Replaces misspelled function names that appear in Sun's reference.
+/// Replaces function names that are misspelled in Sun's reference.
 fn mend_function(pair: &mut Pair, notes: &mut Notes) {
     if let Some(right) = canonical_name(&pair.value) {
-        let text = format!("fn={} read as fn={right}", quoted(&pair.value));
+        let text = format!("replaced fn={} with fn={right}", quoted(&pair.value));
         notes.repair(pair.line, text);
         right.clone_into(&mut pair.value);
     }
 }
 
-/// Returns the correct name of a function that has an alternative name.
+/// Returns the correct name of a function for one of its alternative names.
 ///
-/// Sun's reference contains both: an alias, and a name joined with the next line by mistake.
+/// Sun's reference contains two such names: an alias, and a name that was accidentally joined with
+/// the next line.
 fn canonical_name(name: &str) -> Option<&'static str> {
     match name {
         "generate-last-modified" => Some("generate-rd-last-modified"),
@@ -312,7 +313,7 @@ fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
             quoted(&pair.value)
         );
         notes.error(pair.line, text);
-        // The returned value is irrelevant because the error rejects the file.
+        // The returned value does not matter, because the error causes the file to be rejected.
         return true;
     };
     let right = if is_enabled { "true" } else { "false" };

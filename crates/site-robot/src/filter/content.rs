@@ -6,16 +6,16 @@ use bytes::Bytes;
 
 use crate::document::{Page, decode};
 
-/// Response of a server: header fields and body.
+/// A server's response: header fields and body.
 ///
-/// Header values are as received, without their names.
+/// Header values are as received and do not include the header names.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReceivedResource {
     /// HTTP status code.
     pub status: u16,
     /// Value of the `Content-Type` header, including parameters.
     pub content_type: Option<String>,
-    /// `Content-Encoding` as received; the stored body is decompressed.
+    /// Value of `Content-Encoding` as received; the stored body is decompressed.
     pub content_encoding: Option<String>,
     /// Value of the `Content-Language` header.
     pub content_language: Option<String>,
@@ -25,9 +25,9 @@ pub struct ReceivedResource {
     pub last_modified: Option<String>,
     /// Value of the `ETag` header.
     pub etag: Option<String>,
-    /// Canonical URL from a `Link` header.
+    /// Canonical URL specified in a `Link` header.
     pub canonical: Option<String>,
-    /// Directives of `X-Robots-Tag` that apply to all robots.
+    /// Directives in `X-Robots-Tag` that apply to all robots.
     pub robots: Option<String>,
     /// Decompressed response body.
     pub body: Bytes,
@@ -47,12 +47,12 @@ impl ReceivedResource {
     }
 }
 
-/// Content of a resource, shared by the resource's clones.
+/// Content of a resource, shared by all clones of the resource.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// `Content-Type` as received, or the type after conversion.
+    /// Value of `Content-Type` as received, or the media type after conversion.
     media_type: Option<String>,
-    /// Top-level domain of the host, as a hint for encoding detection.
+    /// Top-level domain of the host, used as a hint for encoding detection.
     domain: Option<String>,
     body: Bytes,
     text: OnceLock<Text>,
@@ -80,7 +80,7 @@ impl Content {
         }
     }
 
-    /// Sets the domain hint for encoding detection.
+    /// Sets the top-level domain that serves as a hint for encoding detection.
     pub(super) fn of_domain(mut self, domain: Option<&str>) -> Self {
         self.domain = domain.map(str::to_owned);
         self
@@ -108,7 +108,8 @@ impl Content {
         })
     }
 
-    /// Returns `true` for XHTML, where `<script/>` is complete and must not swallow the page.
+    /// Returns `true` for XHTML, where `<script/>` is a complete element and must not swallow the
+    /// rest of the page.
     fn is_xhtml(&self) -> bool {
         let bare = self.media_type.as_deref().unwrap_or_default();
         let bare = bare.split(';').next().unwrap_or_default().trim();
@@ -120,7 +121,7 @@ impl Content {
         self.md5.get_or_init(|| hexadecimal_md5(&self.body))
     }
 
-    /// Returns the converted content. The conversion runs once for all filters.
+    /// Returns the converted content. The conversion runs only once for all filters.
     pub(super) fn converted(&self, convert: impl FnOnce() -> Option<Self>) -> Option<Arc<Self>> {
         let converted = self.converted.get_or_init(|| convert().map(Arc::new));
         converted.as_ref().map(Arc::clone)

@@ -1,4 +1,4 @@
-//! Compiled filter.
+//! A compiled filter.
 
 use std::{fmt, sync::Arc};
 
@@ -11,12 +11,12 @@ use super::{
     step::CompiledDirective,
 };
 
-/// Compiled filter: directives in order, grouped by stage.
+/// A compiled filter, whose directives are grouped by stage and keep their order.
 ///
-/// A filter is immutable and shared by all workers; the state of a run is in its
-/// [`FilterRun`](super::FilterRun). A resource passes [`metadata`](Self::metadata) before
-/// retrieval, then [`data`](Self::data), then [`enumerate`](Self::enumerate) or
-/// [`generate`](Self::generate). After a denial, the filter does not process the resource further.
+/// A filter is immutable and shared by all workers; its [`FilterRun`](super::FilterRun) contains
+/// the state during a run. A resource passes [`metadata`](Self::metadata) before retrieval, then
+/// [`data`](Self::data), then [`enumerate`](Self::enumerate) or [`generate`](Self::generate). A
+/// filter does not process a resource any further after denying it.
 pub struct Filter {
     name: Arc<str>,
     directives: [Vec<CompiledDirective>; 6],
@@ -36,7 +36,7 @@ impl Filter {
         }
     }
 
-    /// Runs the `Setup` stage, once before the first resource.
+    /// Runs the `Setup` stage, once before the first resource is processed.
     pub fn setup(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Setup, around)
     }
@@ -46,15 +46,16 @@ impl Filter {
         self.pass(Stage::MetaData, &mut work(resource, around))
     }
 
-    /// Repeats the assignments of the `MetaData` stage for a resource that passed the stage.
+    /// Repeats the assignments of the `MetaData` stage for a resource that has already passed the
+    /// stage.
     ///
-    /// Needed if the resource was recreated from its URL by another process or after a restart. No
-    /// tests or counts are repeated.
+    /// This is needed if the resource was recreated from its URL by another process or after a
+    /// restart. No tests or counts are repeated.
     pub fn reapply_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
             if !directive.is_counting {
-                // The resource passed the first time, so a denial is ignored.
+                // The resource passed this stage before, so a denial is ignored.
                 let _ = directive.step.run(&mut work);
             }
         }
@@ -78,9 +79,9 @@ impl Filter {
         (passage, links)
     }
 
-    /// Runs the `Generate` stage, which fills in a description.
+    /// Runs the `Generate` stage, which fills in a resource description.
     ///
-    /// A resource denied at this stage gets no description.
+    /// If a resource is denied at this stage, it gets no description.
     pub fn generate(
         &self,
         resource: &mut Resource,
@@ -92,7 +93,7 @@ impl Filter {
         self.pass(Stage::Generate, &mut work)
     }
 
-    /// Runs the `Shutdown` stage, once after the last resource.
+    /// Runs the `Shutdown` stage, once after the last resource was processed.
     pub fn shutdown(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Shutdown, around)
     }
@@ -102,7 +103,7 @@ impl Filter {
         &self.name
     }
 
-    /// Returns the log level set by `filterrules-setup`.
+    /// Returns the log level set by the filter's `filterrules-setup` directive.
     pub const fn log_type(&self) -> LogType {
         self.log_type
     }
@@ -118,7 +119,8 @@ impl Filter {
         all.any(|directive| *directive.function == *"filter-by-md5")
     }
 
-    /// Returns `true` if a step may block on each page, for example on an external program.
+    /// Returns `true` if a step of the filter may block on each page, for example on an external
+    /// program.
     pub fn waits(&self) -> bool {
         let mut steps = self.directives.iter().flatten();
         steps.any(|directive| directive.step.waits())

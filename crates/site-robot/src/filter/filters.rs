@@ -1,4 +1,4 @@
-//! Compilation of all filters in a file.
+//! Compiles all filters in a file.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,13 +10,13 @@ use super::{
     step::CompiledDirective,
 };
 
-/// Filters bundled with the program.
+/// Filters that are bundled with the program.
 const SHIPPED: &str = include_str!("defaults/filter.conf");
 
-/// Compiled filters of a filter.conf, by name.
+/// Compiled filters of a filter.conf file, by name.
 ///
-/// The bundled filters, [`Filters::ENUMERATION`] and [`Filters::GENERATION`], are included unless
-/// the file redefines them.
+/// The bundled filters [`Filters::ENUMERATION`] and [`Filters::GENERATION`] are included unless the
+/// file redefines them.
 ///
 /// # Example
 ///
@@ -38,10 +38,10 @@ impl Filters {
     pub const ENUMERATION: &str = "enumeration-default";
     /// Name of the bundled generation filter.
     pub const GENERATION: &str = "generation-default";
-    /// Text of the bundled filter.conf.
+    /// Text of the bundled filter.conf file.
     pub const SHIPPED: &str = SHIPPED;
 
-    /// Compiles a file; `name` is the file name for messages.
+    /// Compiles a filter.conf file; `name` is the file name that appears in messages.
     ///
     /// # Errors
     ///
@@ -61,24 +61,25 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Compiles the bundled filters; without `./config/filterrules.conf` they have no rules.
+    /// Compiles the bundled filters; if `./config/filterrules.conf` is missing, they have no rules.
     ///
     /// # Errors
     ///
-    /// Fails if that file exists but is invalid.
+    /// Fails if `./config/filterrules.conf` exists but is invalid.
     pub fn shipped(functions: &Functions, files: &dyn Files) -> Result<Self, FileErrors> {
         let conf = FilterConf::parse(SHIPPED);
         let (filters, notes) = compile(&conf, functions, files, Missing::Ignored);
-        FileErrors::check("filter.conf as shipped", &notes)?;
+        FileErrors::check("bundled filter.conf", &notes)?;
         Ok(filters)
     }
 
-    /// Checks a file and returns all notes; missing referenced files are reported as warnings.
+    /// Checks a filter.conf file and returns all notes; missing referenced files are reported as
+    /// warnings.
     pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
         compile(conf, functions, files, Missing::Warns).1
     }
 
-    /// Returns the filter with a name.
+    /// Returns the filter with the given name.
     pub fn filter(&self, name: &str) -> Option<&Arc<Filter>> {
         self.filters.get(name)
     }
@@ -91,7 +92,7 @@ impl Filters {
     }
 }
 
-/// Compiles all valid filters and returns them with all notes.
+/// Compiles all valid filters, and returns them with all notes.
 fn compile(
     conf: &FilterConf,
     functions: &Functions,
@@ -130,7 +131,7 @@ impl Compiler<'_> {
         let mut directives: [Vec<CompiledDirective>; 6] = Default::default();
         for &stage in Stage::ALL {
             let mut compiled = Vec::new();
-            // Tests deferred by the previous stage run first.
+            // Tests that the previous stage deferred run first.
             compiled.append(&mut state.deferred);
             let of_stage = text.directives().iter().filter(|it| it.stage == stage);
             for directive in of_stage.filter(|it| it.is_enabled) {

@@ -1,4 +1,4 @@
-//! mime.types files: media types by file name extension.
+//! Parser for mime.types files, which list media types by file name extension.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use super::{Note, note::Notes, quoted};
 /// Maximum size of a mime.types file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Media types by file name extension, from a mime.types file.
+/// Media types by file name extension, as listed in a mime.types file.
 ///
-/// Supports both formats: `text/html html htm`, and Netscape's `type=text/html exts=html,htm`.
+/// Both formats are supported: `text/html html htm`, and Netscape's `type=text/html exts=html,htm`.
 ///
 /// # Example
 ///
@@ -28,12 +28,12 @@ pub struct MimeTypes {
 }
 
 impl MimeTypes {
-    /// Parses a mime.types file. Errors are available from [`Self::notes`].
+    /// Parses a mime.types file. [`Self::notes`] returns the errors.
     pub fn parse(text: &str) -> Self {
         let mut types = Self::default();
         let mut notes = Notes::default();
         if text.len() > MAX_BYTES {
-            notes.error(1, "larger than 4 MiB");
+            notes.error(1, "the file is larger than 4 MiB");
         } else {
             for (at, line) in text.lines().enumerate() {
                 types.line(at + 1, line, &mut notes);
@@ -43,7 +43,7 @@ impl MimeTypes {
         types
     }
 
-    /// Returns the media type for a file name or path.
+    /// Returns the media type of a file name or path.
     pub fn of_name(&self, name: &str) -> Option<&str> {
         let name = name.split(['?', '#']).next()?;
         let file = name.rsplit('/').next()?;
@@ -84,7 +84,10 @@ impl MimeTypes {
         if !media_type.contains('/') {
             // Netscape's file also lists encodings and languages, which are not media types.
             if !first.starts_with("enc=") && !first.starts_with("lang=") {
-                let text = format!("{} is not a media type; line ignored", quoted(first));
+                let text = format!(
+                    "{} is not a media type; the line was ignored",
+                    quoted(first)
+                );
                 notes.warning(line, text);
             }
             return;

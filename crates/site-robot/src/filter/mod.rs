@@ -1,10 +1,11 @@
 //! The filter.conf language and its Robot Application Functions (Sun 7.1).
 //!
 //! A filter is a list of directives at six stages. A resource passes `MetaData` before retrieval
-//! and `Data` afterwards; then an enumeration filter extracts links (`Enumerate`), and a generation
-//! filter creates a resource description (`Generate`). [`FilterConf`] is a parsed file, [`Filters`]
-//! its compiled filters, [`FilterRun`] the state of a filter during a run, and [`Resource`] the
-//! processed item. This module does no I/O: [`Files`] reads files and [`Commands`] runs programs.
+//! and `Data` afterwards; then, an enumeration filter extracts its links (`Enumerate`), and a
+//! generation filter creates a resource description (`Generate`). [`FilterConf`] is a parsed file,
+//! [`Filters`] are its compiled filters, [`FilterRun`] is the state of a filter during a run, and
+//! [`Resource`] is the item being processed. This module does no I/O: [`Files`] reads files and
+//! [`Commands`] runs programs.
 //!
 //! # Example
 //!

@@ -5,7 +5,7 @@ use std::fmt;
 /// Maximum number of notes stored for one file.
 const MAX_NOTES: usize = 1_000;
 
-/// Note about one line of a configuration file.
+/// A note about a line of a configuration file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Note {
@@ -13,7 +13,7 @@ pub struct Note {
     pub line: usize,
     /// Severity of the note.
     pub severity: Severity,
-    /// Text of the note: the problem, and the repair or the required action.
+    /// Text of the note: the problem, and its repair or the action required.
     pub text: String,
 }
 
@@ -28,7 +28,7 @@ impl Note {
         Self::new(line, Severity::Warning, text)
     }
 
-    /// Creates a note about a repair made while reading.
+    /// Creates a note about a mistake that was repaired while reading the file.
     pub fn repair(line: usize, text: impl Into<String>) -> Self {
         Self::new(line, Severity::Repair, text)
     }
@@ -62,7 +62,7 @@ robot_detection_layer::words! {
     }
 }
 
-/// Error about an unusable file: its errors, one per line.
+/// Error for an unusable configuration file, which lists the errors in the file, one per line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct FileErrors {
@@ -71,7 +71,8 @@ pub struct FileErrors {
 }
 
 impl FileErrors {
-    /// Returns an error if any note has severity error; `name` is the file name for messages.
+    /// Returns an error if any note has severity error; `name` is the file name that appears in
+    /// messages.
     ///
     /// # Errors
     ///
@@ -101,7 +102,7 @@ impl FileErrors {
     }
 }
 
-/// Notes about one file, limited in number.
+/// Notes about a single file, up to a maximum number.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Notes {
     notes: Vec<Note>,
@@ -112,7 +113,7 @@ impl Notes {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
         } else if self.notes.len() == MAX_NOTES {
-            let text = format!("more than {MAX_NOTES} notes; the rest is omitted");
+            let text = format!("more than {MAX_NOTES} notes; the rest are omitted");
             self.notes.push(Note::error(note.line, text));
         }
     }

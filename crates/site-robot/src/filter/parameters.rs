@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use super::{Source, pblock::Pair, unknown};
 
-/// Parameters of one directive: names in lower case, values as written.
+/// Parameters of a directive: names in lower case, and values as written.
 ///
-/// Records which parameters the function queries. All others are reported as unknown, which rejects
-/// the file.
+/// This type records which parameters the function queries. All others are reported as unknown, and
+/// the file is rejected.
 #[derive(Debug)]
 pub struct Parameters {
     pairs: Vec<Pair>,
@@ -26,7 +26,7 @@ impl Parameters {
         }
     }
 
-    /// Returns a parameter, or `None` if missing or empty.
+    /// Returns the value of a parameter, or `None` if it is missing or empty.
     pub fn optional(&self, name: &str) -> Option<&str> {
         self.asked.borrow_mut().push(name.to_owned());
         let found = self.pairs.iter().find(|pair| pair.key == name)?;
@@ -43,7 +43,7 @@ impl Parameters {
         self.optional(name).ok_or_else(missing)
     }
 
-    /// Returns a parameter as a non-negative integer.
+    /// Returns the value of a parameter as a non-negative integer.
     ///
     /// # Errors
     ///
@@ -58,13 +58,13 @@ impl Parameters {
         }
     }
 
-    /// Returns a parameter as a size or count.
+    /// Returns the value of a parameter as a size or count.
     pub(super) fn size(&self, name: &str) -> Result<Option<usize>, String> {
         let number = self.number(name)?;
         Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
     }
 
-    /// Returns a parameter as a boolean; `false` if missing.
+    /// Returns the value of a parameter as a boolean, or `false` if it is missing.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Parameters {
         boolean(value).ok_or_else(|| format!("{name}={value:?} is neither true nor false"))
     }
 
-    /// Returns a required parameter as a source.
+    /// Returns the value of a required parameter as a source.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Parameters {
         Ok(Source::named(self.required(name)?))
     }
 
-    /// Returns line and message for each parameter that the function did not query.
+    /// Returns the line and message for each parameter that the function did not query.
     pub(super) fn unknown(&self) -> Vec<(usize, String)> {
         let asked = self.asked.borrow();
         let is_unknown = |pair: &&Pair| !asked.contains(&pair.key);
@@ -101,7 +101,7 @@ impl Parameters {
     }
 }
 
-/// Parses true, yes, on, false, no or off, case-insensitively.
+/// Parses the words true, yes, on, false, no and off, case-insensitively.
 pub fn boolean(value: &str) -> Option<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),

@@ -1,4 +1,4 @@
-//! Patterns for values: exact text, prefix, or regular expression.
+//! Patterns for matching values: exact text, prefix, or regular expression.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ const MAX_PATTERN: usize = 4 * 1024;
 /// Maximum size of a compiled regular expression, in bytes.
 const MAX_COMPILED: usize = 1024 * 1024;
 
-/// Pattern that is compared with the value of a source.
+/// A pattern to be matched against the value of a source.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
-    /// Matches any value, even a missing one.
+    /// Matches any value, and also a missing value.
     All,
     Exact(String),
     Prefix(String),
@@ -25,12 +25,12 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Creates an exact pattern; the keyword `all` matches anything.
+    /// Creates an exact pattern; the keyword `all` matches any value.
     pub(super) fn exact(text: &str) -> Self {
         keyword(text).unwrap_or_else(|| Self::Exact(text.to_owned()))
     }
 
-    /// Creates a prefix pattern; the keyword `all` matches anything.
+    /// Creates a prefix pattern; the keyword `all` matches any value.
     pub(super) fn prefix(text: &str) -> Self {
         keyword(text).unwrap_or_else(|| Self::Prefix(text.to_owned()))
     }
@@ -58,7 +58,8 @@ impl Pattern {
         })
     }
 
-    /// Returns `true` if a resource's source matches; hosts match with or without the port.
+    /// Returns `true` if the value of a resource's source matches; hosts match with or without the
+    /// port.
     pub(super) fn matches(&self, resource: &Resource, source: &Source) -> bool {
         if matches!(self, Self::All) {
             return true;
@@ -94,16 +95,16 @@ impl Pattern {
     }
 }
 
-/// The keyword `all` matches any string.
+/// Returns the pattern for the keyword `all`, which matches any string.
 fn keyword(text: &str) -> Option<Pattern> {
     (text == "all").then_some(Pattern::All)
 }
 
-/// Translates a POSIX.1 style regular expression for the regex crate.
+/// Translates a POSIX.1-style regular expression into the syntax of the regex crate.
 ///
 /// Backslashes before `*` become `.*`, as in the reference (`\\\\*.gov`), and so does a leading
-/// `*`. In brackets, only `]`, `-` and `[:class:]` are special. `\d`, `\w`, `\s` and `\b` match
-/// ASCII only.
+/// `*`. In brackets, only `]`, `-` and `[:class:]` have a special meaning. `\d`, `\w`, `\s` and
+/// `\b` match ASCII characters only.
 fn translate(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
@@ -125,7 +126,7 @@ fn translate(text: &str) -> String {
     out
 }
 
-/// Translates a run of backslashes and the character after it.
+/// Translates a run of backslashes and the character that follows.
 fn escape<'a>(text: &'a str, out: &mut String) -> &'a str {
     let after = text.trim_start_matches('\\');
     if let Some(after) = after.strip_prefix('*') {
@@ -158,7 +159,7 @@ fn class(c: char) -> Option<&'static str> {
     }
 }
 
-/// Translates a bracket expression, starting after its `[`.
+/// Translates a bracket expression, starting after the opening `[`.
 fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
     out.push('[');
     let mut rest = text;
@@ -199,7 +200,8 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
                     out.push_str(class);
                     after.get(letter.len_utf8()..).unwrap_or_default()
                 }
-                // POSIX has no escapes in brackets, but escapes from other dialects are preserved.
+                // POSIX has no escapes in brackets, but escapes used in other dialects are
+                // preserved.
                 (None, Some(sign)) if sign.is_ascii_punctuation() => {
                     out.extend(['\\', sign]);
                     after.get(sign.len_utf8()..).unwrap_or_default()
@@ -210,8 +212,8 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
                 }
             }
         }
-        // The regex crate treats these as nested classes and set operations; in POSIX they are
-        // literal.
+        // The regex crate interprets these characters as nested classes and set operations; in
+        // POSIX they are literal.
         '[' | '&' | '~' => {
             out.extend(['\\', c]);
             after
@@ -223,7 +225,7 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
     }
 }
 
-/// Returns name and value of a source for a denial reason.
+/// Returns the name and value of a source, for the reason of a denial.
 pub(super) fn shown(resource: &Resource, source: &Source) -> String {
     let value = resource.source(source);
     match value.as_deref().map(Cow::Borrowed) {

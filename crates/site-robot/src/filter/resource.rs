@@ -1,4 +1,4 @@
-//! Resource processed by a filter.
+//! A resource that is processed by a filter.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -13,7 +13,7 @@ use super::{
     source::SourceName,
 };
 
-/// Maximum number of problems stored per resource.
+/// Maximum number of problems recorded per resource.
 const MAX_TROUBLES: usize = 16;
 
 /// Media types of HTML.
@@ -22,11 +22,11 @@ const HTML: [&str; 2] = ["text/html", "application/xhtml+xml"];
 /// Prefix of text media types.
 const TEXT: &str = "text/";
 
-/// Resource processed by one filter, with its sources of information.
+/// A resource that is processed by one filter, with its sources of information.
 ///
-/// Created from a URL, a resource passes [`Filter::metadata`](super::Filter::metadata), is
+/// A resource is created from a URL, passes [`Filter::metadata`](super::Filter::metadata), is
 /// retrieved ([`Resource::receive`]), and passes the later stages. Each filter gets its own clone,
-/// so that assignments stay separate; clones share body, page, checksum and conversion.
+/// so that assignments stay separate; clones share the body, page, checksum and conversion.
 ///
 /// # Example
 ///
@@ -53,7 +53,7 @@ pub struct Resource {
     better: Option<String>,
 }
 
-/// Names that are sources of every resource in a run.
+/// Names that are available as sources of every resource in a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RunNames {
     /// Catalog server id (`csid`): the instance that runs the site robot.
@@ -65,7 +65,7 @@ pub struct RunNames {
 }
 
 impl Resource {
-    /// Creates a resource at a link depth from a starting point.
+    /// Creates a resource that is at a given link depth from a starting point.
     pub fn new(url: Url, depth: u32) -> Self {
         let port = url.port_or_known_default();
         let host_and_port = match (url.host_str(), port) {
@@ -99,7 +99,7 @@ impl Resource {
         self.ip = Some(ip.into());
     }
 
-    /// Sets the server's response and makes the resource ready for the `Data` stage.
+    /// Sets the server's response, and prepares the resource for the `Data` stage.
     pub fn receive(&mut self, received: ReceivedResource) {
         let content_type = received.content_type.clone();
         let domain = self.url.domain().and_then(|host| host.rsplit('.').next());
@@ -108,7 +108,7 @@ impl Resource {
         self.received = Some(Arc::new(received));
     }
 
-    /// Sets the rank among resources with the same content (default 0); the lowest rank wins.
+    /// Sets the rank among resources with the same content (0 by default); the lowest rank wins.
     pub fn set_preference(&mut self, preference: u8) {
         self.preference = preference;
     }
@@ -117,12 +117,12 @@ impl Resource {
         self.preference
     }
 
-    /// Records a better URL with the same content.
+    /// Records that another URL with the same content is better.
     pub(super) fn set_better(&mut self, url: String) {
         self.better = Some(url);
     }
 
-    /// Returns the better URL with the same content, if a filter found one.
+    /// Returns the better URL with the same content if a filter has found one.
     pub fn better(&self) -> Option<&str> {
         self.better.as_deref()
     }
@@ -149,12 +149,12 @@ impl Resource {
         &self.url
     }
 
-    /// Returns the number of links from a starting point.
+    /// Returns the number of links between a starting point and the resource.
     pub const fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Returns the value of a source, if any.
+    /// Returns the value of a source if it has one.
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
         match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),
@@ -162,7 +162,8 @@ impl Resource {
         }
     }
 
-    /// Returns the media type in lower case: the assigned type, or else the server's.
+    /// Returns the media type in lower case: the assigned type, or else the type sent by the
+    /// server.
     pub fn media_type(&self) -> Option<String> {
         Some(self.declared_type()?.to_ascii_lowercase())
     }
@@ -174,9 +175,9 @@ impl Resource {
         is_html(media_type).then(|| content.page())
     }
 
-    /// Returns the parsed page, even without a media type, as a browser would.
+    /// Returns the parsed page, even if the media type is missing, as a browser would.
     ///
-    /// Without a media type, the body must start like HTML.
+    /// If the media type is missing, the body must start like HTML.
     pub fn page_or_sniffed(&self) -> Option<&Page> {
         if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
             return self.page();
@@ -185,7 +186,7 @@ impl Resource {
         (sniff(content.body()) == Some("text/html")).then(|| content.page())
     }
 
-    /// Returns the text of a text resource; for HTML, the source code.
+    /// Returns the text of a text resource, or the source code of an HTML page.
     pub fn text(&self) -> Option<&str> {
         let content = self.content.as_deref()?;
         let media_type = self.declared_type()?;
@@ -194,7 +195,7 @@ impl Resource {
         is_text.then(|| content.text())
     }
 
-    /// Returns the body as received or as converted.
+    /// Returns the body, as received or as converted.
     pub fn body(&self) -> &[u8] {
         self.content
             .as_deref()
@@ -206,7 +207,7 @@ impl Resource {
         self.content.as_deref().map(Content::md5)
     }
 
-    /// Returns the server's response.
+    /// Returns the server's response, if one was received.
     pub fn received(&self) -> Option<&ReceivedResource> {
         self.received.as_deref()
     }
@@ -216,12 +217,12 @@ impl Resource {
         &self.troubles
     }
 
-    /// Returns host and port; the port is included even if it is the protocol's default.
+    /// Returns the host and port; the port is included even if it is the default port.
     pub fn host_and_port(&self) -> &str {
         &self.host_and_port
     }
 
-    /// Returns `true` if a source is the URL's host, neither assigned nor cleared.
+    /// Returns `true` if a source is the URL's host and has been neither assigned nor cleared.
     pub(super) fn is_own_host(&self, source: &Source) -> bool {
         let is_assigned = || self.assigned.iter().any(|(assigned, _)| assigned == source);
         source.known() == SourceName::Host && !is_assigned()
@@ -235,15 +236,15 @@ impl Resource {
         self.content = Some(content);
     }
 
-    /// Returns the assigned value of a source, or `None` inside if the source was cleared.
+    /// Returns the assignment of a source; its value is `None` if the source was cleared.
     fn assigned(&self, name: &str) -> Option<&(Source, Option<String>)> {
         let mut assigned = self.assigned.iter();
         assigned.find(|(assigned, _)| assigned.name() == name)
     }
 
-    /// Returns the media type as assigned or received, without parameters.
+    /// Returns the media type as assigned or received, without its parameters.
     ///
-    /// Called at each step, so the full source lookup is avoided.
+    /// This is called at each step, so the full source lookup is avoided.
     fn declared_type(&self) -> Option<&str> {
         let assigned = self
             .assigned("type")
@@ -264,7 +265,7 @@ impl Resource {
         }
     }
 
-    /// Returns the value of a source without assignments.
+    /// Returns the value of a source, ignoring assignments.
     fn own(&self, source: &Source) -> Option<Cow<'_, str>> {
         let names = self.names.as_deref();
         match source.known() {
@@ -281,7 +282,7 @@ impl Resource {
         }
     }
 
-    /// Returns the value of a source from the server's response or the page.
+    /// Returns the value of a source that is taken from the server's response or the page.
     fn answered(&self, source: &Source) -> Option<Cow<'_, str>> {
         let received = self.received.as_deref()?;
         let name = source.name();
@@ -321,14 +322,14 @@ impl Resource {
     fn language(&self) -> Option<Cow<'_, str>> {
         let of_page = || self.page()?.language.as_ref();
         let received = self.received.as_deref()?;
-        // The page's author knows its language; a header is often set for a whole server.
+        // The author of a page knows its language; a header is often set for a whole server.
         some(of_page())
             .or_else(|| some(received.content_language.as_ref()))
             .or_else(|| self.meta("content-language"))
             .or_else(|| self.meta("language"))
     }
 
-    /// Joins the directives of header and META tags; robots apply the stricter ones.
+    /// Joins the directives in the header and META tags; robots obey the strictest ones.
     fn robots(&self) -> Option<Cow<'_, str>> {
         let header = some(self.received.as_deref()?.robots.as_ref());
         let tag = self.meta("robots");

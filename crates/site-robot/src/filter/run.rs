@@ -7,16 +7,16 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// State of one filter during one run: hosts, objects and checksums seen.
+/// State of one filter during one run: the hosts, objects and checksums seen so far.
 ///
-/// Each filter has separate state, shared by all workers. A resumable run saves
+/// Each filter has its own state, which all workers share. A resumable run saves
 /// [`FilterRun::state`] and continues with [`FilterRun::restore`].
 #[derive(Debug, Default)]
 pub struct FilterRun {
     memory: Mutex<Memory>,
 }
 
-/// State of a [`FilterRun`] as plain data for storage.
+/// State of a [`FilterRun`] as plain data, which can be stored.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct FilterRunState {
@@ -24,7 +24,8 @@ pub struct FilterRunState {
     pub objects: u64,
     /// Hosts counted by `filter-by-max src=hosts`, sorted.
     pub hosts: Vec<String>,
-    /// Checksums seen by `filter-by-md5`, sorted, each with its best URL and that URL's preference.
+    /// Checksums seen by `filter-by-md5`, sorted, each with its best URL and the preference of that
+    /// URL.
     pub checksums: Vec<(String, String, u8)>,
 }
 
@@ -32,7 +33,7 @@ pub struct FilterRunState {
 struct Memory {
     objects: u64,
     hosts: HashSet<Box<str>>,
-    /// Checksums as numbers, to save memory: a large site has one per page.
+    /// Checksums are stored as numbers to save memory, because a large site has one per page.
     checksums: HashMap<u128, (u8, Box<str>)>,
 }
 
@@ -58,7 +59,7 @@ impl FilterRun {
         }
     }
 
-    /// Returns the state, to be saved.
+    /// Returns the state, so that it can be saved.
     pub fn state(&self) -> FilterRunState {
         let memory = self.memory();
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
@@ -75,12 +76,13 @@ impl FilterRun {
         }
     }
 
-    /// Records the checksum of a resource and returns the better URL with the same checksum, if
+    /// Records the checksum of a resource, and returns the better URL with the same checksum, if
     /// any.
     ///
-    /// The lowest preference wins, then the shortest URL, in any order of arrival, so that every
-    /// run has the same result; see [`url_rank`]. The same URL may be recorded again, after a crash
-    /// or with its next version. Call this also for resources unchanged since the last run.
+    /// The lowest preference wins, followed by the shortest URL, regardless of the order of
+    /// arrival, so that every run has the same result; see [`url_rank`]. The same URL may be
+    /// recorded again, after a crash or with its next version. Call this function also for
+    /// resources that are unchanged since the last run.
     pub fn register_checksum(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));
@@ -91,16 +93,16 @@ impl FilterRun {
         (*best.1 != *url).then(|| best.1.to_string())
     }
 
-    /// Counts a resource, unless the maximum is reached.
+    /// Counts a resource unless the maximum has been reached.
     pub(super) fn count_object(&self, max: u64) -> bool {
         let mut memory = self.memory();
-        // Test and count share one lock, so that two workers cannot take the last slot.
+        // The test and the count share a lock, so that two workers cannot both take the last slot.
         let is_room = memory.objects < max;
         memory.objects += u64::from(is_room);
         is_room
     }
 
-    /// Counts a host, unless already counted or the maximum is reached.
+    /// Counts a host unless it has already been counted or the maximum has been reached.
     pub(super) fn count_host(&self, host: &str, max: u64) -> bool {
         let mut memory = self.memory();
         if memory.hosts.contains(host) {
@@ -119,15 +121,16 @@ impl FilterRun {
     }
 }
 
-/// Returns the sort key of URLs with the same content; the first represents them all.
+/// Returns the key by which URLs with the same content are sorted; the first URL represents them
+/// all.
 ///
-/// The preference counts first, then the length, so that `/` wins over `/index.html`; URLs of equal
-/// length are sorted alphabetically.
+/// URLs are sorted by preference, then by length, so that `/` wins over `/index.html`; URLs of
+/// equal length are sorted alphabetically.
 pub fn url_rank(preference: u8, url: &str) -> (u8, usize, &str) {
     (preference, url.len(), url)
 }
 
-/// Converts a checksum to a number; any other text is hashed.
+/// Converts a checksum to a number; any text that is not a checksum is hashed.
 fn number(md5: &str) -> u128 {
     use md5::Digest as _;
     let is_number = md5.len() == 32 && md5.bytes().all(|byte| byte.is_ascii_hexdigit());

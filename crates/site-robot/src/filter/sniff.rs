@@ -1,9 +1,9 @@
-//! Media type detection from the first bytes of a body, if the server sent no type.
+//! Detects the media type from the first bytes of a body if the server sent no type.
 
 /// Number of bytes examined at the start of a body.
 const SNIFFED: usize = 512;
 
-/// Maximum size of an XML declaration and other instructions before the content.
+/// Maximum size of an XML declaration and other instructions that precede the content, in bytes.
 const MAX_PROLOG_BYTES: usize = 4 * 1024;
 
 /// Byte signatures and their media types.
@@ -18,7 +18,7 @@ const MAGIC: [(&[u8], &str); 8] = [
     (b"\xff\xd8\xff", "image/jpeg"),
 ];
 
-/// Start of HTML documents, in lower case.
+/// Strings with which HTML documents start, in lower case.
 const HTML: [&[u8]; 6] = [
     b"<!doctype html",
     b"<html",
@@ -53,12 +53,14 @@ pub(super) fn sniff(body: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"<?xml") {
         return Some("text/xml");
     }
-    // Control characters that text does not contain. ESC (27) is allowed: ISO-2022-JP uses it.
+    // Control characters that do not occur in text. ESC (27) is allowed because ISO-2022-JP uses
+    // it.
     let is_text = !first.is_empty() && !first.iter().any(|octet| matches!(octet, 0..=8 | 14..=26));
     is_text.then_some("text/plain")
 }
 
-/// Returns the content after an XML declaration and other instructions, as in XHTML.
+/// Returns the content that follows an XML declaration and other processing instructions, as in
+/// XHTML.
 fn behind_prolog(start: &[u8]) -> &[u8] {
     let mut rest = start;
     while let Some(instruction) = rest.strip_prefix(b"<?") {

@@ -1,11 +1,12 @@
-//! Names of the sources of information.
+//! Names of the sources of information about a resource.
 
 use std::fmt;
 
-/// Source of information about a resource (Sun 7.1, chapter 44).
+/// A source of information about a resource (Sun 7.1, chapter 44).
 ///
-/// Names are case-insensitive, and spaces equal hyphens: `enumeration filter` is
-/// `enumeration-filter`, `IP` is `ip`. Other names refer to META tags or assigned values.
+/// Names are case-insensitive, and spaces are equivalent to hyphens: `enumeration filter` is the
+/// same as `enumeration-filter`, and `IP` is the same as `ip`. Names that are not predefined refer
+/// to META tags or assigned values.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Source {
     name: Box<str>,
@@ -39,11 +40,11 @@ pub(super) enum SourceName {
     Status,
     Title,
     Type,
-    /// Assigned value or META tag.
+    /// An assigned value or a META tag.
     Other,
 }
 
-/// Names of the predefined sources; those known before retrieval come first.
+/// Names of the predefined sources; sources that are known before retrieval come first.
 const KNOWN: [(&str, SourceName); 24] = [
     ("csid", SourceName::Csid),
     ("depth", SourceName::Depth),
@@ -72,7 +73,7 @@ const KNOWN: [(&str, SourceName); 24] = [
 ];
 
 impl Source {
-    /// Returns the source with a name.
+    /// Returns the source with the given name.
     pub fn named(name: &str) -> Self {
         let words: Vec<_> = name.split_whitespace().collect();
         let name = words.join("-").to_ascii_lowercase();
@@ -84,7 +85,7 @@ impl Source {
         }
     }
 
-    /// Returns the source's name, in lower case with hyphens.
+    /// Returns the source's name, in lower case and with hyphens.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -3,26 +3,26 @@
 use std::{fmt, sync::Arc};
 
 robot_detection_layer::words! {
-    /// Stage of a filter, which is also the keyword of its directives.
+    /// A stage of a filter, which is also the keyword of its directives.
     #[derive(Hash, Ord, PartialOrd)]
     pub enum Stage {
-        /// Runs once, before the first resource.
+        /// Runs once, before the first resource is processed.
         Setup = "Setup",
-        /// Before the resource is retrieved; only the URL is known.
+        /// Runs before the resource is retrieved, when only the URL is known.
         MetaData = "MetaData",
-        /// Runs after the resource is retrieved.
+        /// Runs after the resource was retrieved.
         Data = "Data",
-        /// Collection of links to other resources.
+        /// Collects links to other resources.
         Enumerate = "Enumerate",
-        /// Generation of the resource description.
+        /// Generates the resource description.
         Generate = "Generate",
-        /// Runs once, after the last resource.
+        /// Runs once, after the last resource was processed.
         Shutdown = "Shutdown",
     }
 }
 
 impl Stage {
-    /// Returns the stage with a name, case-insensitively.
+    /// Returns the stage with the given name, case-insensitively.
     pub fn named(name: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
@@ -45,7 +45,7 @@ impl StageOutcome {
         matches!(self, Self::Allowed)
     }
 
-    /// Returns the denial, if the resource was denied.
+    /// Returns the denial if the resource was denied.
     pub const fn denial(&self) -> Option<&Denial> {
         match self {
             Self::Allowed => None,
@@ -54,19 +54,19 @@ impl StageOutcome {
     }
 }
 
-/// Reason for which a filter denies a resource.
+/// Reason why a filter denies a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Denial {
     /// Name of the filter that denied the resource.
     pub filter: Arc<str>,
-    /// Stage in which the resource was denied.
+    /// Stage at which the resource was denied.
     pub stage: Stage,
-    /// Line of the directive in filter.conf.
+    /// Line number of the directive in filter.conf.
     pub line: usize,
     /// Function of the directive that denied the resource.
     pub function: Arc<str>,
-    /// Reason: source, value, and the compared text.
+    /// Reason for the denial: the source, its value, and the text compared with the value.
     pub reason: String,
 }
 

@@ -1,4 +1,5 @@
-//! Interfaces of functions: a directive is compiled once, and its step runs for each resource.
+//! Interfaces of filter functions: a directive is compiled once, and its step runs for each
+//! resource.
 
 use std::sync::Arc;
 
@@ -7,14 +8,14 @@ use robot_detection_store::description::ResourceDescription;
 
 use super::{Commands, FilterRun, Parameters, Resource, Stage};
 
-/// Robot Application Function, which builds a step for each directive that uses it.
+/// A Robot Application Function, which builds a step for each directive that uses the function.
 ///
-/// Implement this trait to add a custom function, and register it with
+/// Implement this trait to add a custom function, and register the function with
 /// [`Functions::with`](super::Functions::with).
 ///
 /// # Example
 ///
-/// A function that denies resources with a long path:
+/// The following function denies resources with a long path:
 ///
 /// ```
 /// use robot_detection_site_robot::filter::{
@@ -56,49 +57,49 @@ pub trait Function: Send + Sync {
     /// Returns the stages at which the function is allowed.
     fn stages(&self) -> &[Stage];
 
-    /// Builds the step of one directive; the parameters are parsed only here.
+    /// Builds the step of one directive; parameters are parsed only at this point.
     ///
     /// # Errors
     ///
-    /// Returns a human-readable message that names the invalid parameter.
+    /// Returns a human-readable message that identifies the invalid parameter.
     fn step(&self, parameters: &Parameters, stage: Stage) -> Result<Box<dyn Step>, String>;
 }
 
-/// Compiled directive that runs for each resource.
+/// A compiled directive, which runs for each resource.
 pub trait Step: Send + Sync {
     /// Runs the step for a resource.
     fn run(&self, work: &mut Work<'_>) -> StepOutcome;
 
     /// Returns `true` if the step may block on each page; the default is `false`.
     ///
-    /// The robot then processes more pages in parallel than there are processors.
+    /// If `true`, the robot processes more pages in parallel than there are processors.
     fn waits(&self) -> bool {
         false
     }
 }
 
-/// Compiled filter directive.
+/// A compiled filter directive.
 pub(super) struct CompiledDirective {
     pub(super) line: usize,
     pub(super) function: Arc<str>,
     pub(super) step: Box<dyn Step>,
-    /// Whether the step counts resources, and so must not see the same resource twice.
+    /// Whether the step counts resources, and therefore must not see the same resource twice.
     pub(super) is_counting: bool,
 }
 
-/// Resource at a stage, with the step's context.
+/// A resource at a stage, with the context of the step.
 pub struct Work<'a> {
-    /// The resource; without any source at `Setup` and `Shutdown`.
+    /// The resource; at `Setup` and `Shutdown`, a resource that has no sources.
     pub resource: &'a mut Resource,
-    /// State of the filter from earlier resources.
+    /// State of the filter that results from earlier resources.
     pub run: &'a FilterRun,
-    /// Runner of external programs.
+    /// Runs external programs.
     pub commands: &'a dyn Commands,
-    /// Current time in milliseconds since 1970, UTC.
+    /// Current time, in milliseconds since 1970 UTC.
     pub now_ms: i64,
     /// Links found so far, at the `Enumerate` stage.
     pub links: Option<&'a mut Vec<FoundLink>>,
-    /// Description to fill in, at the `Generate` stage.
+    /// Description to be filled in, at the `Generate` stage.
     pub description: Option<&'a mut ResourceDescription>,
 }
 
@@ -114,36 +115,36 @@ impl std::fmt::Debug for Work<'_> {
     }
 }
 
-/// Outcome of a directive for a resource.
+/// Outcome of running a directive for a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum StepOutcome {
     /// The resource continues to the next directive.
     Continue,
-    /// The resource is denied; the reason contains the source, value and compared text.
+    /// The resource is denied; the reason contains the source, its value and the compared text.
     Deny(String),
 }
 
-/// Link found in a resource, as written.
+/// A link found in a resource, as written.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FoundLink {
     /// URL of the link, absolute or relative.
     pub url: String,
-    /// Kind of element that contains the link; `None` in plain text.
+    /// Kind of the element that contains the link; `None` in plain text.
     pub kind: Option<LinkKind>,
     /// Whether the link's `rel` contains `nofollow`.
     pub is_nofollow: bool,
 }
 
-/// Context of a run for filters.
+/// Context that a run provides to its filters.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// State of the filter from earlier resources.
+    /// State of the filter that results from earlier resources.
     pub run: &'a FilterRun,
-    /// Runner of external programs; [`NoCommands`](super::NoCommands) runs none.
+    /// Runs external programs; [`NoCommands`](super::NoCommands) runs none.
     pub commands: &'a dyn Commands,
-    /// Current time in milliseconds since 1970, UTC.
+    /// Current time, in milliseconds since 1970 UTC.
     pub now_ms: i64,
 }
 

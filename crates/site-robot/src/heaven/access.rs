@@ -1,11 +1,11 @@
-//! Access of visitors to pages.
+//! Determines which part of a page a visitor may read.
 
 use axum::http::{HeaderMap, header};
 
 use super::content::Content;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Cookie of visitors that were redirected to an original page.
+/// Name of the cookie for visitors that were redirected to an original page.
 const SENT: &str = "robot-heaven-sent";
 
 /// Part of a page that a visitor may read.
@@ -14,14 +14,16 @@ pub enum PageAccess {
     /// The complete page is shown.
     #[default]
     Full,
-    /// Title and lead of the page, with a link to the original.
+    /// The title and lead of the page are shown, with a link to the original.
     Lead,
-    /// Redirect to the original, at most once a minute; otherwise title and lead.
+    /// The visitor is redirected to the original, at most once a minute; otherwise, the title and
+    /// lead are shown.
     Original,
 }
 
 impl PageAccess {
-    /// Returns the access for pages served at the original's URL, where no redirect is possible.
+    /// Returns the access to pages that are served at the original's URL, where no redirect is
+    /// possible.
     pub(super) fn in_place(self) -> Self {
         match self {
             Self::Full => Self::Full,
@@ -30,7 +32,8 @@ impl PageAccess {
     }
 }
 
-/// Removes the text from a page description; the lead replaces a missing description.
+/// Removes the text from a page description; if there is no description text, the lead is used
+/// instead.
 pub(super) fn reduce_to_lead(mut description: ResourceDescription) -> ResourceDescription {
     let has_lead = description
         .value(name::DESCRIPTION)
@@ -58,7 +61,7 @@ pub(super) fn was_sent(headers: &HeaderMap) -> bool {
     names.any(|cookie| cookie.trim().split('=').next() == Some(SENT))
 }
 
-/// Returns the cookie that marks visitors redirected to an original, valid below a path.
+/// Returns the cookie that marks a visitor as redirected to an original, valid below a path.
 pub(super) fn cookie(path: &str) -> String {
     format!("{SENT}=1; Path={path}; Max-Age=60; HttpOnly; SameSite=Lax")
 }

@@ -1,4 +1,4 @@
-//! Catalogue of all pages in robot heaven, without their texts.
+//! Catalogue of all pages in robot heaven, without the text of the pages.
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use std::{
 use super::{HeavenPath, HeavenSettings, date::Date, entry::Entry, sitemap, view::View};
 use robot_detection_store::description::ResourceDescription;
 
-/// Number of links on a page of an index.
+/// Number of links on each page of an index.
 pub(super) const PAGE_LINKS: usize = 100;
 
 /// Number of pages listed in llms.txt.
@@ -21,22 +21,23 @@ const NEAREST_PAGES: usize = 200;
 /// Maximum number of redirects followed from a URL to its page.
 const MAX_STEPS: u32 = 10;
 
-/// Catalogue of all pages in robot heaven, without texts: a few hundred bytes per page.
+/// Catalogue of all pages in robot heaven, without the text of the pages; it needs a few hundred
+/// bytes per page.
 ///
-/// Used for links between pages, and for indexes, sitemaps and feeds.
+/// The catalogue is used for links between pages, and for indexes, sitemaps and feeds.
 #[derive(Debug)]
 pub struct Catalogue {
     /// Entries sorted by URL.
     entries: Vec<Entry>,
-    /// Digest of each page's path, with the index of its entry.
+    /// Digest of each page's path, and the index of the page's entry.
     paths: Vec<(u64, u32)>,
     /// Alternative URLs of pages, each with the index of the page's entry.
     aliases: Vec<(Box<str>, u32)>,
-    /// Current and former addresses of the site, to which links in texts may point.
+    /// Current and former addresses of the site, which links in texts may contain.
     addresses: Vec<String>,
-    /// Digests of path and query of the pages with a public original, sorted.
+    /// Digests of the path and query of each page whose original is public, sorted.
     open: Vec<u64>,
-    /// Indexes of the entries listed by each view.
+    /// Indexes of the entries in each view, in the order of the view.
     orders: Vec<Vec<u32>>,
     /// Indexes of the entries nearest to the starting points.
     nearest: Vec<u32>,
@@ -45,7 +46,7 @@ pub struct Catalogue {
     sitemap_dates: Vec<Option<Date>>,
 }
 
-/// Builder of a [`Catalogue`] from descriptions.
+/// Builder that creates a [`Catalogue`] from descriptions.
 #[derive(Debug, Default)]
 pub struct CatalogueBuilder {
     entries: Vec<Entry>,
@@ -54,7 +55,7 @@ pub struct CatalogueBuilder {
     addresses: Vec<String>,
 }
 
-/// One page of an index of robot heaven.
+/// A page of an index of robot heaven.
 #[derive(Debug)]
 pub(super) struct Listing<'c> {
     pub(super) view: View,
@@ -65,7 +66,7 @@ pub(super) struct Listing<'c> {
     pub(super) entries: Vec<&'c Entry>,
 }
 
-/// Context for resolving links in texts.
+/// Context for resolving the links in texts.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'c> {
     pub(super) catalogue: &'c Catalogue,
@@ -73,13 +74,13 @@ pub(super) struct Site<'c> {
 }
 
 impl CatalogueBuilder {
-    /// Adds a page, unless its description has none because of the URL scheme or `noindex`.
+    /// Adds a page, unless the description has no page because of its URL scheme or `noindex`.
     pub fn add(&mut self, description: &ResourceDescription) {
         self.entries
             .extend(Entry::new(description, &mut self.words));
     }
 
-    /// Adds alternative URLs, each with the URL that it stands for; chains are allowed.
+    /// Adds alternative URLs, each with the URL that it represents; chains are allowed.
     pub fn add_aliases(&mut self, mut aliases: BTreeMap<Box<str>, Box<str>>) {
         self.aliases.append(&mut aliases);
     }
@@ -94,7 +95,7 @@ impl CatalogueBuilder {
         self.entries.sort_by(|a, b| a.url.cmp(&b.url));
         self.entries.dedup_by(|a, b| a.url == b.url);
         self.entries.truncate(u32::MAX as usize);
-        // Spare capacity would otherwise stay allocated as long as the catalogue.
+        // Spare capacity would otherwise remain allocated for the lifetime of the catalogue.
         self.entries.shrink_to_fit();
         let paths = (0_u32..).zip(&self.entries);
         let mut paths: Vec<_> = paths
@@ -134,12 +135,12 @@ impl Catalogue {
         self.entries.is_empty()
     }
 
-    /// Returns `true` if a URL has a page.
+    /// Returns `true` if there is a page for a URL.
     pub fn contains(&self, url: &str) -> bool {
         self.find(url).is_some()
     }
 
-    /// Returns the URL of the page for a URL or its alternative URL.
+    /// Returns the URL of the page to which a URL or alternative URL refers.
     pub(super) fn page_of(&self, url: &str, settings: &HeavenSettings) -> Option<&str> {
         let find = |url: &str| {
             let alias = || {
@@ -155,7 +156,7 @@ impl Catalogue {
         Some(&entry.url)
     }
 
-    /// Replaces a former address of the site in a URL with the current address.
+    /// Replaces a former address of the site in a URL with the site's current address.
     pub(super) fn settled<'u>(&self, url: &'u str, settings: &HeavenSettings) -> Cow<'u, str> {
         let below = |address: &String| {
             let below = url.strip_prefix(address.as_str())?;
@@ -176,7 +177,7 @@ impl Catalogue {
         !self.open.is_empty() && is_one(&self.open)
     }
 
-    /// Returns the heaven path for a path and query, if the page's original is public.
+    /// Returns the heaven path for a path and query if the original of the page is public.
     pub(super) fn open_page(
         &self,
         path_and_query: &str,
@@ -195,7 +196,7 @@ impl Catalogue {
         self.entries.get(self.position(url)?)
     }
 
-    /// Returns the pages before and after a URL.
+    /// Returns the entries immediately before and after a URL.
     pub(super) fn neighbours(&self, url: &str) -> (Option<&Entry>, Option<&Entry>) {
         let Some(at) = self.position(url) else {
             return (None, None);
@@ -204,12 +205,12 @@ impl Catalogue {
         (before, self.entries.get(at + 1))
     }
 
-    /// Returns the page at a path below heaven.
+    /// Returns the entry of the page at a path below robot heaven.
     pub(super) fn at(&self, path: &str, settings: &HeavenSettings) -> Option<&Entry> {
         let digest = digest(path);
         let first = self.paths.partition_point(|(known, _)| *known < digest);
         let same = self.paths.get(first..)?.iter();
-        // Two paths may share a digest, so the path itself is compared.
+        // Two paths may have the same digest, so the path itself is compared.
         same.take_while(|(known, _)| *known == digest)
             .filter_map(|(_, at)| self.entries.get(*at as usize))
             .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
@@ -233,12 +234,12 @@ impl Catalogue {
         })
     }
 
-    /// Returns the number of pages that a view lists.
+    /// Returns the number of pages in a view.
     pub(super) fn count(&self, view: View) -> usize {
         self.order(view).len()
     }
 
-    /// Returns the newest pages with a date.
+    /// Returns the newest pages that have a date.
     pub(super) fn newest(&self, limit: usize) -> Vec<&Entry> {
         let order = self.order(View::Date);
         self.pick(order.get(..limit.min(order.len())).unwrap_or_default())
@@ -261,7 +262,7 @@ impl Catalogue {
         &self.sitemap_dates
     }
 
-    /// Returns the entry indexes of a sitemap; the first sitemap is 0.
+    /// Returns the range of entries in a sitemap; the first sitemap has the number 0.
     pub(super) fn sitemap(&self, number: usize) -> Option<Range<usize>> {
         self.sitemaps.get(number).cloned()
     }
@@ -285,10 +286,11 @@ impl Catalogue {
 }
 
 impl Site<'_> {
-    /// Returns the target of a link in heaven, or `None` if the link should become plain text.
+    /// Returns the target of a link in robot heaven, or `None` if the link should become plain
+    /// text.
     ///
     /// Links to described pages point to the pages in heaven. Other URLs in the members' area are
-    /// not disclosed: robots could not open them anyway.
+    /// not disclosed, because robots could not open them anyway.
     pub(super) fn target(self, url: &str) -> Option<Cow<'_, str>> {
         let url = self.catalogue.settled(url, self.settings);
         if let Some(page) = self.catalogue.page_of(&url, self.settings) {
@@ -309,7 +311,8 @@ impl Site<'_> {
 }
 
 impl Default for Catalogue {
-    /// Creates the catalogue of a heaven without pages, which still has a start page and a sitemap.
+    /// Creates the catalogue of a robot heaven without pages, which still has a start page and a
+    /// sitemap.
     fn default() -> Self {
         Self {
             entries: Vec::new(),
@@ -325,7 +328,7 @@ impl Default for Catalogue {
     }
 }
 
-/// Resolves alternative URLs to page entries; unresolvable ones are dropped.
+/// Resolves alternative URLs to page entries; URLs that cannot be resolved are dropped.
 fn resolve_aliases(
     aliases: BTreeMap<Box<str>, Box<str>>,
     catalogue: &Catalogue,
@@ -351,7 +354,7 @@ fn orders(entries: &[Entry]) -> Vec<Vec<u32>> {
     let mut by_title: Vec<_> = numbered
         .map(|(at, entry)| (entry.label().to_lowercase(), at, entry))
         .collect();
-    // Entries with the same title stay sorted by URL.
+    // Entries with the same title remain sorted by URL.
     by_title.sort_by(|(title, ..), (other, ..)| title.cmp(other));
     let by_title: Vec<_> = by_title
         .into_iter()
@@ -391,7 +394,7 @@ fn open_pages(entries: &[Entry], settings: &HeavenSettings) -> Vec<u64> {
     open
 }
 
-/// Returns a hash that is the same in every process.
+/// Returns a hash that is identical in every process.
 fn digest(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);

@@ -9,11 +9,11 @@ use super::{
 use crate::matter::ContentTree;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Maximum length of a summary, in bytes; longer than search engines display.
+/// Maximum length of a summary, in bytes; search engines display less than this.
 const MAX_SUMMARY_BYTES: usize = 400;
-/// Maximum length of a title, an author and similar fields, in bytes.
+/// Maximum length of fields such as the title and author, in bytes.
 const MAX_FIELD_BYTES: usize = 1_000;
-/// Number of characters at the start of the text that are searched for the description.
+/// Number of characters at the start of the text in which the description is searched for.
 const MAX_BEGINNING_CHARS: usize = 2_000;
 /// Maximum number of headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
@@ -22,7 +22,7 @@ const MAX_HEADINGS: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct Content<'d> {
     pub(super) url: &'d str,
-    /// Title of the page, or the URL if missing.
+    /// Title of the page, or its URL if the title is missing.
     pub(super) title: String,
     /// Whether the page has a title or a heading.
     pub(super) has_title: bool,
@@ -32,9 +32,9 @@ pub(super) struct Content<'d> {
     pub(super) description: String,
     pub(super) keywords: String,
     pub(super) author: String,
-    /// Parts of the class, the most general first.
+    /// Parts of the class, from the most general to the most specific.
     pub(super) classes: Vec<String>,
-    /// Language tag of the page.
+    /// Language tag of the page, if it has one.
     pub(super) language: Option<&'d str>,
     pub(super) date: Option<Date>,
     pub(super) published: Option<Date>,
@@ -46,17 +46,17 @@ pub(super) struct Content<'d> {
     pub(super) headings: Vec<Heading>,
     /// Headings that are missing from the text.
     pub(super) other_headings: Vec<Heading>,
-    /// Whether a snippet may be shown.
+    /// Whether a snippet of the page may be shown.
     pub(super) may_be_quoted: bool,
 }
 
-/// Heading of the original page.
+/// A heading of the original page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Heading {
-    /// Heading level, from 2; the heading above the text has level 1.
+    /// Heading level, starting at 2; the heading above the text has level 1.
     pub(super) level: u8,
     pub(super) text: String,
-    /// Number of the heading, unique on the page; 0 if not in the text.
+    /// Number of the heading, unique on the page; 0 if the heading is not in the text.
     pub(super) number: usize,
 }
 
@@ -68,13 +68,13 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
-        // `noarchive` forbids copies, and the text of a page is a copy.
+        // `noarchive` forbids copies, and the text of a page would be a copy.
         let layout = if directives.archive() {
             layout(description, &title)
         } else {
             Layout::default()
         };
-        // Documentation generators repeat the title as the description.
+        // Documentation generators often repeat the title as the description.
         let said = Some(field(name::DESCRIPTION)).filter(|said| *said != title);
         let class = field(name::CLASSIFICATION);
         let classes = class.split(':').map(str::trim);
@@ -110,7 +110,7 @@ impl<'d> Content<'d> {
         }
     }
 
-    /// Returns the description, or else a sentence of the text, or else the heading.
+    /// Returns the description, or else a sentence from the text, or else the heading.
     pub(super) fn summary(&self) -> String {
         let said = if self.description.is_empty() {
             self.matter.first_sentence(&self.title)
@@ -121,7 +121,7 @@ impl<'d> Content<'d> {
         shorten(&said, MAX_SUMMARY_BYTES)
     }
 
-    /// Returns the description, unless the start of the text repeats the description.
+    /// Returns the description, unless the text begins with it.
     pub(super) fn lead(&self) -> Option<&str> {
         let start = self.description.trim_end_matches(['…', '.', ' ']);
         if start.is_empty() {
@@ -133,7 +133,7 @@ impl<'d> Content<'d> {
     }
 }
 
-/// Lays out the text according to its marks, or line by line if there are no marks.
+/// Lays out the text according to its marks, or line by line if it has no marks.
 fn layout(description: &ResourceDescription, title: &str) -> Layout {
     let marks = description.value(name::MARKS).unwrap_or_default();
     let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();
@@ -146,7 +146,7 @@ fn layout(description: &ResourceDescription, title: &str) -> Layout {
     Layout::new(text(description), !is_plain, title, headings(description))
 }
 
-/// Returns a language tag if well-formed (RFC 5646 §2.1).
+/// Returns a language tag if it is well-formed (RFC 5646 §2.1).
 fn language(tag: &str) -> Option<&str> {
     let tag = tag.trim();
     let is_subtag = |part: &str| {

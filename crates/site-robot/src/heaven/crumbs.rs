@@ -7,17 +7,17 @@ use super::{Catalogue, HeavenSettings, text::one_line};
 /// Maximum number of URL segments shown.
 const MAX_CRUMBS: usize = 16;
 
-/// Breadcrumb: name of a level above the page, with an optional link.
+/// Breadcrumb for a level above the page: its name and an optional link.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Crumb {
     pub(super) text: String,
-    /// Link to the page, if there is one.
+    /// Link to the page of this level, if there is one.
     pub(super) href: Option<String>,
 }
 
-/// Returns the breadcrumbs of a page: heaven, then the directories in the URL's path.
+/// Returns the breadcrumbs of a page: robot heaven, followed by the directories in the URL's path.
 ///
-/// A directory is a link if it has a page.
+/// A directory is linked if it has a page.
 pub(super) fn crumbs(url: &str, catalogue: &Catalogue, settings: &HeavenSettings) -> Vec<Crumb> {
     let mut crumbs = vec![Crumb {
         text: settings.site_name().to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn crumbs(url: &str, catalogue: &Catalogue, settings: &HeavenSettings
     crumbs
 }
 
-/// Splits a URL into its origin and its path.
+/// Splits a URL into its origin and path.
 fn split(url: &str) -> Option<(&str, &str)> {
     let host = url.find("://")? + 3;
     let end = url.get(host..)?.find(['/', '?', '#'])? + host;

@@ -7,7 +7,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use crate::document::Moment;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Point in time since 1970, in whole seconds.
+/// A point in time, in whole seconds since 1970.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Date {
     seconds: u64,
@@ -15,7 +15,7 @@ pub(super) struct Date {
 }
 
 impl Date {
-    /// 1970-01-01, used if a date is required but unknown.
+    /// 1970-01-01, which is used if a date is required but unknown.
     pub(super) const EPOCH: Self = Self {
         seconds: 0,
         is_day: false,
@@ -26,12 +26,12 @@ impl Date {
         Self::modified(description).or_else(|| Self::published(description))
     }
 
-    /// Returns the modification date sent by the server, which changes with each modification.
+    /// Returns the modification date that the server sent, which changes with each modification.
     pub(super) fn of_server(description: &ResourceDescription) -> Option<Self> {
         Self::parse(description.value(name::LAST_MODIFIED)?)
     }
 
-    /// Returns the modification date stated on the page, or else the server's.
+    /// Returns the modification date stated on the page, or else the date sent by the server.
     pub(super) fn modified(description: &ResourceDescription) -> Option<Self> {
         let own = description.value(name::MODIFIED).and_then(Self::parse);
         own.or_else(|| Self::of_server(description))
@@ -52,22 +52,22 @@ impl Date {
         Some(Self { seconds, is_day })
     }
 
-    /// Formats the date as RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
+    /// Formats the date and time as RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
     pub(super) fn iso(self) -> String {
         self.moment().format(&Rfc3339).unwrap_or_default()
     }
 
-    /// Formats the date as a day if the time is unknown, or else as RFC 3339.
+    /// Formats the date without a time if the time is unknown, or else as RFC 3339.
     pub(super) fn known(self) -> String {
         if self.is_day { self.day() } else { self.iso() }
     }
 
-    /// Formats the day: `2026-03-01`.
+    /// Formats the date without a time: `2026-03-01`.
     pub(super) fn day(self) -> String {
         self.moment().date().to_string()
     }
 
-    /// Formats the month: `2026-03`.
+    /// Formats the year and month: `2026-03`.
     pub(super) fn month(self) -> String {
         let at = self.moment();
         format!("{:04}-{:02}", at.year(), u8::from(at.month()))
@@ -78,12 +78,12 @@ impl Date {
         httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(self.seconds))
     }
 
-    /// Returns `true` if an HTTP date is equal to or later than this date.
+    /// Returns `true` if an HTTP date is the same as or later than this date.
     pub(super) fn is_known_by(self, http: &str) -> bool {
         Self::parse(http).is_some_and(|known| known >= self)
     }
 
-    /// HTTP dates end with the year 9999, so the conversion does not fail.
+    /// The last year of HTTP dates is 9999, so the conversion cannot fail.
     fn moment(self) -> OffsetDateTime {
         let seconds = i64::try_from(self.seconds).unwrap_or_default();
         OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)

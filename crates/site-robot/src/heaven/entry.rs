@@ -1,4 +1,4 @@
-//! Entries of indexes.
+//! Entries of index pages.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use robot_detection_store::description::{ResourceDescription, name};
 /// Maximum length of a title, an author or a class in an index, in bytes.
 const MAX_BYTES: usize = 200;
 
-/// Compact entry of a page in indexes, of which there may be many.
+/// Compact entry for a page, because indexes may list many pages.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) url: Box<str>,
@@ -24,7 +24,8 @@ pub(super) struct Entry {
     pub(super) depth: Option<u32>,
 }
 
-/// Returns `true` if a description gets a page: http or https, and not `noindex`.
+/// Returns `true` if a description gets a page, that is, if its scheme is http or https and it is
+/// not `noindex`.
 pub(super) fn has_page(description: &ResourceDescription) -> bool {
     is_web(description.url()) && directives(description).index()
 }
@@ -46,9 +47,9 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Entry {
-    /// Creates the entry of a description that gets a page.
+    /// Creates the entry for a description if the description gets a page.
     ///
-    /// Values shared by many pages are stored only once, in `words`.
+    /// Values that many pages have in common are stored only once, in `words`.
     pub(super) fn new(
         description: &ResourceDescription,
         words: &mut HashSet<Arc<str>>,
@@ -79,7 +80,7 @@ impl Entry {
         })
     }
 
-    /// Returns the title of the page, or else the URL.
+    /// Returns the title of the page, or its URL if the title is missing.
     pub(super) fn label(&self) -> &str {
         if self.title.is_empty() {
             &self.url

@@ -4,29 +4,29 @@ use std::{io, path::Path};
 
 use robot_detection_store::store::StoreError;
 
-/// Error when publishing or serving robot heaven.
+/// Error that occurs while publishing or serving robot heaven.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeavenError {
-    /// The site's URL is invalid.
-    #[error("{0:?} is not a valid site URL; write for example https://www.example.com")]
+    /// The URL of the site is invalid.
+    #[error("{0:?} is not a valid site URL; specify a URL such as https://www.example.com")]
     Site(String),
     /// A file or directory cannot be read or written.
     #[error("cannot {what} {path}: {source}")]
     Files {
-        /// File operation that failed.
+        /// Description of the file operation that failed.
         what: &'static str,
         /// Path of the file.
         path: String,
-        /// I/O error of the file operation.
+        /// I/O error that occurred in the file operation.
         source: io::Error,
     },
-    /// Another publication is in progress.
+    /// Another process is publishing to the same directory.
     #[error("{0} is being published by another process; wait until the other process has finished")]
     Busy(String),
-    /// The directory contains files that do not belong to a published heaven.
+    /// The directory contains files that do not belong to a published robot heaven.
     #[error(
-        "{0} contains files not written by robot heaven that would be lost; specify an empty directory"
+        "{0} contains files that robot heaven did not write and that would be lost; specify an empty directory"
     )]
     NotOurs(String),
     /// The descriptions cannot be read.
@@ -41,7 +41,7 @@ pub enum HeavenError {
 }
 
 impl HeavenError {
-    /// Returns a function that adds action and path to an I/O error.
+    /// Returns a function that adds the operation and path to an I/O error.
     pub(super) fn on(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
         move |source| Self::Files { what, path, source }

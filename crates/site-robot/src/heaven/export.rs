@@ -5,22 +5,22 @@ use std::io::{self, Write};
 use super::entry::{directives, has_page};
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Format of an export.
+/// Format in which descriptions are exported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Export {
     Soif,
     JsonLines,
 }
 
-/// Attributes that are useless to others, or disclose pages that others must not open.
+/// Attributes that are useless to others, or that disclose pages which others must not open.
 ///
-/// Links may point to unpublished pages, and an address may belong to an internal server.
+/// Links may point to unpublished pages, and an IP address may belong to an internal server.
 const KEPT_BACK: [&str; 4] = [name::LINKS, name::IP, name::ETAG, name::MARKS];
 
 impl Export {
     pub(super) const ALL: [Self; 2] = [Self::Soif, Self::JsonLines];
 
-    /// Returns the file name of the export.
+    /// Returns the name of the export file.
     pub(super) fn file(self) -> &'static str {
         match self {
             Self::Soif => "rd.soif",
@@ -35,7 +35,7 @@ impl Export {
         }
     }
 
-    /// Writes a description, if it has a page.
+    /// Writes a description if it has a page.
     pub(super) fn write(
         self,
         description: &ResourceDescription,
@@ -47,7 +47,7 @@ impl Export {
         self.write_public(&public(description), out)
     }
 
-    /// Writes a description returned by [`public`].
+    /// Writes a description that [`public`] has returned.
     pub(super) fn write_public(
         self,
         public: &ResourceDescription,

@@ -11,12 +11,12 @@ pub(super) const MAX_ENTRIES: usize = 50;
 /// File name of the feed.
 pub(super) const FILE: &str = "feed.atom";
 
-/// Page as listed in feeds; a few hundred bytes, regardless of the page size.
+/// A page as listed in feeds; a few hundred bytes, regardless of the page size.
 #[derive(Clone, Debug)]
 pub(super) struct FeedItem {
     pub(super) url: String,
     pub(super) title: String,
-    /// Summary of the page; empty if quoting is not allowed.
+    /// Summary of the page; empty if the page must not be quoted.
     pub(super) summary: String,
     pub(super) author: String,
     pub(super) class: String,
@@ -25,7 +25,7 @@ pub(super) struct FeedItem {
 }
 
 impl FeedItem {
-    /// Creates the feed item of a description, if the description has a page.
+    /// Creates the feed item for a description if the description has a page.
     pub(super) fn new(description: &ResourceDescription) -> Option<Self> {
         if !has_page(description) {
             return None;
@@ -33,9 +33,9 @@ impl FeedItem {
         Some(Self::of_content(Content::new(description)))
     }
 
-    /// Creates the feed item of a page's content.
+    /// Creates the feed item for a page's content.
     pub(super) fn of_content(content: Content<'_>) -> Self {
-        // A summary that repeats the title is useless.
+        // A summary that merely repeats the title is useless.
         let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());
         let summary = summary.filter(is_news);
@@ -51,9 +51,9 @@ impl FeedItem {
     }
 }
 
-/// Returns the feed of pages with a date, newest first.
+/// Returns a feed of the pages that have a date, newest first.
 ///
-/// The feed has the date of its newest entry, so it changes only when pages change.
+/// The feed has the date of its newest entry, so it changes only if pages change.
 pub(super) fn feed(pages: &[FeedItem], settings: &HeavenSettings) -> String {
     let mut dated: Vec<_> = pages
         .iter()
@@ -130,7 +130,7 @@ mod tests {
             .name("A & B")
     }
 
-    /// Returns the names of all elements with their parent's name.
+    /// Returns the names of all elements, each with the name of its parent.
     fn elements(feed: &str) -> Vec<(String, String)> {
         let mut reader = quick_xml::Reader::from_str(feed);
         let (mut found, mut open) = (Vec::new(), vec![String::new()]);

@@ -1,4 +1,4 @@
-//! Files of robot heaven other than pages of descriptions.
+//! Files of robot heaven other than the pages of descriptions.
 
 use std::{
     collections::HashSet,
@@ -18,7 +18,7 @@ use super::{
     view::View,
 };
 
-/// Style sheet of all pages.
+/// Style sheet that all pages use.
 pub(super) const STYLE: &str = include_str!("../../robot-heaven/heaven.css");
 
 /// File name of the style sheet.
@@ -27,15 +27,15 @@ pub(super) const STYLE_FILE: &str = "heaven.css";
 /// File name of llms.txt.
 pub(super) const LLMS: &str = "llms.txt";
 
-/// File name of llms-full.txt, with the texts of the listed pages.
+/// File name of llms-full.txt, which contains the text of the listed pages.
 pub(super) const LLMS_FULL: &str = "llms-full.txt";
 
-/// Maximum length of a note after a link, in bytes.
+/// Maximum length of the note after a link, in bytes.
 const MAX_NOTE_BYTES: usize = 160;
 
 /// Maximum size of llms-full.txt, in bytes.
 ///
-/// Readers load the complete file, and models read at most about half a million words.
+/// Clients load the complete file, and models read at most about half a million words.
 const MAX_FULL_BYTES: usize = 2 * 1024 * 1024;
 
 /// Builder of llms-full.txt.
@@ -51,7 +51,7 @@ impl LlmsFull {
         }
     }
 
-    /// Adds a page in Markdown; returns `false` if the page does not fit.
+    /// Adds a page in Markdown format; returns `false` if the page does not fit.
     pub(super) fn add(&mut self, page: &str) -> bool {
         let has_room = self.text.len() + page.len() < MAX_FULL_BYTES;
         if has_room {
@@ -76,7 +76,7 @@ pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
         .collect()
 }
 
-/// Returns llms.txt from the briefs of its pages; `has_full` adds a link to llms-full.txt.
+/// Returns llms.txt, based on brief versions of its pages; `has_full` adds a link to llms-full.txt.
 pub(super) fn llms(
     briefs: &[FeedItem],
     catalogue: &Catalogue,
@@ -88,7 +88,7 @@ pub(super) fn llms(
     write_llms(listed, catalogue, settings, has_full)
 }
 
-/// Returns the title block of the site: its name and description.
+/// Returns the site's title block, which consists of its name and description.
 pub(super) fn title(settings: &HeavenSettings) -> String {
     let mut out = format!("# {}\n", without_closing(escaped(settings.site_name())));
     if !settings.about().is_empty() {
@@ -186,13 +186,13 @@ pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings)
         "index.html" => 1,
         _ => file.strip_suffix(".html")?.parse().ok()?,
     };
-    // Each page has a single path: neither `1.html` nor `02.html` exists.
+    // Each page has exactly one path: neither `1.html` nor `02.html` exists.
     let is_its_name = number == 1 || view.path(number).ends_with(&format!("/{file}"));
     let is_first = (number == 1) == (file == "index.html");
     (is_its_name && is_first).then(|| index::listing(view, number, catalogue, settings))?
 }
 
-/// Writes a sitemap, or the sitemap index for number 0.
+/// Writes a sitemap, or the sitemap index if `number` is 0.
 pub(super) fn sitemap(
     number: usize,
     catalogue: &Catalogue,

@@ -1,4 +1,4 @@
-//! Frame of all pages.
+//! Frame that is common to all pages.
 
 use askama::Template;
 
@@ -12,7 +12,7 @@ pub(super) struct Frame<'s> {
     pub(super) base: &'s str,
     pub(super) name: &'s str,
     pub(super) language: &'s str,
-    /// Language of the frame's own texts.
+    /// Language of the frame's own text.
     pub(super) texts: Language,
     pub(super) views: Vec<ViewLink>,
 }

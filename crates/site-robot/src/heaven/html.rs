@@ -1,4 +1,4 @@
-//! HTML rendition of a page's text, without any original markup.
+//! HTML rendition of a page's text, which contains none of the original markup.
 
 use std::fmt::{self, Write as _};
 
@@ -7,7 +7,7 @@ use askama::filters::HtmlSafe;
 use super::{Catalogue, HeavenSettings, catalogue::Site, text::xml};
 use crate::matter::{Line, Piece, Run, Style, TableCell};
 
-/// Text of a page as HTML, with all words and URLs escaped.
+/// Text of a page as HTML, in which all words and URLs are escaped.
 #[derive(Debug)]
 pub(super) struct Html {
     html: String,
@@ -34,12 +34,12 @@ impl fmt::Display for Html {
     }
 }
 
-/// All text and attributes are escaped by [`xml`]; the tags are our own.
+/// Safe because [`xml`] escapes all text and attributes, and the tags are our own.
 impl HtmlSafe for Html {}
 
 struct Writer<'c> {
     out: String,
-    /// Number of headings so far; the table of contents links to headings by number.
+    /// Number of headings so far; the table of contents refers to headings by number.
     headings: usize,
     site: Site<'c>,
 }
@@ -108,7 +108,7 @@ impl Writer<'_> {
         self.close(name);
     }
 
-    /// Writes a list item; a single line is not wrapped in a paragraph.
+    /// Writes a list item; a single line is not enclosed in a paragraph.
     fn item(&mut self, name: &str, pieces: &[Piece]) {
         self.open(&format!("{name} dir=\"auto\""));
         match pieces {

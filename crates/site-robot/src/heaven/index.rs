@@ -36,7 +36,7 @@ struct Group<'c> {
 struct Number {
     value: usize,
     href: String,
-    /// Relation of the link (`rel`), or "here" for the current page.
+    /// Relation of the linked page (`rel`), or "here" for the current page.
     relation: &'static str,
 }
 
@@ -132,9 +132,9 @@ fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>
     groups
 }
 
-/// Returns the page numbers to link to: neighbours at exponentially growing distances.
+/// Returns the page numbers to link to, at exponentially growing distances from the current page.
 ///
-/// Every page can be reached from every other page in a few steps.
+/// This way, every page can be reached from every other page in a few steps.
 fn numbers(here: usize, last: usize) -> impl Iterator<Item = usize> {
     let mut numbers = vec![1, here, last];
     let mut step = 1;

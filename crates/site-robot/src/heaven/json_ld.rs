@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::{HeavenSettings, content::Content, crumbs::Crumb};
 
-/// JSON that is safe inside a `<script>` element.
+/// JSON that can be safely embedded in a `<script>` element.
 ///
-/// `<`, `>` and `&` are escaped as JSON, so the content cannot end the element or open a comment,
-/// and is written to the page unchanged.
+/// `<`, `>` and `&` are escaped as in JSON strings, so that the content cannot end the element or
+/// open a comment, and can be written to the page unchanged.
 #[derive(Debug)]
 pub(super) struct JsonLd {
     json: String,
 }
 
-/// First UTF-8 byte of the line and paragraph separators.
+/// First byte of the line and paragraph separators in UTF-8.
 const SEPARATOR: u8 = 0xe2;
 
 impl JsonLd {
@@ -32,7 +32,7 @@ impl JsonLd {
                 '<' => json.push_str("\\u003c"),
                 '>' => json.push_str("\\u003e"),
                 '&' => json.push_str("\\u0026"),
-                // Valid in JSON, but line terminators in scripts.
+                // These are valid in JSON, but are line terminators in scripts.
                 '\u{2028}' => json.push_str("\\u2028"),
                 '\u{2029}' => json.push_str("\\u2029"),
                 _ => json.push(character),
@@ -129,7 +129,7 @@ fn site(settings: &HeavenSettings) -> Value {
     })
 }
 
-/// Returns the breadcrumb list: existing parent pages, and the current page without a URL.
+/// Returns the breadcrumb list: the parent pages that exist, and the current page without a URL.
 fn breadcrumb(content: &Content<'_>, crumbs: &[Crumb], settings: &HeavenSettings) -> Value {
     let above = crumbs.iter().filter_map(|crumb| {
         let href = crumb.href.as_deref()?;
@@ -155,7 +155,7 @@ impl fmt::Display for JsonLd {
     }
 }
 
-/// The JSON contains neither `<`, `>` nor `&`; see [`JsonLd::new`].
+/// Safe because the JSON contains neither `<`, `>` nor `&`; see [`JsonLd::new`].
 impl HtmlSafe for JsonLd {}
 
 #[cfg(test)]

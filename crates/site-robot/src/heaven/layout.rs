@@ -6,23 +6,23 @@ use super::{
 };
 use crate::matter::{ContentTree, Line, Piece, TableCell, says};
 
-/// Maximum number of cells in a row.
+/// Maximum number of cells in a table row.
 const MAX_CELLS: usize = 64;
 
-/// Layout of a text: its main heading, content, and headings.
+/// Layout of a text: its main heading, its content and the headings in the content.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// First heading of the page, if it is the heading of the complete text.
     pub(super) heading: Option<String>,
     pub(super) matter: ContentTree,
-    /// Headings in the text, in order.
+    /// Headings in the text, in document order.
     pub(super) headings: Vec<Heading>,
     /// Headings that are missing from the text.
     pub(super) others: Vec<Heading>,
 }
 
 impl Layout {
-    /// Lays out a text with its headings, whose levels start at 1.
+    /// Lays out a text with the given headings, whose levels start at 1.
     pub(super) fn new(text: &str, has_tables: bool, title: &str, headings: Vec<Heading>) -> Self {
         let (pieces, others) = split(text, has_tables, headings);
         Self::of(pieces, others, title)
@@ -33,11 +33,11 @@ impl Layout {
         Self::of(matter.pieces, Vec::new(), title)
     }
 
-    /// Removes repetitions of title and main heading at the top of the text.
+    /// Removes repetitions of the title and main heading from the top of the text.
     fn of(mut pieces: Vec<Piece>, mut others: Vec<Heading>, title: &str) -> Self {
         let (top, heading) = take_heading(&mut pieces, title).unzip();
         let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
-        // Further down, the same words belong to the text, such as a command name in an example.
+        // Further down, the same words are part of the text, such as a command name in an example.
         let mut above = top.unwrap_or(0);
         let mut is_top = true;
         pieces.retain(|piece| {
@@ -61,7 +61,7 @@ impl Layout {
     }
 }
 
-/// Splits a text into headings (known from the table of contents), rows and paragraphs.
+/// Splits a text into headings (known from the table of contents), table rows and paragraphs.
 fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, Vec<Heading>) {
     let mut blocks = Vec::new();
     let (mut waiting, mut missing) = (0, Vec::new());
@@ -77,7 +77,7 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, V
         if line.is_empty() {
             continue;
         }
-        // Headings are in text order, so a skipped heading does not occur later.
+        // Headings are in the order of the text, so a skipped heading does not occur later.
         let left = headings.get(waiting..).unwrap_or_default();
         let found = left.iter().position(|heading| heading.text == line);
         match found.and_then(|skipped| Some((skipped, left.get(skipped)?))) {
@@ -94,14 +94,14 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, V
     (blocks, missing)
 }
 
-/// Returns the cells of a line that contains tabs between cells.
+/// Returns the cells of a line in which cells are separated by tabs.
 fn row(line: &str) -> Option<Vec<String>> {
     let cells: Vec<_> = line.split('\t').take(MAX_CELLS + 1).map(one_line).collect();
     let count = cells.iter().filter(|cell| !cell.is_empty()).count();
     (count > 1 && cells.len() <= MAX_CELLS).then_some(cells)
 }
 
-/// Adds a row to the last table, or starts a table.
+/// Adds a row to the last table, or starts a new table.
 fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
     let cell = |text: String| TableCell {
         is_header: false,
@@ -123,10 +123,10 @@ fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
     rows.push(row);
 }
 
-/// Removes the heading of the complete page from the pieces and returns its position.
+/// Removes the heading of the complete page from the pieces, and returns its position.
 ///
-/// This is the first heading if it matches the title, or if it starts the text and is the only
-/// heading of level 1.
+/// This is the first heading of the text, provided that it matches the title, or that it starts the
+/// text and is the only heading of level 1.
 fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)> {
     let headings = pieces.iter().enumerate();
     let mut headings = headings.filter_map(|(at, piece)| match piece {
@@ -143,7 +143,7 @@ fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)>
     Some((at, text))
 }
 
-/// Normalizes heading levels: from 2, at most one deeper than the previous; returns all headings.
+/// Normalizes heading levels to start at 2 and to increase by at most one; returns all headings.
 fn set_levels(matter: &mut ContentTree, others: &mut [Heading]) -> Vec<Heading> {
     let mut top = others.iter().map(|heading| heading.level).min();
     matter.for_each_heading(&mut |level, _| top = Some(top.map_or(*level, |top| top.min(*level))));
@@ -207,7 +207,8 @@ mod tests {
                 "[A] x 2B y",
             ),
             ("A\nx\nB\ny", "Site", &[(1, "A"), (2, "B")], "[A] x 2B y"),
-            // Without a match, none of several headings with the same level is the main heading.
+            // If several headings have the same level and none matches the title, none is the main
+            // heading.
             ("A\nx\nB\ny", "Site", &[(1, "A"), (1, "B")], "[] 2A x 2B y"),
             (
                 "A\nx\nB\ny",
@@ -216,7 +217,7 @@ mod tests {
                 "[A] x 2B y",
             ),
             ("A\nx", "Abc", &[(2, "A")], "[] 2A x"),
-            // Pages that start at a lower level or skip a level.
+            // Pages whose headings start at a lower level or skip a level.
             ("A\nx\nB\ny", "Site", &[(3, "A"), (5, "B")], "[] 2A x 3B y"),
             ("B\nA\nx", "Site", &[(2, "B"), (1, "A")], "[] 2B 2A x"),
             // A heading in the middle of the text belongs to its section.

@@ -6,7 +6,7 @@ use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::{DescriptionCursor, DescriptionQuery, Store, StoredDescription};
 
-/// Number of descriptions in the first batch, before their size is known.
+/// Number of descriptions in the first batch, when their size is not yet known.
 const FIRST_PIECE: u32 = 20;
 
 /// Maximum number of descriptions in memory.
@@ -15,15 +15,16 @@ const MAX_PIECE: u32 = 100;
 /// Target size of a batch of descriptions, in bytes.
 const PIECE_BYTES: usize = 1024 * 1024;
 
-/// Number of descriptions without texts in a batch.
+/// Number of descriptions in a batch if they are read without their texts.
 const LIGHT_PIECE: u32 = 500;
 
 /// Number of alternative URLs in a batch.
 const ALIAS_PIECE: u32 = 5_000;
 
-/// Time before a description's change within which a page counts as "changed just now".
+/// Time before the change of a description within which a date is considered to be the time of the
+/// visit.
 ///
-/// Servers that generate pages dynamically report the current time on every request.
+/// Servers that generate pages dynamically often report the current time on every request.
 const JUST_NOW_MS: i64 = 10 * 60 * 1_000;
 
 /// Stored descriptions of one site.
@@ -33,7 +34,7 @@ pub struct Library {
     site: String,
 }
 
-/// Reader of a library's descriptions, sorted by URL, in batches.
+/// Reader that returns a library's descriptions in batches, sorted by URL.
 #[derive(Debug)]
 pub(super) struct DescriptionReader {
     library: Library,
@@ -43,7 +44,7 @@ pub(super) struct DescriptionReader {
 }
 
 impl Library {
-    /// Creates the library of a site by its name in the database.
+    /// Creates the library of a site from the site's name in the database.
     pub fn new(store: Store, site: impl Into<String>) -> Self {
         Self {
             store,
@@ -61,7 +62,7 @@ impl Library {
         Ok(stored.map(dated))
     }
 
-    /// Returns the description of a URL, or its cached copy while the database is unavailable.
+    /// Returns the description of a URL, or a cached copy of it while the database is unavailable.
     pub(super) async fn recent(
         &self,
         url: &str,
@@ -75,11 +76,11 @@ impl Library {
         self.store.descriptions().can_read(&self.site, url)
     }
 
-    /// Moves the stored pages to the site's current address if the address changed.
+    /// If the site's address has changed, moves the stored pages to the current address.
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails; nothing is moved then.
+    /// Fails if the database query fails; in that case, nothing is moved.
     pub async fn settle(&self, settings: &HeavenSettings) -> Result<(), HeavenError> {
         let Some(former) = settings.former() else {
             return Ok(());
@@ -96,7 +97,7 @@ impl Library {
         Ok(())
     }
 
-    /// Reads the catalogue of all pages for indexes, sitemaps and feeds.
+    /// Reads the catalogue of all pages, which is used for indexes, sitemaps and feeds.
     ///
     /// # Errors
     ///
@@ -109,7 +110,8 @@ impl Library {
         entered?;
         builder.add_aliases(aliases?);
         builder.add_addresses(addresses?);
-        // Building takes seconds for a million pages, during which the server must stay responsive.
+        // Building takes seconds for a million pages, and the server must stay responsive in the
+        // meantime.
         let settings = settings.clone();
         let built = tokio::task::spawn_blocking(move || builder.build(&settings));
         built
@@ -134,7 +136,7 @@ impl Library {
         Ok(())
     }
 
-    /// Returns the alternative URLs with the URLs that they stand for.
+    /// Returns the alternative URLs, each with the URL that it represents.
     async fn aliases(&self) -> Result<BTreeMap<Box<str>, Box<str>>, HeavenError> {
         let (mut all, mut after) = (BTreeMap::new(), String::new());
         loop {
@@ -152,7 +154,8 @@ impl Library {
         }
     }
 
-    /// Returns the batch of descriptions without texts after a URL; empty for `None`.
+    /// Returns the batch of descriptions, without their texts, that follows a URL; empty for
+    /// `None`.
     async fn light_piece(
         &self,
         after: Option<String>,
@@ -167,12 +170,12 @@ impl Library {
         Ok(read.await?)
     }
 
-    /// Returns the time of the last change of any description, if there are descriptions.
+    /// Returns the time at which any description last changed, or `None` if there are none.
     pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
         Ok(self.store.descriptions().changed_ms(&self.site).await?)
     }
 
-    /// Waits until the publication version differs from `seen`, and returns the new version.
+    /// Waits until the version of the publication differs from `seen`, and returns the new version.
     pub(super) async fn changed(&self, seen: i64) -> Result<i64, HeavenError> {
         Ok(self.store.heaven_changed(&self.site, seen).await?)
     }
@@ -193,7 +196,7 @@ impl Library {
 }
 
 impl DescriptionReader {
-    /// Returns the next batch of descriptions, or `None` at the end.
+    /// Returns the next batch of descriptions, or `None` after the last one.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<ResourceDescription>>, HeavenError> {
         if self.has_ended {
             return Ok(None);
@@ -211,7 +214,8 @@ impl DescriptionReader {
     }
 }
 
-/// Returns the size of the next batch, estimated from the size of the previous one.
+/// Returns the number of descriptions in the next batch, estimated from the size of the previous
+/// batch.
 fn next_limit(count: usize, bytes: usize) -> u32 {
     let fitting = count.saturating_mul(PIECE_BYTES) / bytes.max(1);
     u32::try_from(fitting)
@@ -219,9 +223,10 @@ fn next_limit(count: usize, bytes: usize) -> u32 {
         .clamp(1, MAX_PIECE)
 }
 
-/// Removes the server's date from a description if it only reflects the time of the visit.
+/// Removes the server's date from a description if it merely reflects the time of the visit.
 ///
-/// The date counts only if older than the last change of the description, which is known.
+/// The date is kept only if it is older than the last change of the description, whose time is
+/// known.
 fn dated(stored: StoredDescription) -> ResourceDescription {
     let mut description = stored.description;
     let told = description
@@ -335,7 +340,7 @@ mod tests {
         assert_eq!(just_now.await, None);
         let old = Some("Sat, 08 Sep 2001 01:46:40 GMT");
         assert_eq!(date(old, &library, 1_000_080_000_000).await, None);
-        // New content, from a server that reports its real date.
+        // New content from a server that reports the true modification date.
         let new = date_of("New", old, &library, 1_000_080_000_000);
         assert_eq!(new.await.as_deref(), old);
     }

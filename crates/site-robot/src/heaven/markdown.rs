@@ -11,7 +11,7 @@ use super::{
 use crate::matter::{Definition, Line, Piece, TableCell};
 use robot_detection_store::description::ResourceDescription;
 
-/// Renders a page as Markdown (`CommonMark`), with the same words in the same order.
+/// Renders a page as Markdown (`CommonMark`), with the words of the page in the same order.
 pub fn markdown(
     description: &ResourceDescription,
     catalogue: &Catalogue,
@@ -101,17 +101,17 @@ fn one(piece: &Piece, is_other: bool, site: Site<'_>) -> String {
             table(rows, &mut out, site);
             out
         }
-        // Figures were replaced before.
+        // Figures have already been replaced.
         Piece::Figure(..) => String::new(),
     }
 }
 
-/// Renders a heading's text on one line.
+/// Renders the text of a heading on one line.
 pub(super) fn heading(text: &Line, site: Site<'_>) -> String {
     without_closing(line(text, true, site))
 }
 
-/// Escapes a trailing `#` in a heading's text, which Markdown would remove.
+/// Escapes a trailing `#` in the text of a heading, which Markdown would otherwise remove.
 pub(super) fn without_closing(mut text: String) -> String {
     if text.ends_with('#') && !text.ends_with("\\#") {
         text.pop();
@@ -128,7 +128,7 @@ fn code(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Adds a prefix to the first line and another prefix to the other lines.
+/// Adds one prefix to the first line and another prefix to all other lines.
 fn prefixed(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (at, line) in text.split('\n').enumerate() {
@@ -169,7 +169,7 @@ fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>
     out
 }
 
-/// Returns `true` if an item is one line, optionally followed by a tight list.
+/// Returns `true` if an item consists of one line, optionally followed by a tight list.
 fn is_tight(item: &[Piece]) -> bool {
     match item {
         [Piece::Paragraph(_)] => true,
@@ -180,7 +180,7 @@ fn is_tight(item: &[Piece]) -> bool {
     }
 }
 
-/// Markdown has no definition lists: each term becomes an item that includes its meaning.
+/// Markdown has no definition lists, so each term becomes an item that includes its definition.
 fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
     let mut items: Vec<Vec<Piece>> = Vec::new();
     let mut was_term = false;
@@ -194,7 +194,7 @@ fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
     list(None, &items, is_other, site)
 }
 
-/// Writes a table; the first row is the header.
+/// Writes a table whose first row is the header.
 fn table(rows: &[Vec<TableCell>], out: &mut String, site: Site<'_>) {
     for (at, row) in rows.iter().enumerate() {
         out.push_str(if at == 0 { "|" } else { "\n|" });

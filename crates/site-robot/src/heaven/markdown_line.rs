@@ -1,21 +1,21 @@
-//! Markdown rendition of lines, escaping only characters that would be markup.
+//! Markdown rendition of lines; only characters that would be interpreted as markup are escaped.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use super::catalogue::Site;
 use crate::matter::{Line, Link, Run, Style};
 
-/// Renders a line; line breaks in a heading become spaces.
+/// Renders a line of text; in a heading, line breaks become spaces.
 pub(super) fn line(line: &Line, is_heading: bool, site: Site<'_>) -> String {
     Writer::new(line, false, site).write(line, if is_heading { " " } else { "\\\n" })
 }
 
-/// Renders the line of a table cell.
+/// Renders the text of a table cell.
 pub(super) fn cell(line: &Line, site: Site<'_>) -> String {
     Writer::new(line, true, site).write(line, "<br>")
 }
 
-/// Appends text to a started line, escaping markup.
+/// Appends text to a line that has already been started, escaping markup.
 pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
     let place = Place {
         in_link,
@@ -25,14 +25,14 @@ pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
     escape(out, text, place);
 }
 
-/// Returns text for the start of a line, escaping markup.
+/// Returns text for the start of a line, with markup escaped.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::new();
     add_text(&mut out, text, false);
     out
 }
 
-/// Link destination (`CommonMark` §6.3).
+/// A link destination (`CommonMark` §6.3).
 pub(super) struct Target<'t>(pub(super) &'t str);
 
 impl std::fmt::Display for Target<'_> {
@@ -51,12 +51,12 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// Position of text in the output.
+/// Position of a text in the output.
 #[derive(Clone, Copy)]
 struct Place {
     in_link: bool,
     is_cell: bool,
-    /// Whether the text is the last on its line.
+    /// Whether the text is the last part of its line.
     is_last: bool,
 }
 
@@ -67,9 +67,10 @@ struct Writer<'c> {
     /// Emphasis marker: `*`, or `_` in lines with strong text.
     emphasis: &'static str,
     open: Style,
-    /// Whether the next character must not be a letter, because a closing marker would not close.
+    /// Whether the next character must not be a letter, because a letter would prevent the closing
+    /// marker from closing.
     needs_sign: bool,
-    /// End position of the last opening marker, and the marker.
+    /// End position of the last opening marker, and the marker itself.
     begun: Option<(usize, &'static str)>,
 }
 
@@ -121,7 +122,7 @@ impl<'c> Writer<'c> {
         self.out
     }
 
-    /// Closes and opens styles, with the link outermost; `next` is the following character.
+    /// Closes and opens styles, with links outermost; `next` is the character that follows.
     fn turn(&mut self, style: &Style, next: Option<char>) {
         let before = std::mem::take(&mut self.open);
         let style = Style {
@@ -160,7 +161,7 @@ impl<'c> Writer<'c> {
         self.open = style;
     }
 
-    /// Opens a style; no letter may precede `_`, or a marker before punctuation.
+    /// Opens a style; a letter must not precede `_`, nor a marker that is followed by punctuation.
     fn begin(&mut self, mark: &'static str, next: Option<char>) {
         let is_plain = mark != "_" && next.is_some_and(char::is_alphanumeric);
         if !is_plain {
@@ -171,7 +172,7 @@ impl<'c> Writer<'c> {
         self.needs_sign = false;
     }
 
-    /// Replaces the last letter with a character reference, so that punctuation ends the output.
+    /// Replaces the last letter with a character reference, so that the output ends in punctuation.
     fn end_in_sign(&mut self) {
         let Some(last) = self.out.chars().next_back().filter(|last| is_word(*last)) else {
             return;
@@ -180,13 +181,14 @@ impl<'c> Writer<'c> {
         if let Some((end, mark)) = self.begun
             && end == self.out.len()
         {
-            // The preceding marker is now followed by punctuation and needs some before it, too.
+            // The preceding marker is now followed by punctuation, so it also must be preceded by
+            // punctuation.
             self.begun = None;
             self.out.truncate(end - mark.len());
             self.end_in_sign();
             self.out.push_str(mark);
         }
-        // A trailing backslash that escapes nothing would escape the reference.
+        // A trailing backslash that escapes nothing would escape the character reference.
         let plain = self.out.trim_end_matches('\\').len();
         if (self.out.len() - plain) % 2 == 1 {
             self.out.push('\\');
@@ -267,7 +269,7 @@ impl<'c> Writer<'c> {
     }
 }
 
-/// Appends text with a backslash before each character that would be markup.
+/// Appends text, with a backslash before each character that would be interpreted as markup.
 fn escape(out: &mut String, text: &str, place: Place) {
     let is_start = out.is_empty() || out.ends_with('\n');
     let mut begin = if is_start { begin_length(text) } else { None };
@@ -275,7 +277,7 @@ fn escape(out: &mut String, text: &str, place: Place) {
     for (at, c) in text.char_indices() {
         let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
         let next = rest.chars().next();
-        // The character after the end of this part is unknown, unless this part is the last.
+        // The character after the end of this part is unknown, unless this is the last part.
         let at_end = next.is_none() && !place.is_last;
         let is_word_both =
             before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);

@@ -1,10 +1,10 @@
-//! Robot heaven: pages, indexes, sitemaps and feeds generated from resource descriptions.
+//! Robot heaven: pages, indexes, sitemaps and feeds that are generated from resource descriptions.
 //!
 //! Each description that robots may index gets a [`page()`] with the words of the original, and a
 //! [`markdown()`] rendition. Indexes list the pages by title, subject, author, date and depth, with
 //! a hundred links per page. [`publish`] writes everything to a directory, and [`ServedHeaven`]
-//! answers requests from the database. Both produce the same pages, only from existing
-//! descriptions: when a description is removed or becomes `noindex`, its page disappears.
+//! answers requests from the database. Both generate the same pages, and only from existing
+//! descriptions: if a description is removed or becomes `noindex`, its page disappears.
 //!
 //! # Example
 //!

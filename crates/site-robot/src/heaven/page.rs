@@ -88,7 +88,7 @@ pub(super) fn of_content(
     rendered(&page)
 }
 
-/// Returns language and country in `OpenGraph` format: `de_CH`.
+/// Returns the language and country in `OpenGraph` format, such as `de_CH`.
 fn locale(language: &str) -> Option<String> {
     let (language, country) = language.split_once('-')?;
     let is_country = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_alphabetic());

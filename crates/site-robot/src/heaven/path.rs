@@ -1,25 +1,25 @@
-//! Paths of pages, derived from their URLs.
+//! Paths of pages in robot heaven, derived from the URLs of the originals.
 
 use std::{fmt, ops::ControlFlow};
 
 use sha2::{Digest, Sha256};
 
-/// Maximum length of an unchanged segment, in bytes.
-// File systems allow names of 255 bytes, and an extension is appended.
+/// Maximum length of a path segment that is kept unchanged, in bytes.
+// File systems allow names of up to 255 bytes, and an extension is appended.
 const MAX_PLAIN_BYTES: usize = 180;
-/// Maximum length of the readable part of other segments, in bytes.
+/// Maximum length of the readable part of a shortened path segment, in bytes.
 const MAX_SLUG_BYTES: usize = 60;
 /// Maximum length of a path, in bytes; longer paths are replaced with a name at the top level.
 const MAX_PATH_BYTES: usize = 900;
 /// Maximum number of directories in a path.
 const MAX_DIRECTORIES: usize = 30;
-/// Number of hexadecimal digits of a digest in a name: 80 bits.
+/// Number of hexadecimal digits in the digest that is part of a name: 80 bits.
 const DIGEST_DIGITS: usize = 20;
 
-/// Page for the site's own `/`, because `index.html` is the start page of heaven.
+/// Name of the page for the site's `/`, because `index.html` is the start page of heaven.
 const FRONT_PAGE: &str = "front-page~.html";
 
-/// Reserved names at the top level of heaven.
+/// Names reserved at the top level of robot heaven.
 const RESERVED: [&str; 7] = [
     "by",
     "heaven.css",
@@ -30,11 +30,12 @@ const RESERVED: [&str; 7] = [
     "rd.jsonl",
 ];
 
-/// Path of a page below heaven: safe as a file name and unique for its URL.
+/// Path of a page below robot heaven, which is safe as a file name and unique for each URL.
 ///
-/// Simple URL paths are preserved: `/a/` becomes `a/index.html`, `/a.html` stays, `/a` becomes
-/// `a.htm`. Segments unsafe for file systems (upper case, escapes, dots, long names) are simplified
-/// and get a digest after `~`. A query adds a digest only. Pages of other hosts are below `~HOST`.
+/// Simple URL paths are preserved: `/a/` becomes `a/index.html`, `/a.html` is unchanged, and `/a`
+/// becomes `a.htm`. Segments that are unsafe for file systems (upper case, escapes, dots, long
+/// names) are simplified, and a digest is added after `~`. For a query, only a digest is added.
+/// Pages of other hosts are below `~HOST`.
 ///
 /// # Example
 ///
@@ -50,7 +51,7 @@ pub struct HeavenPath {
 }
 
 impl HeavenPath {
-    /// Returns the path of a URL's page, on a site such as `https://www.example.com`.
+    /// Returns the path of the page for a URL, on a site such as `https://www.example.com`.
     pub fn of(url: &str, site: &str) -> Self {
         let made = Parts::split(url, site).and_then(|parts| parts.path(url));
         Self {
@@ -63,7 +64,7 @@ impl HeavenPath {
         &self.path
     }
 
-    /// Returns the path for links, without `index.html`.
+    /// Returns the path for use in links, without `index.html`.
     pub fn link(&self) -> &str {
         match self.path.strip_suffix("index.html") {
             Some(directory) if directory.ends_with('/') => directory,
@@ -83,9 +84,9 @@ impl fmt::Display for HeavenPath {
     }
 }
 
-/// Parts of a URL that determine its path in robot heaven.
+/// Parts of a URL that determine the path of its page in robot heaven.
 struct Parts<'u> {
-    /// Directory for a foreign host.
+    /// Directory name for a host other than the site's.
     host: Option<String>,
     /// Path, including the leading slash.
     path: &'u str,
@@ -138,7 +139,7 @@ impl<'u> Parts<'u> {
 
     fn file(&self, url: &str, name: &str, is_top: bool) -> String {
         match name {
-            // The query distinguishes pages with the same path and may contain any character.
+            // The query distinguishes pages that have the same path, and may contain any character.
             _ if self.has_more => hashed(name, url, ".htm"),
             "" if is_top => FRONT_PAGE.to_owned(),
             "" => "index.html".to_owned(),
@@ -183,7 +184,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     name.ends_with(extension)
 }
 
-/// Returns `true` if every file system preserves the name.
+/// Returns `true` if every file system preserves this name.
 fn is_plain(name: &str) -> bool {
     let is_kept = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
     let stem = name.split('.').next().unwrap_or_default();
@@ -195,7 +196,7 @@ fn is_plain(name: &str) -> bool {
         && !is_device(stem)
 }
 
-/// Returns `true` for reserved device names on Windows, which ignore extensions.
+/// Returns `true` for device names reserved by Windows, which ignores extensions in such names.
 fn is_device(stem: &str) -> bool {
     let numbered = |prefix: &str| {
         stem.strip_prefix(prefix).is_some_and(|digit| {
@@ -205,7 +206,7 @@ fn is_device(stem: &str) -> bool {
     matches!(stem, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
 }
 
-/// Returns a name made of its readable part and the digest of a text.
+/// Returns a name that consists of its readable part and the digest of a text.
 fn hashed(name: &str, digested: &str, extension: &str) -> String {
     let mut made = slug(name);
     made.push('~');
@@ -218,7 +219,7 @@ fn hashed(name: &str, digested: &str, extension: &str) -> String {
     made
 }
 
-/// Returns the readable part of a name: letters and digits, separated by dashes.
+/// Returns the readable part of a name, that is, letters and digits separated by dashes.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(MAX_SLUG_BYTES);
     let mut bytes = name.bytes();
@@ -227,7 +228,7 @@ fn slug(name: &str) -> String {
             break;
         }
         if byte == b'%' {
-            // The two digits of an escape are meaningless on their own.
+            // The two digits of an escape have no meaning on their own.
             bytes.nth(1);
         }
         if byte.is_ascii_alphanumeric() {

@@ -1,4 +1,4 @@
-//! Tests that a `CommonMark` parser reads the generated Markdown as the original tree.
+//! Tests which check that a `CommonMark` parser reads the generated Markdown as the original tree.
 
 use std::fmt::{Display, Write as _};
 
@@ -132,7 +132,7 @@ fn put(out: &mut String, what: impl Display) {
     write!(out, "{what}").unwrap();
 }
 
-/// Returns the same notation for Markdown, as read by a parser.
+/// Returns the same notation for Markdown, as interpreted by a parser.
 fn of_markdown(text: &str) -> String {
     let mut reading = Reading::default();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
@@ -250,7 +250,7 @@ fn markdown(tree: &[Piece]) -> String {
     pieces(tree, site)
 }
 
-/// Generates words and punctuation that could be mistaken for Markdown.
+/// Generates words and punctuation that could be mistaken for Markdown syntax.
 fn text() -> impl Strategy<Value = String> {
     let words = prop::collection::vec("[a-c0-9.)(#>*_`\\[\\]<&;|~!:+=\\\\-]{1,4}", 1..5);
     words.prop_map(|words| words.join(" "))

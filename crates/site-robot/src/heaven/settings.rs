@@ -7,7 +7,7 @@ use robot_detection_texts::Language;
 use super::{HeavenError, HeavenPath};
 use crate::document::{TrackingParameters, without_session};
 
-/// Predicate on a URL's path.
+/// Predicate that evaluates the path of a URL.
 type PathPredicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Settings of robot heaven.
@@ -41,7 +41,7 @@ pub struct HeavenSettings {
 }
 
 impl HeavenSettings {
-    /// Creates settings for a site, from the scheme, host and port of its URL.
+    /// Creates the settings of a site from the scheme, host and port of its URL.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl HeavenSettings {
         })
     }
 
-    /// Sets the path of heaven; the default is `/robot-heaven/`.
+    /// Sets the path of robot heaven; the default is `/robot-heaven/`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.base = match path.trim_matches('/') {
@@ -81,7 +81,7 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets the name of the site; the default is the host name.
+    /// Sets the name of the site; the default is its host name.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = super::text::one_line(name);
@@ -95,16 +95,16 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets the language of pages without a language (BCP 47); the default is `en`.
+    /// Sets the language of pages that specify no language (BCP 47); the default is `en`.
     #[must_use]
     pub fn language(mut self, language: &str) -> Self {
         language.clone_into(&mut self.language);
         self
     }
 
-    /// Sets whether pages are served at their original URLs; off by default.
+    /// Sets whether pages are served at the URLs of their originals; off by default.
     ///
-    /// The sitemap and the feed then contain the original URLs.
+    /// If set, the sitemap and the feed contain the original URLs.
     #[must_use]
     pub fn in_place(mut self, is_in_place: bool) -> Self {
         self.is_in_place = is_in_place;
@@ -113,8 +113,8 @@ impl HeavenSettings {
 
     /// Sets whether pages have a Markdown rendition; on by default.
     ///
-    /// Markdown is rendered on request. Pages published as files have Markdown only with
-    /// [`Self::markdown_files`].
+    /// Markdown is rendered on request. Pages that are published as files have Markdown only if
+    /// [`Self::markdown_files`] is set.
     #[must_use]
     pub fn markdown(mut self, has_markdown: bool) -> Self {
         self.has_markdown = has_markdown;
@@ -123,21 +123,22 @@ impl HeavenSettings {
 
     /// Sets whether a Markdown file is published next to each page; off by default.
     ///
-    /// This doubles the number of files, and few clients request them.
+    /// This doubles the number of files, and few clients request Markdown.
     #[must_use]
     pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
         self.has_markdown_files = has_markdown_files;
         self
     }
 
-    /// Sets the `Content-Signal` header of Markdown, the allowed uses of content; none by default.
+    /// Sets the `Content-Signal` header of Markdown pages, which specifies allowed uses; none by
+    /// default.
     #[must_use]
     pub fn content_signal(mut self, signals: &str) -> Self {
         self.content_signal = super::text::one_line(signals);
         self
     }
 
-    /// Sets the tracking parameters removed from URLs; by default the usual ones.
+    /// Sets the tracking parameters that are removed from URLs; by default, the usual parameters.
     ///
     /// See [`TrackingParameters::new`].
     #[must_use]
@@ -149,30 +150,31 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets the predicate for paths of the site that require a login; none by default.
+    /// Sets the predicate for paths of the site that require a login; by default, no path does.
     ///
-    /// The argument is the raw path of a URL. Pages of such paths are marked in JSON-LD
-    /// (`isAccessibleForFree`), including the element with the text (`hasPart`), as search engines
-    /// require for paywalled content.
+    /// The argument is the raw path of a URL. Pages with such paths are marked in JSON-LD
+    /// (`isAccessibleForFree`), including the element that contains the text (`hasPart`), as search
+    /// engines require for paywalled content.
     #[must_use]
     pub fn needs_login(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.needs_login = Arc::new(asks);
         self
     }
 
-    /// Sets the predicate for paths from which search engine robots are redirected to heaven; none
-    /// by default.
+    /// Sets the predicate for paths from which search engine robots are redirected to robot heaven;
+    /// by default, none.
     ///
-    /// The argument is the same as for [`needs_login`](Self::needs_login). Pages of such paths are
-    /// their own canonical URLs, because robots cannot reach the originals.
+    /// The argument is the same as for [`needs_login`](Self::needs_login). Pages with such paths
+    /// are their own canonical URLs, because robots cannot reach the originals.
     #[must_use]
     pub fn redirects_here(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.redirects_here = Arc::new(asks);
         self
     }
 
-    /// Moves stored pages to the site's current address from former origins: the given ones, and
-    /// those seen while this was set. Otherwise stored pages keep their addresses.
+    /// Moves stored pages from former origins to the site's current address: from the given
+    /// origins, and from those that the site had while this was set. Otherwise, stored pages keep
+    /// their addresses.
     #[must_use]
     pub fn move_from(mut self, former: Vec<String>) -> Self {
         self.former = Some(former);
@@ -188,7 +190,7 @@ impl HeavenSettings {
         &self.site
     }
 
-    /// Returns the path of heaven, with a leading and trailing slash.
+    /// Returns the path of robot heaven, with a leading and trailing slash.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -205,7 +207,7 @@ impl HeavenSettings {
         &self.language
     }
 
-    /// Returns the language of texts that are not the site's own.
+    /// Returns the language of texts that do not come from the site.
     pub(super) fn texts(&self) -> Language {
         Language::from_tag(&self.language).unwrap_or_default()
     }
@@ -235,8 +237,8 @@ impl HeavenSettings {
             .is_some_and(|path| self.is_for_members(path))
     }
 
-    /// Returns the canonical URL of a page: the original, or the page in heaven if the original
-    /// redirects robots to heaven.
+    /// Returns the canonical URL of a page: the original, or the page in robot heaven if the
+    /// original redirects robots there.
     pub(super) fn canonical<'u>(&self, url: &'u str) -> Cow<'u, str> {
         let redirects_here = |path| (self.redirects_here)(path);
         if !self.is_in_place && self.path_of(url).is_some_and(redirects_here) {
@@ -246,14 +248,15 @@ impl HeavenSettings {
         }
     }
 
-    /// Returns the path of a URL on the site.
+    /// Returns the path of a URL if the URL belongs to the site.
     fn path_of<'u>(&self, url: &'u str) -> Option<&'u str> {
         url.strip_prefix(self.site())?.split(['?', '#']).next()
     }
 
-    /// Returns the cleaned URL as used by the site robot, if it differs.
+    /// Returns the cleaned URL that the site robot uses, if it differs from the URL.
     pub(super) fn known_as(&self, url: &str) -> Option<String> {
-        // Most URLs have no query or path parameters. This byte check keeps redirects fast.
+        // Most URLs have no query or path parameters, so this check of the bytes keeps redirects
+        // fast.
         if !url.bytes().any(|byte| matches!(byte, b'?' | b';' | b'(')) {
             return None;
         }
@@ -262,22 +265,23 @@ impl HeavenSettings {
         (clean != url).then(|| clean.into())
     }
 
-    /// Returns the heaven path of a URL's page.
+    /// Returns the path in robot heaven of the page for a URL.
     pub fn page(&self, url: &str) -> HeavenPath {
         HeavenPath::of(url, &self.site)
     }
 
-    /// Returns the link to a URL's page, relative to the site root.
+    /// Returns the link to the page for a URL, relative to the site root.
     pub fn link(&self, url: &str) -> String {
         format!("{}{}", self.base, self.page(url).link())
     }
 
-    /// Returns the absolute URL of a path below heaven.
+    /// Returns the absolute URL for a path below robot heaven.
     pub(super) fn whole(&self, below: &str) -> String {
         format!("{}{}{below}", self.site, self.base)
     }
 
-    /// Returns the URL listed for search engines: the page in heaven, or the original.
+    /// Returns the URL that is listed for search engines: that of the page in robot heaven or of
+    /// the original.
     pub(super) fn listed(&self, url: &str) -> String {
         if self.is_in_place {
             url.to_owned()

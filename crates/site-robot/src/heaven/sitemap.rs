@@ -7,13 +7,13 @@ use std::{
 
 use super::{HeavenSettings, date::Date, entry::Entry, text::xml};
 
-/// Maximum number of URLs in a sitemap: 50,000, one of which is the start page.
+/// Maximum number of URLs in a sitemap other than the start page; the protocol allows 50,000.
 const MAX_URLS: usize = 49_999;
-/// Maximum size of a sitemap, in bytes: 50 MB minus the surrounding XML.
+/// Maximum size of a sitemap, in bytes: 50 MB minus the enclosing XML.
 const MAX_BYTES: usize = 50 * 1024 * 1024 - 1_000;
 /// Estimated number of XML bytes around a URL.
 const AROUND: usize = 96;
-/// Maximum length of a URL in the protocol, in bytes.
+/// Maximum length of a URL according to the protocol, in bytes.
 const MAX_URL_BYTES: usize = 2_047;
 
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -25,7 +25,7 @@ pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<u
     let (mut start, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
         let size = location(entry, settings).map_or(0, |url| url.len() + AROUND);
-        // Both limits are set by the protocol: 50,000 URLs, and 50 MB uncompressed.
+        // The protocol sets both limits: 50,000 URLs, and 50 MB uncompressed.
         if at - start == MAX_URLS || bytes + size > MAX_BYTES {
             parts.push(start..at);
             (start, bytes) = (at, 0);
@@ -36,7 +36,8 @@ pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<u
     parts
 }
 
-/// Returns the file name of sitemap `number` of `of`; 0 is the sitemap index.
+/// Returns the file name of the sitemap with a number, out of `of` sitemaps; 0 is the sitemap
+/// index.
 pub(super) fn file(number: usize, of: usize) -> String {
     if of == 1 || number == 0 {
         "sitemap.xml".to_owned()
@@ -57,7 +58,7 @@ pub(super) fn write(
     write_end(out)
 }
 
-/// Starts a sitemap; the first contains the start page, so that no sitemap is empty.
+/// Starts a sitemap; the first sitemap contains the start page, so that no sitemap is empty.
 pub(super) fn write_start(
     number: usize,
     settings: &HeavenSettings,
@@ -93,7 +94,7 @@ pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</urlset>")
 }
 
-/// Writes the sitemap index, with the date of the newest page of each sitemap.
+/// Writes the sitemap index, with the date of the newest page in each sitemap.
 pub(super) fn write_index(
     dates: &[Option<Date>],
     settings: &HeavenSettings,
@@ -111,11 +112,12 @@ pub(super) fn write_index(
     writeln!(out, "</sitemapindex>")
 }
 
-/// Returns the escaped `<loc>` of an entry, or `None` if this site's sitemap may not list the URL.
+/// Returns the escaped `<loc>` of an entry, or `None` if the URL must not be listed in this site's
+/// sitemap.
 fn location(entry: &Entry, settings: &HeavenSettings) -> Option<String> {
     let url = settings.listed(&entry.url);
     let rest = url.strip_prefix(settings.site())?;
-    // A sitemap may list URLs of its own host only; `https://www.example.com.evil` is another host.
+    // A sitemap may only list URLs of its own host; `https://www.example.com.evil` is another host.
     let is_own = rest.starts_with(['/', '?']);
     (is_own && url.len() <= MAX_URL_BYTES).then(|| xml(&url).into_owned())
 }
@@ -143,7 +145,7 @@ mod tests {
         HeavenSettings::new("https://a.example").unwrap()
     }
 
-    /// Reads `(loc, lastmod)` of each element and checks the format.
+    /// Reads the pair `(loc, lastmod)` of each element, and checks the format.
     fn read(xml: &[u8], root: &str, item: &str) -> Vec<(String, String)> {
         let text = std::str::from_utf8(xml).unwrap();
         let mut reader = quick_xml::Reader::from_str(text);
@@ -254,7 +256,7 @@ mod tests {
         let last = parts[1].clone();
         let mut xml = Vec::new();
         write(&entries[last.clone()], 2, &settings, &mut xml).unwrap();
-        // Of the 30,000 entries, all that are not in the last sitemap fill the first one.
+        // All entries that do not fit into the last sitemap are in the first one.
         let each = xml.len() / last.len();
         assert!((parts[0].len() + 2) * each <= 50 * 1024 * 1024);
     }

@@ -1,4 +1,4 @@
-//! Tests of all pages of a heaven with hostile descriptions.
+//! Tests of all pages of a robot heaven that is generated from hostile descriptions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use robot_detection_store::store::Store;
 
 pub(super) const SITE: &str = "https://www.example.com";
 
-/// Text that tries to break out of any context.
+/// Text that attempts to break out of any context.
 const HOSTILE: &str = "</title></script><script>alert('1')</script>\"' onload='x' --> ]]> & <!-- \u{202e}\0\u{1b} {{ x }} {% x %} ${x}";
 
 #[expect(
@@ -33,7 +33,7 @@ pub(super) fn description(path: &str, attributes: &[(&str, &str)]) -> ResourceDe
     description
 }
 
-/// Returns descriptions with hostile values in every attribute, and ordinary descriptions.
+/// Returns ordinary descriptions, and descriptions with hostile values in every attribute.
 pub(super) fn descriptions() -> Vec<ResourceDescription> {
     let attributes = [
         name::TITLE,
@@ -114,7 +114,7 @@ pub(super) fn settings() -> HeavenSettings {
         .needs_login(|path| path.starts_with("/members/"))
 }
 
-/// Returns every file in a tree, by its relative path.
+/// Returns all files in a directory tree, by relative path.
 pub(super) fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut files, mut waiting) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(next) = waiting.pop() {
@@ -144,7 +144,7 @@ struct Read {
     language: String,
 }
 
-/// Parses a page, and panics on unclosed, duplicate or unknown markup.
+/// Parses a page; panics if markup is unclosed, duplicate or unknown.
 fn read(html: &str) -> Read {
     let mut read = Read::default();
     let mut open: Vec<String> = Vec::new();
@@ -215,7 +215,7 @@ fn note(element: &str, attributes: &BTreeMap<String, String>, read: &mut Read) {
     }
 }
 
-/// Checks the properties common to all pages.
+/// Checks the properties that all pages have in common.
 fn check_frame(path: &str, read: &Read) {
     let count = |element: &str| read.elements.get(element).copied().unwrap_or_default();
     for element in [

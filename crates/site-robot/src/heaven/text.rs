@@ -1,10 +1,10 @@
-//! Text processing for pages, feeds and files.
+//! Processes text for pages, feeds and files.
 
 use std::borrow::Cow;
 
-/// Removes the characters not allowed in HTML and XML.
+/// Removes the characters that are not allowed in HTML and XML.
 ///
-/// Line ends are normalized to `\n`; all other text is unchanged.
+/// Line endings are normalized to `\n`; all other text is unchanged.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if all_bytes(text.as_bytes(), is_plain) || text.chars().all(is_allowed) {
@@ -23,7 +23,8 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaned)
 }
 
-/// Returns `true` for characters of XML 1.0 §2.2, without the control characters forbidden in HTML.
+/// Returns `true` for the characters allowed by XML 1.0 §2.2, except control characters that HTML
+/// forbids.
 fn is_allowed(character: char) -> bool {
     match character {
         '\n' | '\t' => true,
@@ -32,7 +33,7 @@ fn is_allowed(character: char) -> bool {
     }
 }
 
-/// Returns text on one line, with white space folded and trimmed.
+/// Returns text on a single line, with white space folded and trimmed.
 pub(super) fn one_line(text: &str) -> String {
     if is_one_line(text.as_bytes()) {
         return text.to_owned();
@@ -47,7 +48,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns `true` if a text is printable ASCII with single spaces between words only.
+/// Returns `true` if a text is printable ASCII in which words are separated by single spaces.
 fn is_one_line(text: &[u8]) -> bool {
     let is_double = |(one, next): (&u8, &u8)| *one == b' ' && *next == b' ';
     let has_double = |text: &[u8]| {
@@ -60,14 +61,15 @@ fn is_one_line(text: &[u8]) -> bool {
         && !has_double(text)
 }
 
-/// Returns `true` if all bytes match. Compares many bytes together.
+/// Returns `true` if all bytes match. Compares many bytes at once.
 fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
-    // Not `all`: its early exit would prevent the compiler from vectorizing the comparison.
+    // `all` is not used because its early exit would prevent the compiler from vectorizing the
+    // comparison.
     let are_such = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_such(*byte));
     text.chunks(256).all(are_such)
 }
 
-/// Returns at most the first `max_bytes` of a text, cut at a character boundary.
+/// Returns at most the first `max_bytes` bytes of a text, cut at a character boundary.
 pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     let mut end = max_bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -76,7 +78,7 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Shortens a text to at most `max_bytes` between words, with an ellipsis.
+/// Shortens a text to at most `max_bytes` bytes at a word boundary, and adds an ellipsis.
 pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
@@ -96,7 +98,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Most texts need no escaping, which is checked for many bytes together.
+/// Most texts need no escaping, which is checked for many bytes at once.
 fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = |byte| !matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"' | b'\r');
     if all_bytes(text.as_bytes(), is_plain) {

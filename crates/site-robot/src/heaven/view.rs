@@ -1,4 +1,4 @@
-//! Orders of pages in indexes.
+//! Orders in which indexes list pages.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use robot_detection_texts::Language;
 use super::entry::Entry;
 
 robot_detection_layer::words! {
-    /// Order of pages in an index.
+    /// Order of the pages in an index.
     #[derive(Hash)]
     pub(super) enum View {
         Title = "title",
@@ -29,7 +29,7 @@ impl View {
         })
     }
 
-    /// Returns the path of a page of the index, below heaven.
+    /// Returns the path of a page of the index, below robot heaven.
     pub(super) fn path(self, number: usize) -> String {
         match number {
             0 | 1 => format!("by/{}/", self.as_str()),
@@ -48,7 +48,7 @@ impl View {
         }
     }
 
-    /// Compares two entries by the view's sort key; dates in descending order.
+    /// Compares two entries by the view's sort key; dates are sorted in descending order.
     pub(super) fn compare(self, a: &Entry, b: &Entry) -> Ordering {
         match self {
             Self::Title => Ordering::Equal,
@@ -59,7 +59,7 @@ impl View {
         }
     }
 
-    /// Returns the group heading of an entry.
+    /// Returns the heading of the group to which an entry belongs.
     pub(super) fn group(self, entry: &Entry, language: Language) -> String {
         match self {
             Self::Title => initial(entry.label()),
@@ -74,7 +74,7 @@ impl View {
     }
 }
 
-/// Returns the letter under which a title is grouped.
+/// Returns the letter under which a title is listed.
 fn initial(title: &str) -> String {
     match title.chars().find(|character| character.is_alphanumeric()) {
         Some(letter) if letter.is_alphabetic() => letter.to_uppercase().collect(),

@@ -15,23 +15,23 @@ use robot_detection_store::store::{IndexNowState, Store, StoreError};
 /// Maximum number of URLs per request, as set by the protocol.
 const MAX_URLS: u32 = 10_000;
 
-/// Maximum number of requests after a run.
+/// Maximum number of requests sent after each run.
 const MAX_REQUESTS: u32 = 10;
 
 /// Timeout for a request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum number of bytes read of a response.
+/// Maximum number of bytes read from a response.
 const MAX_ANSWER_BYTES: u64 = 4 * 1024;
 
-/// Minimum and maximum pause after the endpoint rejected URLs.
+/// Minimum and maximum pause after the endpoint has rejected URLs.
 const MIN_PAUSE_MS: i64 = 60 * 60 * 1_000;
 const MAX_PAUSE_MS: i64 = 24 * MIN_PAUSE_MS;
 
 /// Settings of an [`Announcer`].
 #[derive(Clone, Debug)]
 pub struct AnnouncerSettings {
-    /// Configured key; `None` uses a key derived from the database's seed.
+    /// Configured key; if `None`, the key is derived from the database's seed.
     pub key: Option<IndexNowKey>,
     /// URL of the `IndexNow` endpoint.
     pub endpoint: Url,
@@ -56,11 +56,11 @@ pub struct IndexNowResult {
     pub taken: u64,
     /// Number of URLs still to be submitted.
     pub waiting: u64,
-    /// Reason why URLs were rejected or not yet submitted.
+    /// Reason why URLs were rejected or have not yet been submitted.
     pub failure: Option<String>,
 }
 
-/// Rejection of URLs by the endpoint.
+/// Rejection of URLs by the `IndexNow` endpoint.
 struct Refusal {
     reason: String,
     /// Pause requested by the endpoint.
@@ -100,10 +100,10 @@ impl Announcer {
         })
     }
 
-    /// Records the changes published by a run, and submits the pending URLs.
+    /// Records the changes that a run published, and submits the pending URLs.
     ///
-    /// After a rejection, URLs are submitted again by a run that ends at least an hour later, then
-    /// two hours, four, and so on up to a day, or after the pause that the endpoint requests.
+    /// After a rejection, URLs are submitted again by a run that ends at least one hour later, then
+    /// two hours, four hours, and so on up to a day, or after the pause that the endpoint requests.
     ///
     /// # Errors
     ///
@@ -156,7 +156,8 @@ impl Announcer {
         })
     }
 
-    /// Requests the key file as search engines do, and returns the problem found, if any.
+    /// Requests the key file as search engines do, and returns a description of the problem, if
+    /// any.
     pub async fn file_fault(&self, key: &IndexNowKey) -> Option<String> {
         let url = self.site.url(key.path());
         let Ok(address) = Url::parse(&url) else {
@@ -169,7 +170,7 @@ impl Announcer {
         match asked.await {
             Err(error) => Some(format!("cannot request {url}: {error}")),
             Ok(answer) if answer.status != 200 => {
-                Some(format!("{url} returns status {}", answer.status))
+                Some(format!("{url} returned status {}", answer.status))
             }
             Ok(answer) => {
                 let is_key = answer.body.trim_ascii() == key.as_str().as_bytes();
@@ -178,7 +179,7 @@ impl Announcer {
         }
     }
 
-    /// Returns the key of a site.
+    /// Returns the key that identifies a site.
     ///
     /// # Errors
     ///
@@ -228,7 +229,7 @@ impl Announcer {
     }
 }
 
-/// Returns the state after a submission, including the time of the next attempt.
+/// Returns the state after a submission, which includes the time of the next attempt.
 fn state_after(
     before: &IndexNowState,
     taken: u64,

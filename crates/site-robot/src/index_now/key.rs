@@ -1,4 +1,4 @@
-//! Key of a site, and the file that proves its ownership.
+//! `IndexNow` key of a site, and the key file that proves ownership of the site.
 
 use axum::http::{HeaderValue, Method, Response, header};
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use ring::hmac;
 /// Number of characters in a generated key.
 const MADE_CHARS: usize = 32;
 
-/// Key of a site: 8 to 128 letters, digits and dashes.
+/// `IndexNow` key of a site, which consists of 8 to 128 letters, digits and dashes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct IndexNowKey {
     key: String,
@@ -19,7 +19,7 @@ impl IndexNowKey {
     ///
     /// # Errors
     ///
-    /// Returns a description of valid keys if the text is not a key.
+    /// If the text is not a valid key, returns a description of valid keys.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is_right = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if !(8..=128).contains(&text.len()) || !text.chars().all(is_right) {
@@ -55,7 +55,7 @@ impl IndexNowKey {
         &self.path
     }
 
-    /// Returns the key file if requested with GET or HEAD.
+    /// Returns a response with the key file if a request for its path uses GET or HEAD.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if path != self.path || !matches!(*method, Method::GET | Method::HEAD) {
             return None;

@@ -1,7 +1,8 @@
-//! `IndexNow`: reports changed pages to search engines (<https://www.indexnow.org/documentation>).
+//! `IndexNow` client, which reports changed pages to search engines
+//! (<https://www.indexnow.org/documentation>).
 //!
-//! [`IndexNowKey`] identifies a site and serves the file that proves its ownership. An
-//! [`Announcer`] submits the URLs pending in the database.
+//! [`IndexNowKey`] identifies a site and serves the key file that proves ownership of the site. An
+//! [`Announcer`] submits the URLs that are pending in the database.
 
 mod announcer;
 mod key;

@@ -1,4 +1,4 @@
-//! Site for `IndexNow`, and the check whether it can be announced.
+//! Site that uses `IndexNow`, and the check whether the site can be announced.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use robot_detection_store::fetch::is_public;
 
-/// Top-level names that cannot be resolved on the Internet (RFC 6761, 6762, 8375, 9476).
+/// Top-level domains that cannot be resolved on the Internet (RFC 6761, 6762, 8375, 9476).
 const LOCAL_NAMES: [&str; 7] = [
     "localhost",
     "local",
@@ -17,7 +17,7 @@ const LOCAL_NAMES: [&str; 7] = [
     "invalid",
 ];
 
-/// Site whose pages are announced to search engines.
+/// A site whose pages are announced to search engines.
 #[derive(Clone)]
 pub struct IndexedSite {
     origin: String,
@@ -26,8 +26,8 @@ pub struct IndexedSite {
 }
 
 impl IndexedSite {
-    /// Creates a site from its origin, such as `https://www.example.com`, and a predicate for the
-    /// paths that are public.
+    /// Creates a site from its origin, such as `https://www.example.com`, and a predicate that
+    /// returns whether a path is public.
     pub fn new(origin: &str, is_open: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         Self {
@@ -37,7 +37,7 @@ impl IndexedSite {
         }
     }
 
-    /// Returns host and port of the site.
+    /// Returns the host and port of the site.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -63,7 +63,8 @@ impl std::fmt::Debug for IndexedSite {
     }
 }
 
-/// Returns the reason why a site cannot be announced: its host is not on the Internet.
+/// Returns the reason why a site cannot be announced, if its host cannot be reached on the
+/// Internet.
 pub fn announcement_obstacle(site: &Url) -> Option<String> {
     let address = match site.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

@@ -1,4 +1,4 @@
-//! Documents with the terms of a site, ready to be served.
+//! Documents that contain the terms of a site, ready to be served.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -35,16 +35,16 @@ pub struct Licensing {
     /// Path of the RSL document.
     rsl: Option<String>,
     has_tdmrep: bool,
-    /// Served documents with their paths.
+    /// Documents that are served, with their paths.
     documents: Arc<[(String, PreparedFile)]>,
 }
 
 impl Licensing {
-    /// Creates the licensing of a site, without any served documents.
+    /// Creates the licensing of a site; by default, no documents are served.
     ///
     /// # Errors
     ///
-    /// Fails if terms are empty or contradictory, and for more than 500 terms.
+    /// Fails if terms are empty or contradictory, or if there are more than 500 terms.
     pub fn new(terms: impl IntoIterator<Item = Terms>) -> Result<Self, TermsError> {
         let terms: Vec<_> = terms.into_iter().collect();
         terms.iter().try_for_each(Terms::check)?;
@@ -62,7 +62,7 @@ impl Licensing {
     ///
     /// # Errors
     ///
-    /// Fails if the path is not that of a single page.
+    /// Fails if the path is not a valid path of a single page.
     pub fn rsl(mut self, path: &str) -> Result<Self, TermsError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-".contains(c);
         let is_page = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
@@ -90,7 +90,8 @@ impl Licensing {
         self.documents.iter().map(|(path, _)| path.as_str())
     }
 
-    /// Answers a request for one of the documents; returns `None` for any other path.
+    /// Answers a request for one of the documents, or returns `None` if the path is not that of a
+    /// document.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let mut documents = self.documents.iter();
@@ -121,7 +122,7 @@ impl Licensing {
         text
     }
 
-    /// Returns the reservations as a TDM Reservation Protocol file.
+    /// Returns the reservations as a file in TDM Reservation Protocol format.
     pub fn tdmrep_document(&self) -> String {
         let entries = self.by_path().into_iter().map(|(path, terms)| {
             let is_reserved = terms.iter().any(|terms| terms.is_reserved());
@@ -138,7 +139,7 @@ impl Licensing {
         format!("{entries:#}\n")
     }
 
-    /// Groups the terms by path, in order: each path is one asset with all its licences.
+    /// Groups the terms by path, in order: each path is a single asset with all of its licences.
     fn by_path(&self) -> Vec<(&str, Vec<&Terms>)> {
         let mut paths: Vec<(&str, Vec<&Terms>)> = Vec::new();
         for terms in &self.terms {

@@ -1,8 +1,9 @@
-//! Terms of use for content, and the documents that announce them to robots.
+//! Terms of use for content, and documents that announce the terms to robots.
 //!
-//! [`Terms`] specify the allowed uses of content below some paths, and the price. [`Licensing`]
-//! converts all terms to a Really Simple Licensing (RSL 1.0) document and a TDM Reservation
-//! Protocol file (W3C Community Group Report, 2024), both ready to be served.
+//! [`Terms`] specify the permitted uses of the content below some paths, and the price.
+//! [`Licensing`] converts all terms to a Really Simple Licensing (RSL 1.0) document and a TDM
+//! Reservation Protocol file (W3C Community Group Report, 2024), both of which are ready to be
+//! served.
 //!
 //! # Example
 //!

@@ -1,13 +1,13 @@
-//! Terms for content below some paths.
+//! Terms for the content below some paths.
 
 use super::{Payment, Usage};
 
-/// Terms for content: an RSL licence and an entry of the TDM Reservation Protocol.
+/// Terms of use for content: an RSL licence and an entry of the TDM Reservation Protocol.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 #[expect(clippy::struct_field_names, reason = "the names are those of RSL")]
 pub struct Terms {
-    /// Path patterns as in robots.txt; empty for all paths.
+    /// Path patterns, as in robots.txt; if empty, the terms apply to all paths.
     pub(super) paths: Vec<String>,
     pub(super) permits: Vec<Usage>,
     pub(super) prohibits: Vec<Usage>,
@@ -23,7 +23,7 @@ pub struct Terms {
     pub(super) tdm_policy: Option<String>,
 }
 
-/// Error about invalid terms, with advice on how to fix them.
+/// Error for invalid terms, with advice on how to fix them.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct TermsError {
@@ -43,14 +43,14 @@ impl TermsError {
     }
 }
 
-/// Declares setters of URLs.
+/// Declares setters for URLs.
 macro_rules! urls {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {$(
         $(#[doc = $doc])+
         ///
         /// # Errors
         ///
-        /// Fails if the address is not an `http:` or `https:` URL.
+        /// Fails if the address is not a URL with the scheme `http:` or `https:`.
         pub fn $name(mut self, address: &str) -> Result<Self, TermsError> {
             self.$name = Some(url(stringify!($name), address)?);
             Ok(self)
@@ -59,16 +59,16 @@ macro_rules! urls {
 }
 
 impl Terms {
-    /// Creates empty terms for all paths.
+    /// Creates empty terms, which apply to all paths.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Replaces the path patterns, as in robots.txt; the default is all paths.
+    /// Replaces the path patterns, which are as in robots.txt; the default is all paths.
     ///
     /// # Errors
     ///
-    /// Fails if a path does not start with `/` or contains white space.
+    /// Fails if a path does not start with `/`, or contains white space.
     pub fn paths<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -78,19 +78,19 @@ impl Terms {
         Ok(self)
     }
 
-    /// Replaces the permitted uses of content.
+    /// Replaces the list of permitted uses of the content.
     pub fn permits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
         self.permits = uses.into_iter().collect();
         self
     }
 
-    /// Replaces the prohibited uses of content.
+    /// Replaces the list of prohibited uses of the content.
     pub fn prohibits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
         self.prohibits = uses.into_iter().collect();
         self
     }
 
-    /// Sets the kind of payment for the licence.
+    /// Sets the kind of payment required for the licence.
     pub fn payment(mut self, payment: Payment) -> Self {
         self.payment = Some(payment);
         self
@@ -100,7 +100,7 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// Fails if the amount is not a decimal number, or the currency not an ISO 4217 code.
+    /// Fails if the amount is not a decimal number, or if the currency is not an ISO 4217 code.
     pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, TermsError> {
         let (whole, part) = amount.split_once('.').unwrap_or((amount, "0"));
         let is_number = |text: &str| {
@@ -118,11 +118,11 @@ impl Terms {
         Ok(self)
     }
 
-    /// Sets the holder of the copyright.
+    /// Sets the copyright holder.
     ///
     /// # Errors
     ///
-    /// Fails if the text has several lines.
+    /// Fails if the text has more than one line.
     pub fn copyright(mut self, holder: &str) -> Result<Self, TermsError> {
         if holder.contains(char::is_control) {
             return Err(TermsError::new(
@@ -135,9 +135,9 @@ impl Terms {
     }
 
     urls! {
-        /// Sets the URL of a standard licence, such as that of a collective.
+        /// Sets the URL of a standard licence, such as the licence of a collective.
         standard,
-        /// Sets the URL for requesting other terms.
+        /// Sets the URL at which other terms can be requested.
         custom,
         /// Sets the URL of the licence server (RSL Open License Protocol).
         server,
@@ -149,7 +149,7 @@ impl Terms {
 
     /// Sets whether text and data mining is reserved.
     ///
-    /// The default is `true`, unless training is permitted for free or for attribution.
+    /// The default is `true`, unless training is permitted for free or in return for attribution.
     pub fn tdm_reservation(mut self, reserved: bool) -> Self {
         self.tdm_reservation = Some(reserved);
         self
@@ -161,12 +161,12 @@ impl Terms {
             .unwrap_or_else(|| !self.permits_free_training())
     }
 
-    /// Returns `true` if training of models is prohibited.
+    /// Returns `true` if the training of models is prohibited.
     pub fn prohibits_training(&self) -> bool {
         self.prohibits.iter().any(|usage| usage.includes_training())
     }
 
-    /// Returns `true` if training of models is permitted for free or for attribution.
+    /// Returns `true` if the training of models is permitted for free or in return for attribution.
     pub fn permits_free_training(&self) -> bool {
         let is_free = matches!(
             self.payment,
@@ -214,7 +214,7 @@ impl Terms {
         }
         if self.payment.is_none() && (self.standard.is_some() || self.custom.is_some()) {
             let reason =
-                "standard and custom require a payment; set for example payment = \"crawl\"";
+                "standard and custom require a payment; specify one, such as payment = \"crawl\"";
             return Err(TermsError::new("payment", reason));
         }
         let says_licence = self.has_licence() || self.terms.is_some();

@@ -1,7 +1,7 @@
 //! Vocabulary of RSL 1.0.
 
 robot_detection_layer::words! {
-    /// Use of content (RSL 1.0, `usage`).
+    /// A use of content (RSL 1.0, `usage`).
     pub enum Usage {
         /// Any use of the content.
         All = "all",
@@ -9,7 +9,7 @@ robot_detection_layer::words! {
         AiAll = "ai-all",
         /// Training of models.
         AiTrain = "ai-train",
-        /// Input for models, as in retrieval.
+        /// Input for models, for example in retrieval.
         AiInput = "ai-input",
         /// Search indexes for AI systems.
         AiIndex = "ai-index",
@@ -19,29 +19,29 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Payment for a licence (RSL 1.0, `payment`).
+    /// Kind of payment for a licence (RSL 1.0, `payment`).
     pub enum Payment {
         /// Use is free of charge.
         Free = "free",
         /// Use requires attribution of the author.
         Attribution = "attribution",
-        /// Voluntary contribution.
+        /// A voluntary contribution.
         Contribution = "contribution",
-        /// Payment per request.
+        /// A payment for each request.
         Crawl = "crawl",
-        /// Payment per training run.
+        /// A payment for each training run.
         Training = "training",
-        /// Payment per use in a response.
+        /// A payment for each use in a response.
         Use = "use",
-        /// One-time payment.
+        /// A one-time payment.
         Purchase = "purchase",
-        /// Recurring payment.
+        /// A recurring payment.
         Subscription = "subscription",
     }
 }
 
 impl Usage {
-    /// Returns `true` if the use includes training of models.
+    /// Returns `true` if the use includes the training of models.
     pub(super) fn includes_training(self) -> bool {
         matches!(self, Self::All | Self::AiAll | Self::AiTrain)
     }

@@ -1,30 +1,31 @@
-//! Conversion of a content tree to text and marks.
+//! Converts a content tree to text and marks.
 
 use std::fmt::Write as _;
 
 use super::tree::{ContentTree, Line, Piece, Run, Style};
 
-/// Version number at the start of marks.
+/// Version number with which marks start.
 pub(super) const VERSION: &str = "2";
 
-/// Maximum size of stored marks, in bytes; a page with more is stored as text only.
+/// Maximum size of stored marks, in bytes; a page with more marks is stored as text only.
 pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
 
-/// Text of a content tree, with marks to reconstruct the tree.
+/// Text of a content tree, and marks from which the tree can be reconstructed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MarkedText {
-    /// Text with one line per piece and per table row; code keeps its lines.
+    /// Text with one line per piece and per table row; code keeps its line breaks.
     pub text: String,
-    /// Marks over the text; empty if they would be too long.
+    /// Marks that refer to the text; empty if they would be too long.
     pub marks: String,
 }
 
 impl ContentTree {
-    /// Returns the text, at most `max_chars` characters, and the marks over the text.
+    /// Returns the text, truncated to at most `max_chars` characters, and the marks that refer to
+    /// it.
     ///
-    /// A mark is a letter, optionally after a number: `2h` starts a heading of level two, and `12t`
-    /// consumes twelve bytes of text. Marks start with a version, and the length and checksum of
-    /// their text.
+    /// A mark is a letter, optionally preceded by a number: `2h` starts a heading of level two, and
+    /// `12t` consumes twelve bytes of text. Marks start with a version number, and the length and
+    /// checksum of their text.
     pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> MarkedText {
         let mut writer = Writer::new(between_cells, usize::MAX);
         writer.pieces(&self.pieces);
@@ -32,7 +33,7 @@ impl ContentTree {
         let end = end.map_or(writer.text.len(), |(end, _)| end);
         if end < writer.text.len() {
             let length = writer.text.get(..end).unwrap_or_default().trim_end().len();
-            // The removed text has no marks.
+            // The text that is cut off has no marks.
             let mut cut = Writer::new(between_cells, length);
             cut.pieces(&self.pieces);
             cut.text.truncate(length);
@@ -48,14 +49,14 @@ impl ContentTree {
     }
 }
 
-/// Returns the start of the marks over a text.
-// The checksum need not resist attacks: forging a matching text has no benefit.
+/// Returns the header of the marks that refer to a text.
+// The checksum need not withstand attacks, because there is no benefit in forging a matching text.
 pub(super) fn head(text: &str) -> String {
     let sum = crc32fast::hash(text.as_bytes());
     format!("{VERSION} {} {sum:x} ", text.len())
 }
 
-/// Removes the start of marks; returns `None` if the marks do not belong to the text.
+/// Removes the header of the marks; returns `None` if the marks do not belong to the text.
 pub(super) fn without_head<'m>(marks: &'m str, text: &str) -> Option<&'m str> {
     if marks.starts_with("1 ") {
         // Marks of version 1 have an FNV-1a checksum instead of a CRC.
@@ -70,7 +71,7 @@ pub(super) fn without_head<'m>(marks: &'m str, text: &str) -> Option<&'m str> {
 struct Writer {
     text: String,
     marks: String,
-    /// Number of bytes of text after which nothing is marked.
+    /// Number of bytes of text after which no marks are written.
     limit: usize,
     between_cells: char,
     style: Style,
@@ -211,7 +212,7 @@ impl Writer {
         self.turn(&Style::default());
     }
 
-    /// Writes the marks for the difference between the current and the next style.
+    /// Writes the marks for the differences between the current style and the next style.
     fn turn(&mut self, style: &Style) {
         let before = std::mem::replace(&mut self.style, style.clone());
         for (mark, was, is) in [

@@ -1,4 +1,4 @@
-//! Reconstruction of a content tree from text and marks.
+//! Reconstructs a content tree from text and marks.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::{
 const MAX_NODES: usize = 500_000;
 
 impl ContentTree {
-    /// Reconstructs the tree from text and marks; returns `None` if they do not belong together.
+    /// Reconstructs the tree from text and marks; returns `None` if the marks do not belong to the
+    /// text.
     ///
     /// Any marks are parsed in time proportional to their length. Trees deeper than [`MAX_DEPTH`]
     /// are rejected.
@@ -38,7 +39,7 @@ struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    /// Returns the next mark and its number, or 0 if the mark has none.
+    /// Returns the next mark and its number, or 0 if the mark has no number.
     fn mark(&mut self) -> Option<(usize, u8)> {
         self.nodes += 1;
         if self.nodes > 2 * MAX_NODES {
@@ -52,7 +53,7 @@ impl<'m> Reader<'m> {
         Some((number, mark))
     }
 
-    /// Consumes the end mark of a piece, if next, and returns whether it was found.
+    /// Consumes the end mark of a piece if it is next, and returns whether it was.
     fn is_end(&mut self) -> bool {
         let is_end = self.marks.starts_with('/');
         if is_end {
@@ -73,7 +74,7 @@ impl<'m> Reader<'m> {
         Some(taken)
     }
 
-    /// Skips separators between pieces.
+    /// Skips the separators between pieces.
     fn skip(&mut self) {
         while let Some(rest) = self.marks.strip_prefix('s') {
             self.marks = rest;
@@ -81,7 +82,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads pieces up to the end of their container.
+    /// Reads pieces up to the end of the container.
     fn pieces(&mut self, depth: usize) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         while !self.marks.is_empty() && !self.marks.starts_with(['/', 'k']) {
@@ -210,7 +211,7 @@ impl<'m> Reader<'m> {
                 }
                 (_, b'x') => style.link = None,
                 (_, b'n') => {
-                    // The space at the very end of the text was removed.
+                    // The space at the very end of the text has been removed.
                     self.text = self.text.get(1..).unwrap_or_default();
                     line.runs.push(Run::Break);
                 }
@@ -231,7 +232,8 @@ impl<'m> Reader<'m> {
     }
 }
 
-/// Returns `true` for URLs allowed in pages: no URL that runs a script or opens a file.
+/// Returns `true` for URLs that are allowed in pages, that is, URLs that neither run a script nor
+/// open a file.
 fn is_allowed(url: &str) -> bool {
     ["https://", "http://", "mailto:"]
         .iter()

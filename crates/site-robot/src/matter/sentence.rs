@@ -1,14 +1,14 @@
-//! Search for the sentence that summarizes a page.
+//! Searches for the sentence that summarizes a page.
 
 use super::tree::{ContentTree, Line, Piece, Run};
 
 /// Separators between the parts of a title.
 const BETWEEN: &str = ":|–—-·•»«/>~";
 
-/// Minimum share of link text in a paragraph that is skipped as navigation, in percent.
+/// Minimum share of link text, in percent, for a paragraph to be skipped as navigation.
 const MIN_LINKED_PERCENT: usize = 50;
 
-/// Line of a page, as a candidate for the summary sentence.
+/// A line of a page, as a candidate for the sentence that summarizes the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SummaryLine<S> {
     pub(crate) text: S,
@@ -19,11 +19,11 @@ pub(crate) struct SummaryLine<S> {
 }
 
 impl ContentTree {
-    /// Returns the first sentence-like paragraph, or else the first paragraph.
+    /// Returns the first paragraph that looks like a sentence, or else the first paragraph.
     ///
     /// Paragraphs after the heading that matches the title, or else after the main heading, take
-    /// precedence over those before. Paragraphs in lists, tables and quotations, and those that
-    /// consist of links, are skipped.
+    /// precedence over earlier paragraphs. Paragraphs that consist of links or are inside lists,
+    /// tables or quotations are skipped.
     pub fn first_sentence(&self, title: &str) -> Option<String> {
         let told = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Heading(level, line) => Some(told(line, Some(*level))),
@@ -46,7 +46,7 @@ fn told(line: &Line, level: Option<u8>) -> SummaryLine<String> {
     }
 }
 
-/// Returns the first sentence-like paragraph, or else the first paragraph; see
+/// Returns the first paragraph that looks like a sentence, or else the first paragraph; see
 /// [`ContentTree::first_sentence`].
 pub(crate) fn first_sentence<S: AsRef<str>>(
     title: &str,
@@ -76,15 +76,15 @@ impl<S: AsRef<str>> SummaryLine<S> {
     }
 }
 
-/// Returns `true` if a text ends like a sentence and is more than a label.
+/// Returns `true` if a text ends like a sentence and is longer than a label.
 fn is_sentence(text: &str) -> bool {
     const ENDS: [char; 9] = ['.', '!', '?', '…', '。', '！', '？', '؟', '।'];
     let end = text.trim_end_matches(['"', '”', '»', '\'', ')', '」']);
     end.ends_with(ENDS) && text.chars().count() > 20 || text.chars().count() > 120
 }
 
-/// Returns `true` if a title equals a heading, or combines it with other text such as the site
-/// name, separated by `|` or similar.
+/// Returns `true` if a title is the same as a heading, or combines it with other text such as the
+/// site name, separated by `|` or a similar character.
 pub(crate) fn says(title: &str, heading: &str) -> bool {
     let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
     let behind = title.strip_prefix(heading).map(str::trim_start);
@@ -101,7 +101,8 @@ mod tests {
     const SALT: &str = "Salt is what the sea leaves when the sun has gone.";
     const SITE: &str = "Small, fast and reliable; choose any three of them.";
 
-    /// Searches lines in short notation: `#` marks a heading, `##` level two, `[` a link.
+    /// Searches lines in a short notation: `#` marks a heading, `##` a heading of level two, `[` a
+    /// link.
     fn found(title: &str, lines: &[&'static str]) -> Option<&'static str> {
         let lines = lines.iter().map(|line| {
             let text = line.trim_start_matches(['#', '[']);

@@ -1,4 +1,4 @@
-//! Tests that a tree survives the conversion to text and marks.
+//! Tests that a content tree survives the conversion to text and marks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn again(matter: &ContentTree, max_chars: Option<usize>) -> Option<ContentTree> 
     ContentTree::read(&told.text, &told.marks)
 }
 
-/// Generates runs of text in styles as on a page.
+/// Generates text runs with styles that occur on pages.
 pub(crate) fn line() -> impl Strategy<Value = Line> {
     let links = [
         "https://a.example/b",
@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn tree_survives_the_round_trip(pieces in pieces()) {
         let matter = ContentTree { pieces };
-        // A tree without text, only pictures, has no marks.
+        // A tree that contains only pictures and no text has no marks.
         if !matter.told('\t', None).text.is_empty() {
             prop_assert_eq!(again(&matter, None), Some(matter));
         }
@@ -141,7 +141,7 @@ fn marks_of_another_text_are_rejected() {
 
 #[test]
 fn marks_of_the_previous_version_are_read() {
-    // FNV-1a of "a", as published by its authors.
+    // FNV-1a hash of "a", as published by the authors of the algorithm.
     let marks = "1 1 af63dc4c8601ec8c p1t/";
     let read = ContentTree::read("a", marks).unwrap();
     let plain = Piece::Paragraph(Line::plain("a"));

@@ -9,43 +9,43 @@ pub struct ContentTree {
     pub pieces: Vec<Piece>,
 }
 
-/// Block-level piece of content.
+/// A block-level piece of content.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Piece {
-    /// Heading with a level from 1 to 6.
+    /// A heading with a level from 1 to 6.
     Heading(u8, Line),
-    /// Paragraph of text.
+    /// A paragraph of text.
     Paragraph(Line),
     /// Preformatted text.
     Code {
-        /// Programming language specified by the page, or empty.
+        /// Programming language that the page specifies; may be empty.
         language: String,
         /// Text of the code, without the final line break.
         text: String,
     },
-    /// Block quotation.
+    /// A block quotation.
     Quote(Vec<Self>),
-    /// List, ordered if `start` is set.
+    /// A list, which is ordered if `start` is set.
     List {
         /// Number of the first item of an ordered list.
         start: Option<u32>,
         /// Items of the list.
         items: Vec<Vec<Self>>,
     },
-    /// Definition list.
+    /// A definition list.
     Definitions(Vec<Definition>),
-    /// Table with the same number of cells in all rows.
+    /// A table in which all rows have the same number of cells.
     Table {
-        /// Caption of the table, or empty.
+        /// Caption of the table; may be empty.
         caption: Line,
         /// Rows of the table.
         rows: Vec<Vec<TableCell>>,
     },
-    /// Picture, code or table with a caption.
+    /// A picture, code or table with a caption.
     Figure(Vec<Self>, Line),
 }
 
-/// Term or description in a definition list.
+/// A term or description in a definition list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Definition {
     /// Whether the entry is a term.
@@ -54,7 +54,7 @@ pub struct Definition {
     pub pieces: Vec<Piece>,
 }
 
-/// Cell of a table.
+/// A table cell.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TableCell {
     /// Whether the cell is the header of a row or column.
@@ -63,25 +63,25 @@ pub struct TableCell {
     pub line: Line,
 }
 
-/// Line of inline text with styles and links.
+/// A line of inline text with styles and links.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Line {
     /// Parts of the line.
     pub runs: Vec<Run>,
 }
 
-/// Part of a line: styled text, a link, or a line break.
+/// A part of a line: styled text, a picture, or a line break.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Run {
-    /// Non-empty text in one style.
+    /// Non-empty text in a single style.
     Text(String, Style),
-    /// Picture: its web URL or an empty string, its alternative text, and its style.
+    /// A picture: its web URL or an empty string, its alternative text, and its style.
     Image(String, String, Style),
-    /// Line break inside the line.
+    /// A line break within the line.
     Break,
 }
 
-/// Style of a run. Styles nest in a fixed order, with the link outermost.
+/// Style of a run. Styles are nested in a fixed order, with the link outermost.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Style {
     /// Target of the link, if any.
@@ -94,10 +94,10 @@ pub struct Style {
     pub is_code: bool,
 }
 
-/// Link with an absolute URL.
+/// A link with an absolute URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Link {
-    /// URL with scheme http, https or mailto.
+    /// URL whose scheme is http, https or mailto.
     pub url: String,
     /// Whether the link is marked `nofollow`.
     pub is_nofollow: bool,
@@ -115,11 +115,11 @@ impl Line {
 
     /// Creates a normalized line from runs.
     ///
-    /// White space at the edge of a style is moved outside, unless both sides share the style;
-    /// white space at the ends of lines is removed. Adjacent runs with the same style are merged.
+    /// White space at the edge of a style is moved outside, unless both sides have the same style.
+    /// White space at the ends of lines is removed. Adjacent runs with the same style are merged.
     pub fn new(runs: Vec<Run>) -> Self {
         let mut line = Self::default();
-        // White space not yet written because it depends on the next run.
+        // White space that is not yet written, because it depends on the next run.
         let mut waiting = String::new();
         for run in runs {
             match run {
@@ -163,7 +163,7 @@ impl Line {
         }
     }
 
-    /// Appends the pending white space before a run in a style.
+    /// Appends the pending white space before a run with the given style.
     fn space(&mut self, waiting: &mut String, next: &Style) {
         let space = std::mem::take(waiting);
         let style = match self.runs.last() {
@@ -195,7 +195,7 @@ impl Line {
 }
 
 impl Style {
-    /// Returns the common styles of two runs, from the outermost on.
+    /// Returns the styles that two runs have in common, starting with the outermost.
     fn and(&self, other: &Self) -> Self {
         let mut shared = Self::default();
         if self.link != other.link {

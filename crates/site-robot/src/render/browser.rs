@@ -1,4 +1,4 @@
-//! Running browser with a memory limit.
+//! A running browser with a memory limit.
 
 use std::{
     path::Path,
@@ -20,22 +20,22 @@ use super::{
 /// Timeout for the first response of a browser.
 const START: Duration = Duration::from_secs(30);
 
-/// Interval of memory checks.
+/// Interval at which the browser's memory use is checked.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Running browser, stopped on drop.
+/// A running browser, which is stopped on drop.
 #[derive(Debug)]
 pub(super) struct Browser {
     pub(super) connection: Connection,
     process: Arc<Mutex<Option<Process>>>,
-    /// Idle tabs for further pages.
+    /// Idle tabs that can be reused for further pages.
     tabs: sync::Mutex<Vec<Tab>>,
     _pumps: IoTasks,
     _guard: JoinSet<()>,
 }
 
 impl Browser {
-    /// Starts a browser that is stopped when its memory exceeds a number of bytes.
+    /// Starts a browser, which is stopped if its memory use exceeds a number of bytes.
     pub(super) async fn start(program: &Path, max_memory: u64) -> Result<Self, RenderError> {
         let (process, to, from) = Process::start(program).await?;
         let (connection, pumps) = Connection::new(to, from);
@@ -45,11 +45,11 @@ impl Browser {
         )
         .await;
         if !matches!(hello, Ok(Ok(_))) {
-            // Waits for the final output of the browser, which is read in parallel.
+            // Waits for the browser's final output, which is read in parallel.
             tokio::time::sleep(Duration::from_millis(50)).await;
             let why = process.why();
             return Err(RenderError::refused(format!(
-                "the browser does not start: {why}"
+                "the browser did not start: {why}"
             )));
         }
         let tell = json!({ "discover": true });
@@ -73,7 +73,7 @@ impl Browser {
         self.tabs().pop()
     }
 
-    /// Stores an idle tab for another page.
+    /// Stores an idle tab, so that it can be reused for another page.
     pub(super) fn keep(&self, tab: Tab) {
         self.tabs().push(tab);
     }
@@ -83,7 +83,7 @@ impl Browser {
         self.tabs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops the browser immediately, even if other tasks use it.
+    /// Stops the browser immediately, even if other tasks are using it.
     pub(super) async fn end(&self) {
         self.process.lock().await.take();
     }
@@ -95,7 +95,7 @@ impl Browser {
     }
 }
 
-/// Stops the browser when it exceeds the memory limit.
+/// Stops the browser if it exceeds the memory limit.
 async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -108,7 +108,7 @@ async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
         {
             let mib = bytes / 1024 / 1024;
             tracing::warn!(
-                "stopped the browser for rendering pages because it used {mib} MiB of memory"
+                "stopped the browser that renders pages because it used {mib} MiB of memory"
             );
             process.take();
             return;

@@ -1,4 +1,4 @@
-//! Connection to a browser over two pipes, with the `DevTools` protocol.
+//! Connection to a browser over two pipes, using the `DevTools` protocol.
 
 use std::{
     collections::HashMap,
@@ -19,10 +19,10 @@ use tokio::{
 
 use super::RenderError;
 
-/// Maximum size of a message from the browser, in bytes; the largest contains a page.
+/// Maximum size of a message from the browser, in bytes; the largest messages contain a page.
 const MAX_MESSAGE: u64 = 96 * 1024 * 1024;
 
-/// Maximum number of unprocessed events per page; a page with more is aborted.
+/// Maximum number of unprocessed events per page; a page that exceeds it is aborted.
 const MAX_EVENTS: usize = 4_096;
 
 /// Maximum number of commands waiting to be written.
@@ -35,11 +35,11 @@ pub(super) struct Connection {
     commands: mpsc::Sender<Vec<u8>>,
 }
 
-/// Read and write tasks, which stop on drop and close the connection.
+/// Tasks that read and write; they stop on drop, which closes the connection.
 #[derive(Debug)]
 pub(super) struct IoTasks(#[expect(dead_code, reason = "aborts the tasks on drop")] JoinSet<()>);
 
-/// Event of a page.
+/// An event that concerns a page.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) method: String,
@@ -56,7 +56,7 @@ struct Shared {
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
     sessions: HashMap<String, mpsc::Sender<Event>>,
-    /// First tab of each profile; other tabs opened in the profile are closed.
+    /// First tab of each profile; any other tabs that open in the profile are closed.
     tabs: HashMap<String, Option<String>>,
     has_ended: bool,
 }
@@ -126,19 +126,19 @@ impl Connection {
         self.send(id, session, command, params).await
     }
 
-    /// Subscribes to the events of a page.
+    /// Subscribes to the events that concern a page.
     pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
         let (tell, told) = mpsc::channel(MAX_EVENTS);
         self.state().sessions.insert(session.to_owned(), tell);
         told
     }
 
-    /// Allows one tab in a profile, the first one opened.
+    /// Allows a single tab in a profile: the first one that is opened.
     pub(super) fn expect_tab(&self, profile: &str) {
         self.state().tabs.insert(profile.to_owned(), None);
     }
 
-    /// Removes a page and its profile.
+    /// Removes a page and its profile from the connection's state.
     pub(super) fn forget(&self, session: &str, profile: &str) {
         let mut state = self.state();
         state.sessions.remove(session);
@@ -189,13 +189,13 @@ impl Connection {
             params: message.params,
         };
         let is_full = |to: &mpsc::Sender<Event>| to.try_send(event).is_err();
-        // A page with too many events is aborted because its receiver is removed.
+        // A page with too many events is aborted by removing its receiver.
         if state.sessions.get(&session).is_some_and(is_full) {
             state.sessions.remove(&session);
         }
     }
 
-    /// Closes additional tabs opened by a page.
+    /// Closes additional tabs that a page opens.
     fn target(&self, state: &mut State, params: &Value) {
         let info = params.get("targetInfo").unwrap_or(&Value::Null);
         let text = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -254,7 +254,7 @@ async fn read(from: Receiver, connection: Connection) {
     loop {
         text.clear();
         let read = (&mut from).take(MAX_MESSAGE).read_until(0, &mut text).await;
-        // End of input, or a message over the size limit.
+        // The input has ended, or a message exceeds the size limit.
         if read.is_err() || text.pop() != Some(0) {
             connection.end();
             return;

@@ -1,6 +1,6 @@
 //! Errors of rendering.
 
-/// Reason why a page was not rendered.
+/// Reason why a page could not be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
@@ -11,15 +11,15 @@ pub enum RenderError {
         reason: String,
     },
     /// The page exceeded a limit and was aborted.
-    #[error("the page {did} and was aborted")]
+    #[error("rendering was aborted because the page {did}")]
     Cut {
-        /// Limit that the page exceeded, as a verb phrase.
+        /// Limit that the page exceeded, as a verb phrase such as "took too long".
         did: &'static str,
     },
     /// The browser exited while rendering the page.
     #[error("the browser exited: {reason}")]
     Ended {
-        /// Final output of the browser.
+        /// Last output of the browser.
         reason: String,
     },
     /// The browser rejected a command.
@@ -27,7 +27,7 @@ pub enum RenderError {
     Command {
         /// Name of the command.
         command: &'static str,
-        /// Error message of the browser.
+        /// Error message returned by the browser.
         reason: String,
     },
 }

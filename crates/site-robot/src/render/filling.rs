@@ -1,4 +1,4 @@
-//! Filtering of a page's requests, and responses for the browser.
+//! Filters the requests of a page, and converts responses for the browser.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
 use url::Url;
 
-/// Response of a server, passed to the browser.
+/// A server's response, which is passed to the browser.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// HTTP status code.
@@ -17,9 +17,9 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// Source of scripts, style sheets and data, requested on behalf of the browser.
+/// Source of scripts, style sheets and data that are requested on behalf of the browser.
 pub trait Resources: Send + Sync {
-    /// Requests a URL with GET or HEAD; returns `None` if not allowed or not possible.
+    /// Requests a URL with GET or HEAD; returns `None` if this is not allowed or not possible.
     fn ask(
         self: Arc<Self>,
         url: Url,
@@ -27,10 +27,10 @@ pub trait Resources: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
 }
 
-/// Treatment of a request from the browser.
+/// Handling of a request from the browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// Answer with the page itself.
+    /// Answer the request with the page itself.
     Page,
     /// Request the URL from a server.
     Ask { is_head: bool },
@@ -40,14 +40,14 @@ pub(super) enum Fate {
     Stays,
 }
 
-/// Returns the treatment of a request with a resource type and method.
+/// Returns how to handle a request with a resource type and method.
 ///
 /// The first document is the page itself, however the browser normalizes its URL.
 pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     let is_head = method == "HEAD";
     match kind {
         "Document" if is_first && method == "GET" => Fate::Page,
-        // Frames and script navigations would load other pages.
+        // Frames and navigations by scripts would load other pages.
         "Document" => Fate::Stays,
         "Script" | "Stylesheet" | "XHR" | "Fetch" if is_head || method == "GET" => {
             Fate::Ask { is_head }
@@ -56,7 +56,8 @@ pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     }
 }
 
-/// Headers not passed to the browser: those of the connection, the encoding and a login.
+/// Headers that are not passed to the browser: those that concern the connection, the encoding or a
+/// login.
 const LEFT_OUT: [HeaderName; 9] = [
     header::CONNECTION,
     header::CONTENT_ENCODING,
@@ -69,7 +70,7 @@ const LEFT_OUT: [HeaderName; 9] = [
     header::ALT_SVC,
 ];
 
-/// Returns the headers of a response in the format of the browser.
+/// Returns the headers of a response in the format that the browser expects.
 pub(super) fn headers(answer: &Answer) -> Vec<serde_json::Value> {
     let handed_on = answer
         .headers

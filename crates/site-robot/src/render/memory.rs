@@ -1,12 +1,12 @@
-//! Memory usage of a process and its descendants.
+//! Memory used by a process and its descendants.
 
-/// Part of the command line of processes that pages' processes are forked from.
+/// Part of the command line of the processes from which the processes of pages are forked.
 #[cfg(target_os = "linux")]
 const ZYGOTE: &[u8] = b"--type=zygote";
 
-/// Returns the memory of a process tree in bytes, counting shared memory once.
+/// Returns the memory used by a process tree, in bytes, counting shared memory only once.
 ///
-/// Returns `None` on systems without this information.
+/// Returns `None` on systems that do not provide this information.
 #[cfg(target_os = "linux")]
 pub(super) fn of_tree(root: u32) -> Option<u64> {
     use std::{collections::HashMap, fs};
@@ -23,11 +23,11 @@ pub(super) fn of_tree(root: u32) -> Option<u64> {
             below.entry(parent).or_default().push(pid);
         }
     }
-    // Each waiting process has the amount of memory still shared with its parent.
+    // Each process in the queue has the amount of memory that it still shares with its parent.
     let (mut waiting, mut own, mut shared) = (vec![(root, 0)], 0, 0);
     while let Some((pid, of_parent)) = waiting.pop() {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-        // Fields of proc_pid_statm(5): size, resident, shared.
+        // The fields in proc_pid_statm(5) are size, resident and shared.
         let mut pages = statm.split_ascii_whitespace().skip(1);
         let mut next = || {
             pages
@@ -54,7 +54,7 @@ pub(super) fn of_tree(_root: u32) -> Option<u64> {
     None
 }
 
-/// Parses the parent from `/proc/<pid>/stat`, where it follows the name and the state.
+/// Parses the parent process id from `/proc/<pid>/stat`, where it follows the name and state.
 #[cfg(target_os = "linux")]
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, behind) = stat.rsplit_once(')')?;

@@ -1,11 +1,11 @@
-//! Rendering of pages with scripts in a browser.
+//! Renders pages with scripts in a browser.
 //!
 //! The browser is Chromium, in a separate process without our environment or files. It uses a
 //! temporary directory and accepts commands over two private pipes. The browser has no network
-//! access: each request of a page is intercepted. GET and HEAD requests for scripts, style sheets
-//! and data on hosts of the run are made by the caller with its login and limits ([`Resources`]);
-//! all other requests are refused. A proxy that refuses everything covers requests that bypass the
-//! interception.
+//! access: each request of a page is intercepted. The caller makes GET and HEAD requests for
+//! scripts, style sheets and data on hosts of the run, with its own login and limits
+//! ([`Resources`]); all other requests are refused. Requests that bypass the interception reach a
+//! proxy that refuses everything.
 //!
 //! Chromium's own sandbox stays enabled, so rendering is not possible as root: see [`obstacle`].
 

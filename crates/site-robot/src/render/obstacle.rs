@@ -1,10 +1,10 @@
-//! Checks whether rendering is possible, before starting a browser.
+//! Checks whether rendering is possible, without starting a browser.
 
 use std::path::{Path, PathBuf};
 
-/// Names of browsers to search for if none is configured.
+/// Program names of the browsers to search for if no browser is configured.
 const NAMES: [&str; 6] = [
-    // The headless shell uses less memory than the others.
+    // The headless shell uses less memory than the other browsers.
     "chromium-headless-shell",
     "chrome-headless-shell",
     "chromium",
@@ -13,7 +13,7 @@ const NAMES: [&str; 6] = [
     "google-chrome",
 ];
 
-/// Directories to search for a browser.
+/// Directories in which a browser is searched for.
 const DIRECTORIES: [&str; 5] = [
     "/usr/local/bin",
     "/usr/bin",
@@ -22,7 +22,8 @@ const DIRECTORIES: [&str; 5] = [
     "/opt/google/chrome",
 ];
 
-/// Files that disable the sandbox for users other than root, with their contents in that case.
+/// Files that can disable the sandbox for users other than root, each with its content in that
+/// case.
 #[cfg(target_os = "linux")]
 const FORBIDDEN_BY: [(&str, &str); 3] = [
     ("/proc/sys/user/max_user_namespaces", "0"),
@@ -33,9 +34,10 @@ const FORBIDDEN_BY: [(&str, &str); 3] = [
     ),
 ];
 
-/// Returns the reason why pages cannot be rendered, with advice; `None` if no problem is known.
+/// Returns the reason why pages cannot be rendered, with advice; `None` if there is no known
+/// problem.
 ///
-/// `program` is the configured browser; if empty, an installed one is used.
+/// `program` is the configured browser; if it is empty, an installed browser is used.
 pub fn obstacle(program: &Path) -> Option<String> {
     let Some(found) = find(program) else {
         return Some(if program.as_os_str().is_empty() {
@@ -50,7 +52,8 @@ pub fn obstacle(program: &Path) -> Option<String> {
     };
     if is_root() {
         return Some(
-            "Chromium has no sandbox as root: run robot-detection as a separate user".to_owned(),
+            "Chromium cannot use its sandbox as root: run robot-detection as a separate user"
+                .to_owned(),
         );
     }
     forbidden(&found)
@@ -86,7 +89,7 @@ fn forbidden(program: &Path) -> Option<String> {
     let real = program
         .canonicalize()
         .unwrap_or_else(|_| program.to_owned());
-    // This setuid program provides the sandbox if users may not create one.
+    // This setuid program provides the sandbox if users are not allowed to create one.
     let beside = real.parent().map(|it| it.join("chrome-sandbox"));
     let beside = beside
         .into_iter()
@@ -99,7 +102,7 @@ fn forbidden(program: &Path) -> Option<String> {
     };
     let (path, value) = FORBIDDEN_BY.iter().find(holds)?;
     Some(format!(
-        "Chromium has no sandbox because {path} is {value}: allow user namespaces or install \
+        "Chromium cannot use its sandbox because {path} is {value}: allow user namespaces or install \
          chromium-sandbox"
     ))
 }

@@ -1,4 +1,4 @@
-//! Process of a browser.
+//! A browser process.
 
 use std::{
     io,
@@ -20,13 +20,13 @@ use tokio::{
 
 use super::{RenderError, obstacle};
 
-/// Shell command that connects the two pipes to Chromium's `DevTools` descriptors.
+/// Shell command that connects the two pipes to the file descriptors Chromium uses for `DevTools`.
 const PRELUDE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null";
 
-/// Maximum number of bytes kept of the browser's output, for error messages.
+/// Maximum number of bytes of the browser's output that are kept for error messages.
 const MAX_SAID: usize = 8 * 1024;
 
-/// Command line arguments that disable features not needed for pages, and network access.
+/// Command-line arguments that disable network access and features that pages do not need.
 const ARGUMENTS: &[&str] = &[
     "--headless",
     "--remote-debugging-pipe",
@@ -48,7 +48,7 @@ const ARGUMENTS: &[&str] = &[
     "--disable-notifications",
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
-    // Otherwise timers in all tabs except one would run only once per second.
+    // Otherwise, timers in all tabs except one would run only once per second.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
@@ -61,15 +61,15 @@ const ARGUMENTS: &[&str] = &[
     "--blink-settings=imagesEnabled=false",
     "--renderer-process-limit=4",
     "--js-flags=--max-old-space-size=128",
-    // Loopback addresses would otherwise bypass the proxy.
+    // Otherwise, loopback addresses would bypass the proxy.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/// Browser process, killed on drop together with its directory.
-// Field order matters: the directory must be deleted after the process has ended.
+/// A browser process, which is killed on drop; its directory is then deleted.
+// The order of the fields matters: the directory must be deleted after the process has ended.
 //
-// This is the process type of the standard library: with Tokio's, each idle server thread would
+// This uses the process type of the standard library: with Tokio's, each idle server thread would
 // check for orphans, which costs 116 instructions per request.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -81,7 +81,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a browser; returns the process and the pipes for commands and responses.
+    /// Starts a browser, and returns the process and the pipes for commands and responses.
     pub(super) async fn start(program: &Path) -> Result<(Self, Sender, Receiver), RenderError> {
         if let Some(reason) = obstacle(program) {
             return Err(RenderError::refused(reason));
@@ -107,7 +107,7 @@ impl Process {
         Ok((process, sender, receiver))
     }
 
-    /// Returns the pipes, and starts reading the error output.
+    /// Returns the pipes, and starts to read the error output.
     fn pipes(&mut self) -> io::Result<(Sender, Receiver)> {
         let child = &mut self.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =
@@ -123,18 +123,18 @@ impl Process {
         ))
     }
 
-    /// Returns the process id, which is not reused before drop.
+    /// Returns the process id, which is not reused before the process is dropped.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns a human-readable reason for the exit of the browser.
+    /// Returns a human-readable reason why the browser exited.
     pub(super) fn why(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
         if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {
-            return "Chromium has no sandbox: run robot-detection as a separate user, and \
-                    allow user namespaces (in a container, by its seccomp profile), or install \
+            return "Chromium cannot use its sandbox: run robot-detection as a separate user, and \
+                    allow user namespaces (in a container: in its seccomp profile), or install \
                     chromium-sandbox"
                 .to_owned();
         }
@@ -156,7 +156,7 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.child.kill();
-        // The process writes nothing after the kill, but must be reaped.
+        // The process writes nothing after it was killed, but must be reaped.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -201,7 +201,7 @@ fn command(program: &Path, directory: &Path, wall: &BlockingProxy) -> Command {
     command
 }
 
-/// Stores the last part of the browser's error output.
+/// Stores the end of the browser's error output.
 async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     let mut piece = [0; 1024];
     while let Ok(length) = stderr.read(&mut piece).await
@@ -214,13 +214,13 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     }
 }
 
-/// Maximum number of connections answered in parallel; others wait.
+/// Maximum number of connections answered in parallel; further connections wait.
 const MAX_AT_ONCE: usize = 16;
 
-/// Response to every request.
+/// Response to all requests.
 const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// Local proxy that refuses every request; stopped on drop.
+/// A local proxy that refuses every request; it is stopped on drop.
 #[derive(Debug)]
 pub(super) struct BlockingProxy {
     pub(super) address: SocketAddr,
@@ -247,7 +247,7 @@ async fn refuse_all(listener: TcpListener) {
         if refused.len() >= MAX_AT_ONCE {
             let _ = refused.join_next().await;
         }
-        // If no connection is available, the browser cannot get one either.
+        // If this proxy gets no connection, neither does the browser.
         let Ok((mut connection, _)) = listener.accept().await else {
             tokio::task::yield_now().await;
             continue;

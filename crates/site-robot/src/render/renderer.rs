@@ -1,4 +1,4 @@
-//! Renderer of pages, several in parallel in one browser.
+//! Renderer that renders several pages in parallel in one browser.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -14,13 +14,13 @@ const MAX_STARTS: u32 = 100;
 /// Limits of the page renderer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RenderLimits {
-    /// Name or path of the browser; if empty, Chromium is searched for.
+    /// Name or path of the browser; if empty, an installed Chromium is searched for.
     pub program: PathBuf,
     /// Number of pages rendered in parallel.
     pub tabs: usize,
-    /// Time for a page to settle; afterwards the page is used as is.
+    /// Maximum time for a page to settle; after that, the page is used as it is.
     pub timeout: Duration,
-    /// Maximum memory of the browser with all its processes, in bytes.
+    /// Maximum memory used by the browser and all its processes, in bytes.
     pub max_memory: u64,
     /// Maximum size of a rendered page, in bytes.
     pub max_html_bytes: u64,
@@ -38,7 +38,7 @@ impl Default for RenderLimits {
     }
 }
 
-/// HTML page after its scripts ran.
+/// An HTML page after its scripts have run.
 #[derive(Clone, Debug)]
 pub struct RenderedPage {
     /// HTML of the page, in UTF-8.
@@ -59,12 +59,12 @@ pub struct Renderer {
 struct State {
     browser: Option<Arc<Browser>>,
     starts: u32,
-    /// Reason why no browser is available, permanent for a run.
+    /// Reason why no browser is available, which remains for the whole run.
     refused: Option<RenderError>,
 }
 
 impl Renderer {
-    /// Creates a renderer with limits.
+    /// Creates a renderer with the given limits.
     pub fn new(limits: RenderLimits) -> Self {
         Self {
             tabs: Semaphore::new(limits.tabs.max(1)),
@@ -73,7 +73,7 @@ impl Renderer {
         }
     }
 
-    /// Starts the browser unless it is running.
+    /// Starts the browser unless it is already running.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Renderer {
         self.browser().await.map(drop)
     }
 
-    /// Returns the memory used by the browser in bytes; `None` if no browser is running.
+    /// Returns the memory used by the browser, in bytes; `None` if no browser is running.
     pub async fn memory(&self) -> Option<u64> {
         let browser = self.browser.lock().await.browser.clone();
         browser?.memory().await
@@ -136,7 +136,7 @@ impl Renderer {
         if rendered.is_ok() && tab.leave(url).await {
             browser.keep(tab);
         } else if !tab.close().await {
-            // The page keeps running, and stopping the browser is the only way to end it.
+            // The page keeps running, and can only be ended by stopping the browser.
             browser.end().await;
         }
         rendered

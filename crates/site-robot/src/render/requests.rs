@@ -1,4 +1,4 @@
-//! Handling of a page's requests while it is rendered.
+//! Handles the requests that a page makes while it is being rendered.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use super::{
     filling::{Fate, fate, headers},
 };
 
-/// Maximum number of requests per page; a page with more is aborted.
+/// Maximum number of requests per page; a page that exceeds it is aborted.
 const MAX_REQUESTS: usize = 500;
 
-/// Maximum number of parallel server requests per page.
+/// Maximum number of requests to servers in parallel per page.
 const MAX_AT_ONCE: usize = 4;
 
 /// Loading progress of a page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Stage {
-    /// Whether the browser received the server's response.
+    /// Whether the browser has received the server's response.
     pub(super) is_given: bool,
-    /// Whether all resources referenced by the page itself are loaded.
+    /// Whether all resources that the page itself references are loaded.
     pub(super) is_loaded: bool,
     /// Number of pending requests.
     pub(super) asked: usize,
@@ -37,7 +37,7 @@ pub(super) struct Stage {
     pub(super) seen: usize,
 }
 
-/// Handler of the requests that the browser makes for one page.
+/// Handles the requests that the browser makes for one page.
 pub(super) struct Requests<'a> {
     connection: &'a Connection,
     session: &'a str,
@@ -67,7 +67,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Answers the requests of the page; returns the reason for aborting the page.
+    /// Answers the requests of the page; returns the reason if the page must be aborted.
     pub(super) async fn serve(mut self, events: &mut mpsc::Receiver<Event>) -> RenderError {
         loop {
             let done = tokio::select! {
@@ -180,8 +180,8 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Returns the command that answers a request while leaving a page: an empty page for a document
-/// request, else a failure.
+/// Returns the command that answers a request while the tab leaves a page: an empty page for a
+/// document request, or else a failure.
 pub(super) fn empty_response(params: &Value) -> (&'static str, Value) {
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let id = text("requestId").unwrap_or_default();

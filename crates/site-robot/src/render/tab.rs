@@ -1,4 +1,4 @@
-//! Browser tab that renders pages one after the other.
+//! A browser tab that renders pages one after the other.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use super::{
     requests::{Requests, Stage, empty_response},
 };
 
-/// Time without changes after which a page is considered complete, in milliseconds.
+/// Time without any changes after which a page is considered complete, in milliseconds.
 const QUIET_MS: u64 = 200;
 
-/// Maximum time to wait for text on an empty page, in milliseconds.
+/// Maximum time to wait for text to appear on an empty page, in milliseconds.
 const EMPTY_MS: u64 = 3_000;
 
 /// Timeout for reading or closing a page that does not settle.
@@ -27,28 +27,29 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 /// Timeout for leaving a settled page.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Maximum number of pages per tab: a new tab is as cheap as a page and limits memory leaks.
+/// Maximum number of pages per tab. Opening a tab costs no more than a page, and a new tab limits
+/// memory leaks.
 const MAX_PAGES: u32 = 8;
 
 /// URL of an empty tab.
 const BLANK: &str = "about:blank";
 
-/// Script that clears data of the previous page which the browser keeps with the tab.
+/// Script that clears data of the previous page which the browser stores with the tab.
 const FORGET: &str = "try { sessionStorage.clear(); } catch {} window.name = '';";
 
-/// Tab with a separate profile. Data stored by a page is cleared before the next page.
+/// A tab with a separate profile. Data stored by a page is cleared before the next page.
 #[derive(Debug)]
 pub(super) struct Tab {
     connection: Connection,
-    /// Session that created the tab; a hidden tab lives as long as this session.
+    /// Session that created the tab; a hidden tab exists as long as this session.
     maker: String,
     profile: String,
     target: String,
     session: String,
     events: mpsc::Receiver<Event>,
-    /// Number of pages the tab may still render.
+    /// Number of pages that the tab may still render.
     left: u32,
-    /// Whether the last page settled.
+    /// Whether the last page has settled.
     is_at_rest: bool,
 }
 
@@ -81,7 +82,7 @@ impl Tab {
             left: MAX_PAGES,
             is_at_rest: false,
         };
-        // Workers pause for a debugger that never attaches.
+        // Workers wait for a debugger that never attaches.
         let held = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
         for (command, params) in [
             (
@@ -108,11 +109,11 @@ impl Tab {
         is_fit && matches!(timeout(LEAVE, self.clear(url)).await, Ok(Ok(true)))
     }
 
-    /// Leaves the page and clears its data; returns `false` if this cannot be confirmed.
+    /// Leaves the page and clears its data; returns `false` if success cannot be confirmed.
     async fn clear(&mut self, url: &Url) -> Result<bool, RenderError> {
         let connection = &self.connection;
         let call = |command, params| connection.call(Some(&self.session), command, params);
-        // An empty page at the same URL: another site would start a new process.
+        // Uses an empty page at the same URL, because another site would start a new process.
         let mut empty = url.clone();
         empty.set_fragment(None);
         let mut going = pin!(call("Page.navigate", json!({ "url": empty.as_str() })));
@@ -148,12 +149,13 @@ impl Tab {
         call("Page.resetNavigationHistory", json!({})).await?;
         let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
         call("Storage.clearDataForOrigin", kept).await?;
-        // Includes cookies for whole domains, which belong to no origin.
+        // This includes cookies for whole domains, which belong to no origin.
         call("Network.clearBrowserCookies", json!({})).await?;
         Ok(true)
     }
 
-    /// Closes the tab regardless of the page; returns `false` if the browser fails to close it.
+    /// Closes the tab regardless of what the page does; returns `false` if the browser fails to
+    /// close it.
     pub(super) async fn close(self) -> bool {
         self.connection.forget(&self.session, &self.profile);
         let end = json!({ "sessionId": self.maker });
@@ -191,7 +193,7 @@ impl Tab {
                 .connection
                 .tell(Some(&self.session), "Page.navigate", go)
                 .await?;
-            // A page that never settles is used as it is at the timeout.
+            // A page that never settles is used as it is when the timeout expires.
             if let Ok(made) = timeout(limits.timeout, maker.wait_until_settled(&mut stage)).await {
                 made?;
                 *is_at_rest = true;
@@ -213,7 +215,7 @@ impl Tab {
     }
 }
 
-/// Commands for a page while it is rendered.
+/// Commands for a page that is being rendered.
 struct PageRenderer<'a> {
     connection: &'a Connection,
     target: &'a str,
@@ -221,7 +223,7 @@ struct PageRenderer<'a> {
 }
 
 impl PageRenderer<'_> {
-    /// Waits until the page is loaded, all requests are answered, and the page has settled.
+    /// Waits until the page is loaded, all its requests are answered, and the page has settled.
     async fn wait_until_settled(
         &self,
         stage: &mut watch::Receiver<Stage>,
@@ -229,7 +231,7 @@ impl PageRenderer<'_> {
         let quiet = until_quiet(QUIET_MS, EMPTY_MS);
         loop {
             let at_rest = stage.wait_for(|stage| stage.is_loaded && stage.asked == 0);
-            // The sender lives as long as the page.
+            // The sender exists as long as the page.
             let seen = at_rest.await.map(|stage| stage.seen).unwrap_or_default();
             self.run(&quiet).await?;
             let now = *stage.borrow();
@@ -251,9 +253,9 @@ impl PageRenderer<'_> {
         })
     }
 
-    /// Runs a script in an isolated world and returns the result.
+    /// Runs a script in an isolated world, and returns the result.
     async fn run(&self, script: &str) -> Result<Value, RenderError> {
-        // Page scripts share only the document with this world.
+        // The scripts of the page share only the document with this world.
         let world = json!({ "frameId": self.target, "worldName": "reader" });
         let call = |command, params| self.connection.call(Some(self.session), command, params);
         let world = call("Page.createIsolatedWorld", world).await?;
@@ -279,8 +281,8 @@ async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<St
             [("hidden", true), ("background", true)].map(|(it, on)| (it.to_owned(), on.into())),
         );
     }
-    // A hidden tab has no window, which would use more memory than most pages; not all browsers
-    // support this.
+    // A tab that is not hidden has a window, which would use more memory than most pages; not all
+    // browsers support hidden tabs.
     let made = match create(hidden).await {
         Err(RenderError::Command { .. }) => create(blank).await?,
         made => made?,
@@ -293,8 +295,8 @@ fn text(answer: &Value, name: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Returns a script that resolves when the page has text and is unchanged for a while, or is still
-/// empty at the limit.
+/// Returns a script that resolves when the page has text and has not changed for a while, or when
+/// it is still empty at the time limit.
 fn until_quiet(quiet_ms: u64, empty_ms: u64) -> String {
     format!(
         "new Promise(done => {{
@@ -312,7 +314,7 @@ fn until_quiet(quiet_ms: u64, empty_ms: u64) -> String {
     )
 }
 
-/// Returns a script that returns the page as HTML, up to a number of characters.
+/// Returns a script that returns the page as HTML, up to a maximum number of characters.
 ///
 /// `<noscript>` elements are removed because readers do not see them.
 fn html_of(max: u64) -> String {

@@ -11,16 +11,16 @@ use tokio::task::spawn_blocking;
 
 use super::RobotConf;
 
-/// Body of a page that waits to be processed.
+/// Body of a page that is waiting to be processed.
 #[derive(Debug)]
 pub(super) enum WaitingBody {
     Memory(Bytes),
-    /// Unnamed temporary file, deleted on drop.
+    /// An unnamed temporary file, which is deleted on drop.
     Disk(File),
 }
 
 impl WaitingBody {
-    /// Moves a body over the size limit to disk; if that fails, the body stays in memory.
+    /// Moves a body that exceeds the size limit to disk; if this fails, the body stays in memory.
     pub(super) async fn new(body: Bytes, conf: &RobotConf) -> Self {
         let is_large = body.len() as u64 > conf.max_memory_per_url_bytes;
         // All bodies stay in memory unless the limit is set.
@@ -38,7 +38,7 @@ impl WaitingBody {
         }
     }
 
-    /// Returns the body, read back from disk if necessary.
+    /// Returns the body, reading it back from disk if necessary.
     pub(super) fn take(self) -> io::Result<Bytes> {
         match self {
             Self::Memory(body) => Ok(body),

@@ -18,10 +18,10 @@ use super::{
     source::PageSource,
 };
 
-/// Maximum length of a site name, in bytes; the name is part of database keys.
+/// Maximum length of a site name, in bytes; the name becomes part of database keys.
 const MAX_SITE_BYTES: usize = 100;
 
-/// Paths generated for robots or for the administrator.
+/// Paths of pages that are generated for robots or for the administrator.
 const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
 
 /// Builder of a [`SiteRobot`]; see [`SiteRobot::builder`].
@@ -35,7 +35,7 @@ pub struct SiteRobotBuilder {
 /// Number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum LinkDepth {
-    /// No links: the URL only adds a host to the scope.
+    /// No links are followed: the URL only adds a host to the scope.
     Host,
     Own(Option<u32>),
     OfAll,
@@ -44,7 +44,8 @@ enum LinkDepth {
 impl SiteRobotBuilder {
     pub(super) fn new(site: String, store: Store, source: PageSource) -> Self {
         let mut scope = Scope::default();
-        // Heaven is generated from descriptions and would grow with each run if described itself.
+        // Robot heaven is generated from descriptions, so it would grow with each run if it was
+        // described itself.
         for prefix in EXCLUDED {
             scope.exclude(prefix);
         }
@@ -86,18 +87,18 @@ impl SiteRobotBuilder {
         }
     }
 
-    /// Sets all robot.conf keys about visits; `seed` lines do not add starting points.
+    /// Sets all robot.conf keys that concern visits; `seed` lines do not add starting points.
     ///
-    /// Call this before the setters for single keys.
+    /// Call this before the setters for individual keys.
     pub fn conf(mut self, conf: &RobotConf) -> Self {
         self.settings.conf = conf.clone();
         self
     }
 
-    /// Adds a starting point and the number of links to follow from there; `None` for no limit.
+    /// Adds a starting point, and the number of links to follow from there; `None` for no limit.
     ///
-    /// A starting point may be a sitemap or a feed; its entries have the same depth. The hosts of
-    /// starting points are in scope.
+    /// A starting point may be a sitemap or a feed; its entries have the same depth as the starting
+    /// point. The hosts of starting points are in scope.
     pub fn start(mut self, url: impl Into<String>, depth: Option<u32>) -> Self {
         self.hosts.push((url.into(), LinkDepth::Own(depth)));
         self
@@ -109,7 +110,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the link depth from a starting point (`depth`); default 10, `None` for no limit.
+    /// Sets the link depth from starting points (`depth`); the default is 10, `None` for no limit.
     pub fn depth(mut self, depth: Option<u32>) -> Self {
         self.settings.conf.depth = depth;
         self
@@ -121,21 +122,23 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Treats links to one site as links to another, such as from an upstream to its public site.
+    /// Treats links to one site as links to another, for example links to an upstream as links to
+    /// its public site.
     ///
-    /// Only scheme, host and port of the URLs count.
+    /// Only the scheme, host and port of the URLs are used.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
         self.settings.aliases.push((from.clone(), to.clone()));
         self
     }
 
-    /// Holds new and changed pages for review, even if a run is accepted; off by default.
+    /// Holds new and changed pages for review, even if an administrator accepts the run; off by
+    /// default.
     pub fn hold(mut self, reason: Option<String>) -> Self {
         self.settings.hold = reason;
         self
     }
 
-    /// Sets the tracking parameters removed from URLs; by default the usual ones.
+    /// Sets the tracking parameters that are removed from URLs; by default, the usual parameters.
     ///
     /// See [`TrackingParameters::new`].
     pub fn tracking_parameters<S: AsRef<str>>(
@@ -146,32 +149,35 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Restricts visits to paths with a prefix; by default all paths are in scope.
+    /// Restricts visits to paths that start with a prefix; by default, all paths are in scope.
     pub fn only_below(mut self, prefix: &str) -> Self {
         self.settings.scope.add_prefix(prefix);
         self
     }
 
-    /// Excludes paths with a prefix, in addition to `/robot-heaven/` and `/robot-detection/`.
+    /// Excludes paths that start with a prefix, in addition to `/robot-heaven/` and
+    /// `/robot-detection/`.
     pub fn never_below(mut self, prefix: &str) -> Self {
         self.settings.scope.exclude(prefix);
         self
     }
 
-    /// Sets the filters (`enumeration-filter`, `generation-filter`); bundled ones by default.
+    /// Sets the filters (`enumeration-filter`, `generation-filter`); by default, the bundled
+    /// filters.
     pub fn filters(mut self, enumeration: Arc<Filter>, generation: Arc<Filter>) -> Self {
         self.settings.enumeration = enumeration;
         self.settings.generation = generation;
         self
     }
 
-    /// Sets the runner of converters and summarizers; by default none.
+    /// Sets the runner for converters and summarizers; by default, none are run.
     pub fn commands(mut self, commands: Arc<dyn Commands>) -> Self {
         self.settings.commands = commands;
         self
     }
 
-    /// Sets a fingerprint of the filters and all other rules for evaluating pages.
+    /// Sets a fingerprint of the filters and of all other rules that determine how pages are
+    /// evaluated.
     ///
     /// If the fingerprint changes, the next run requests all pages unconditionally.
     pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
@@ -179,37 +185,40 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets whether robots.txt is fetched and obeyed (`enable-robots-txt`); default true.
+    /// Sets whether robots.txt is fetched and obeyed (`enable-robots-txt`); the default is `true`.
     pub fn obey_robots_txt(mut self, obey: bool) -> Self {
         self.settings.conf.enable_robots_txt = obey;
         self
     }
 
-    /// Sets whether the robots.txt of one host is obeyed, overriding [`Self::obey_robots_txt`].
+    /// Sets whether the robots.txt of a single host is obeyed, overriding
+    /// [`Self::obey_robots_txt`].
     pub fn obey_robots_txt_of(mut self, host: &str, obey: bool) -> Self {
         self.settings.robots_of_hosts.push((host.to_owned(), obey));
         self
     }
 
-    /// Sets the limits beyond which a URL counts as a trap, such as an endless path or calendar.
+    /// Sets the limits beyond which a URL is treated as a trap, such as an endless path or
+    /// calendar.
     pub fn traps(mut self, limits: TrapLimits) -> Self {
         self.settings.traps = limits;
         self
     }
 
-    /// Sets the number of queries visited per path in a run; default 10,000.
+    /// Sets the maximum number of queries visited per path in a run; the default is 10,000.
     pub fn max_queries(mut self, count: u32) -> Self {
         self.settings.max_queries = count;
         self
     }
 
-    /// Sets which pages are rendered with scripts, and the limits of the browser; by default none.
+    /// Sets which pages are rendered with scripts, and the limits of the browser; by default, none
+    /// are.
     pub fn render(mut self, which: Rendering, limits: RenderLimits) -> Self {
         self.settings.render = (which, limits);
         self
     }
 
-    /// Sets the pause between two visits to a host (`server-delay`); by default none.
+    /// Sets the pause between two visits to a host (`server-delay`); by default, there is no pause.
     ///
     /// A longer `Crawl-delay` in robots.txt takes precedence.
     pub fn server_delay(mut self, delay: Duration) -> Self {
@@ -217,17 +226,17 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the maximum number of pages requested in a run; by default all.
+    /// Sets the maximum number of pages requested in a run; by default, there is no maximum.
     ///
-    /// Due pages come first: a page is due a day after a change, after twice as long each time it
-    /// is unchanged, and when a sitemap lists a newer date. A tenth of the requests is reserved for
-    /// new pages. All other pages keep their descriptions.
+    /// Due pages come first: a page is due a day after it changed, after twice as long each time it
+    /// is found unchanged, and when a sitemap lists a newer date. A tenth of the requests is
+    /// reserved for new pages. All other pages keep their descriptions.
     pub fn requests_per_run(mut self, requests: Option<u64>) -> Self {
         self.settings.requests_per_run = requests;
         self
     }
 
-    /// Sets the number of retries for a failed page, and the pause before the first retry.
+    /// Sets the number of retries if a page fails, and the pause before the first retry.
     ///
     /// The default is 2 retries and 2 seconds. Each pause is four times as long as the previous
     /// one, or as long as the server requests.
@@ -236,13 +245,13 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the clock; by default the system clock.
+    /// Sets the clock; by default, the system clock.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.settings.clock = clock;
         self
     }
 
-    /// Sets a function called with the summary of each run (`cmd-hook`, `onCompletion`).
+    /// Sets a function that is called with the summary of each run (`cmd-hook`, `onCompletion`).
     pub fn on_end(mut self, hook: impl Fn(&Summary) + Send + Sync + 'static) -> Self {
         self.settings.on_end = Some(Arc::new(hook));
         self
@@ -252,8 +261,8 @@ impl SiteRobotBuilder {
     ///
     /// # Errors
     ///
-    /// Fails without a starting point, if a starting point is not an HTTP URL, or if the site name
-    /// is empty or too long.
+    /// Fails if there is no starting point, if a starting point is not an HTTP URL, or if the site
+    /// name is empty or too long.
     pub fn build(self) -> Result<SiteRobot, SiteRobotError> {
         let mut settings = self.settings;
         if !(1..=MAX_SITE_BYTES).contains(&settings.site.len()) {

@@ -1,4 +1,4 @@
-//! Claiming of URLs from the database during a run.
+//! Claims URLs from the database during a run.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use robot_detection_store::store::{ClaimedUrl, RunCommand};
 
 use super::run_loop::{LOW, RunLoop, TaskResult};
 
-/// Maximum number of URLs claimed at a time from one host.
+/// Maximum number of URLs claimed at once from one host.
 const MAX_CLAIM: usize = 256;
 
 impl RunLoop {
-    /// Looks for URLs to claim if the queue has room.
+    /// Looks for URLs to claim if there is room in the queue.
     pub(super) fn fill(&mut self) {
         let max = self.visitor.settings().conf.max_working;
-        // Refills when half empty, so that a claim is worth a transaction.
+        // The queue is refilled when it is half empty, so that each claim is worth a transaction.
         let is_full = self.hosts.queued() > max / 2;
         if self.is_taking || is_full || !self.may_have_more || !self.goes_on() {
             return;
         }
-        // Other instances may have found new hosts, so each tick allows one look.
+        // Other instances may have found new hosts, so each tick allows one search.
         if !self.is_look_due && !self.hosts.has_host_below(LOW) {
             return;
         }
-        // URLs found from now on set the flag again.
+        // URLs that are found from now on set the flag again.
         (self.is_look_due, self.may_have_more, self.is_taking) = (false, false, true);
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
         self.work.spawn(async move {
@@ -32,10 +32,10 @@ impl RunLoop {
         });
     }
 
-    /// Claims URLs of hosts with waiting URLs, as many as there is room for.
+    /// Claims as many URLs as there is room for from hosts with waiting URLs.
     pub(super) fn take(&mut self, hosts: Vec<String>) {
         let max = self.visitor.settings().conf.max_working;
-        // Hosts share the room, so that a large host cannot crowd out the others.
+        // Hosts share the available room, so that a large host cannot crowd out the others.
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
         let mut room = max.saturating_sub(self.hosts.queued());
         let mut wanted = Vec::new();
@@ -47,7 +47,7 @@ impl RunLoop {
             }
         }
         if wanted.is_empty() || !self.goes_on() {
-            // URLs not claimed because of a pause or stop are still waiting.
+            // URLs that were not claimed because of a pause or stop are still waiting.
             self.may_have_more |= !self.goes_on();
             self.taken(Vec::new());
             return;
@@ -63,7 +63,7 @@ impl RunLoop {
         });
     }
 
-    /// Queues the claimed URLs.
+    /// Adds the claimed URLs to the queue.
     pub(super) fn taken(&mut self, claimed: Vec<ClaimedUrl>) {
         self.is_taking = false;
         self.may_have_more |= !claimed.is_empty();

@@ -1,4 +1,4 @@
-//! Detection of links with side effects.
+//! Detects links with side effects.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use url::Url;
 
 use super::traps::parameters;
 
-/// Side effect for which a link is not followed.
+/// A side effect because of which a link is not followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// The link would end the login.
+    /// The link would log the site robot out.
     LogsOut,
-    /// The link would change or delete something, as indicated by the word.
+    /// The link would change or delete data, as indicated by the word.
     Changes(&'static str),
 }
 
-/// Words in links that change something.
+/// Words in links which indicate that the link changes data.
 const CHANGES: [&str; 28] = [
     "addtocart",
     "approve",
@@ -48,7 +48,7 @@ const CHANGES: [&str; 28] = [
     "upvote",
 ];
 
-/// Words that indicate a change only as a complete path segment.
+/// Words that indicate a change only if they are a complete path segment.
 const CHANGES_AS_SEGMENT: [&str; 13] = [
     "addtocart",
     "deactivate",
@@ -65,7 +65,7 @@ const CHANGES_AS_SEGMENT: [&str; 13] = [
     "upvote",
 ];
 
-/// Parameters with an action as their value.
+/// Parameters whose values are actions.
 const ACTIONS: [&str; 14] = [
     "a",
     "act",
@@ -93,9 +93,9 @@ const DYNAMIC: [&str; 9] = [
 
 /// Returns the side effect that following a link would probably have, if any.
 ///
-/// Evaluates whole path segments (`/posts/7/delete`, `/logout.php`), program names
+/// This evaluates complete path segments (`/posts/7/delete`, `/logout.php`), program names
 /// (`/delete_post.php?id=7`), and the query (`?action=delete`, `?logout`). Articles with such a
-/// word in the title (`/delete-a-file.html`, `?q=delete`) have no side effect.
+/// word in the title (`/delete-a-file.html`, `?q=delete`) are not considered to have a side effect.
 ///
 /// # Example
 ///
@@ -108,8 +108,8 @@ const DYNAMIC: [&str; 9] = [
 /// assert_eq!(effect("http://h.example/sql-delete.html"), None);
 /// ```
 pub fn effect(url: &Url) -> Option<Effect> {
-    // GET must not change anything (RFC 9110 §9.2.1), yet many sites delete content if a robot with
-    // a login follows such a link.
+    // GET must not change anything (RFC 9110 §9.2.1), yet on many sites, content is deleted if a
+    // robot that is logged in follows such a link.
     let mut segments = url.path().split('/').filter(|it| !it.is_empty());
     let by_path = segments.find_map(|segment| by_segment(segment, url.query().is_some()));
     by_path.or_else(|| parameters(url).find_map(|(name, value)| by_parameter(&name, &value)))
@@ -147,7 +147,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     Some(Effect::Changes(word))
 }
 
-/// Returns `true` if a name contains any of the words. Fast check, because few names do.
+/// Returns `true` if a name contains any of the words. This check is fast, because few names do.
 fn has_any_word(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let whole: String = letters.flat_map(char::to_lowercase).collect();
@@ -217,8 +217,8 @@ fn words(name: &str) -> Vec<String> {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LogsOut => f.write_str("the link would end the login"),
-            Self::Changes(word) => write!(f, "the link would change something: {word}"),
+            Self::LogsOut => f.write_str("the link would log the site robot out"),
+            Self::Changes(word) => write!(f, "the link would modify data: {word}"),
         }
     }
 }
@@ -287,9 +287,6 @@ mod tests {
     #[test]
     fn each_effect_has_a_description() {
         let effect = Effect::Changes("delete");
-        assert_eq!(
-            effect.to_string(),
-            "the link would change something: delete"
-        );
+        assert_eq!(effect.to_string(), "the link would modify data: delete");
     }
 }

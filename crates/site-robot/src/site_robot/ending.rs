@@ -1,4 +1,4 @@
-//! End of a run: the results are evaluated, then published or held for review.
+//! End of a run: its results are evaluated, and then published or held for review.
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
@@ -27,17 +27,18 @@ const DUPLICATES_PIECE: u32 = 1_000;
 /// Number of lost descriptions read per batch.
 const BATCH_SIZE: u32 = 500;
 
-/// Minimum number of URLs whose different contents became identical that count as one page.
+/// Minimum number of URLs that are treated as one page if their different contents became
+/// identical.
 const MIN_IDENTICAL: u32 = 3;
 
-/// Interval of checks whether another process has ended the run.
+/// Interval at which an instance checks whether another process has ended the run.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Function that returns whether the holder of the run may still publish.
 pub type PublishPermission<'t> =
     dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send + 't>> + Send + Sync + 't;
 
-/// Conditions for publishing a run.
+/// Conditions under which the results of a run are published.
 #[derive(Default)]
 pub struct PublishConditions<'t> {
     /// Whether to publish the results without evaluating them.
@@ -53,7 +54,7 @@ impl fmt::Debug for PublishConditions<'_> {
     }
 }
 
-/// Run that is being ended.
+/// A run that is being ended.
 pub(super) struct RunEnd<'r> {
     pub(super) settings: &'r Settings,
     pub(super) run: &'r StoredRun,
@@ -74,7 +75,8 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
     ending.publish_or_hold(&terms, now_ms).await.map(Some)
 }
 
-/// Publishes the results of the open run so far, unless pages may have been replaced by a login.
+/// Publishes the results that the open run has so far, unless pages may have been replaced by a
+/// login.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let site = &settings.site;
     let Some(run) = settings.frontier().open_run(site).await? else {
@@ -114,7 +116,7 @@ impl<'r> RunEnd<'r> {
         withdraw_other_urls(self.settings, self.run).await?;
         let shown = store.descriptions().count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
-        // Evaluating a large heaven takes a while, so the check is repeated.
+        // Evaluating a large robot heaven takes a while, so the check is repeated.
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
@@ -145,7 +147,7 @@ impl<'r> RunEnd<'r> {
     async fn hold(&self, why: &str, now_ms: i64) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
-        // Hidden pages are published without waiting for acceptance.
+        // Hidden pages are published without waiting for the run to be accepted.
         let hidden = published.publish(site, run_id, StagedSelection::Hidden, now_ms);
         let held = (store.frontier()).hold_run(run_id, why, hidden.await?, now_ms);
         let run = held.await?;
@@ -153,7 +155,7 @@ impl<'r> RunEnd<'r> {
         self.summary(run).await
     }
 
-    /// Returns the reason to hold staged pages for review even if the run is accepted.
+    /// Returns the reason to hold staged pages for review even if an administrator accepts the run.
     async fn reason_to_hold(&self) -> Result<Option<String>, StoreError> {
         let Some(reason) = &self.settings.hold else {
             return Ok(None);
@@ -169,7 +171,8 @@ impl<'r> RunEnd<'r> {
         }))
     }
 
-    /// Waits until this process may publish; returns the run if another process has ended it.
+    /// Waits until this process may publish; if another process has ended the run, returns that
+    /// run.
     async fn ended_elsewhere(
         &self,
         terms: &PublishConditions<'_>,
@@ -205,7 +208,7 @@ impl<'r> RunEnd<'r> {
         Ok(summary)
     }
 
-    /// Stages the fate of each published description that the run has not renewed, and counts them.
+    /// Counts the published descriptions that the run has not renewed, and stages their fate.
     async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<LossTally, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
@@ -255,8 +258,8 @@ impl<'r> RunEnd<'r> {
             let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
             if let Some((_, count)) = same {
                 return Ok(Some(format!(
-                    "the starting point {start} and others, {count} in total, had different content \
-                     and now have the same, as on a site under maintenance: check the site and \
+                    "the starting point {start} and others, {count} in total, used to differ \
+                     but now have identical content, as on a site under maintenance: check the site and \
                      run again"
                 )));
             }
@@ -275,7 +278,7 @@ impl<'r> RunEnd<'r> {
         let max = max_depth(self.settings);
         LossContext {
             run_id: self.run.run_id,
-            // For single pages, a response for one page is considered reliable.
+            // In a run for single pages, the response for one page is considered reliable.
             host_answers: !self.settings.only.is_empty()
                 || host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
@@ -314,7 +317,7 @@ impl<'r> RunEnd<'r> {
         starts.map(|start| start.url.as_str()).collect()
     }
 
-    /// Returns the other starting points without a description, each with the reason.
+    /// Returns the other starting points that have no description, each with the reason.
     async fn undescribed_starts(
         &self,
         failed: &[(String, String)],
@@ -333,8 +336,8 @@ impl<'r> RunEnd<'r> {
         Ok(undescribed)
     }
 
-    /// Returns failed starting points with their outcomes: all if none responded well, or else
-    /// those that did not respond.
+    /// Returns failed starting points with their outcomes: all starting points if none succeeded,
+    /// or else those that did not respond.
     async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (mut failed, mut is_any_good) = (Vec::new(), false);
@@ -367,18 +370,19 @@ fn change(fate: &Fate) -> Option<StagedChange> {
     }
 }
 
-/// Withdraws descriptions of pages that another URL represents.
+/// Withdraws descriptions of pages that are represented by another URL.
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
     let frontier = settings.frontier();
     let not_canonical = || frontier.not_canonical(run, DUPLICATES_PIECE);
-    // Usually there are neither, and each query scans all descriptions, so both run in parallel.
+    // Usually there are neither, but each query scans all descriptions, so both queries run in
+    // parallel.
     let (mut same, mut aliases) = tokio::try_join!(duplicates(settings, run), not_canonical())?;
     let outcome = |reason: &str| format!("not described: {}", Rejection::new(Step::Data, reason));
     // `filter-by-md5` rejects a page if a better URL is already known. A better URL may be found
     // later or by another instance, so duplicates are checked again here, and the result does not
-    // depend on the order of the visits.
+    // depend on the order of visits.
     let is_better = outcome("filter-by-md5: a better URL has the same content");
-    // Repeats for further batches; withdrawn descriptions are not returned again.
+    // This is repeated for further batches; withdrawn descriptions are not returned again.
     if !same.is_empty() {
         while !same.is_empty() {
             frontier.withdraw_duplicates(run, &same, &is_better).await?;
@@ -387,7 +391,7 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
         aliases = not_canonical().await?;
     }
     // Only now is it known whether a canonical URL has a page; if not, the page that references it
-    // stays.
+    // is kept.
     let is_described = outcome("its canonical URL is described");
     while !aliases.is_empty() {
         let withdrawn = frontier.withdraw_duplicates(run, &aliases, &is_described);
@@ -397,7 +401,7 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
     Ok(())
 }
 
-/// Returns descriptions with a better URL, if the filter drops duplicates.
+/// Returns the descriptions for which there is a better URL, if the filter drops duplicates.
 async fn duplicates(
     settings: &Settings,
     run: &StoredRun,
@@ -413,7 +417,7 @@ async fn duplicates(
     Ok(same.flat_map(worse).collect())
 }
 
-/// Returns all descriptions with the same content except the best.
+/// Returns all descriptions with the same content, except the best one.
 fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
     let best = same.iter().min_by(|one, other| {
         url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))

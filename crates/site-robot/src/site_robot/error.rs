@@ -2,7 +2,7 @@
 
 use robot_detection_store::store::StoreError;
 
-/// Error of the site robot; pages that cannot be fetched are not errors.
+/// Error of the site robot; pages that cannot be fetched are not considered errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SiteRobotError {
@@ -10,7 +10,7 @@ pub enum SiteRobotError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A starting point is not a URL that can be fetched.
-    #[error("invalid starting point {url:?}: {reason}: write it as http://… or https://…")]
+    #[error("invalid starting point {url:?}: {reason}; write it as http://… or https://…")]
     BadStartingPoint {
         /// URL of the starting point, as specified.
         url: String,
@@ -18,14 +18,14 @@ pub enum SiteRobotError {
         reason: String,
     },
     /// A page is outside the scope of the site robot.
-    #[error("{url} cannot be visited again: {reason}: check site_robot.starting_points")]
+    #[error("cannot revisit {url}: {reason}; check site_robot.starting_points")]
     NotVisited {
         /// URL of the page.
         url: String,
         /// Reason why the page is not visited.
         reason: String,
     },
-    /// There is no starting point.
+    /// No starting point is specified.
     #[error("no starting point: specify a URL at which the site robot starts")]
     NoStartingPoint,
     /// The name of the site is empty or too long.
@@ -35,9 +35,9 @@ pub enum SiteRobotError {
         name: String,
     },
     /// A page could not be processed; the run can be resumed.
-    #[error("a page could not be processed: {reason}: run again to resume")]
+    #[error("a page could not be processed: {reason}; run again to resume")]
     Worker {
-        /// Reason for the failure.
+        /// Reason why processing the page failed.
         reason: String,
     },
     /// The site robot is already running in this process.

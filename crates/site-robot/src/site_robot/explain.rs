@@ -1,4 +1,4 @@
-//! Explanation of why a URL is visited and described, or not.
+//! Explains why a URL is or is not visited and described.
 
 use std::{fmt, sync::Arc};
 
@@ -15,27 +15,28 @@ use super::{
     settings::Settings,
 };
 
-/// Step-by-step explanation of how the site robot handles a URL, with the last outcome.
+/// Step-by-step explanation of how the site robot handles a URL, with the outcome of the last
+/// visit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// URL to be explained, in its normalized form.
+    /// URL that is explained, in its normalized form.
     pub url: String,
-    /// Steps, up to the one that rejects the URL.
+    /// Steps, up to the step that rejects the URL.
     pub steps: Vec<ExplainedStep>,
-    /// State of the URL after its last visit.
+    /// State of the URL after the last visit.
     pub known: Option<KnownUrl>,
 }
 
-/// Step in the explanation of a URL.
+/// A step in the explanation of a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainedStep {
-    /// Kind of the check.
+    /// Check that the step performs.
     pub step: Step,
     /// Whether the URL passes the step.
     pub goes_on: bool,
-    /// Reason for the result.
+    /// Reason for the result of the step.
     pub reason: String,
 }
 
@@ -63,7 +64,7 @@ impl Explanation {
     }
 }
 
-/// Writes one step per line, and the last known state.
+/// Writes one step per line, followed by the last known state.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.url)?;
@@ -122,12 +123,13 @@ pub(super) async fn explain(
             return Ok(explanation.reject(Rejection::new(Step::RobotsTxt, reason)));
         }
     }
-    // An unknown URL is evaluated as if a starting point linked to it.
+    // An unknown URL is evaluated as if a starting point contained a link to it.
     let depth = explanation.known.as_ref().map_or(1, |known| known.depth);
     Ok(filters(settings, &url, depth, explanation))
 }
 
-/// Returns the reason why robots.txt allows a URL, and whether it names another host for the URL.
+/// Returns the reason why robots.txt allows a URL, and whether robots.txt specifies another host
+/// for it.
 fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let Some(main) = rules.on_main_host(url) else {
         return "the URL is allowed".to_owned();
@@ -135,7 +137,7 @@ fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let main_shown = main.as_str().escape_debug();
     match check(settings, &main) {
         Ok(()) => {
-            format!("the URL is allowed, but visited at {main_shown}, as a Host line specifies")
+            format!("the URL is allowed, but is visited at {main_shown}, as a Host line specifies")
         }
         Err(_) => format!(
             "the URL is allowed; a Host line specifies {main_shown}, which is not among the starting \
@@ -171,7 +173,7 @@ fn filters(
         }
         (None, Some(denial)) => {
             let reason =
-                format!("the page's links are followed, but it is not described: {denial}");
+                format!("the page's links are followed, but the page is not described: {denial}");
             explanation.pass(Step::MetaData, reason);
         }
         (Some(_), Some(denial)) => {

@@ -1,4 +1,4 @@
-//! Processing of fetched pages.
+//! Processes fetched pages.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use super::{
 };
 
 /// Maximum size of a page that is processed on the same thread, in bytes: waking another thread
-/// takes about as long as processing such a page.
+/// takes about as long as processing a page of this size.
 const SMALL_BYTES: u64 = 32 * 1024;
 
 /// Media types that are never converted.
 const AS_THEY_ARE: [&str; 3] = ["application/xhtml+xml", "text/html", "text/plain"];
 
-/// Fetched page, ready to be processed.
+/// A fetched page that is ready to be processed.
 #[derive(Debug)]
 pub(super) struct FetchedPage {
     pub(super) judging: FilteredUrl,
@@ -31,17 +31,17 @@ pub(super) struct FetchedPage {
 }
 
 impl FetchedPage {
-    /// Returns the host of the page.
+    /// Returns the host of the fetched page.
     pub(super) fn host(&self) -> &str {
         &self.judging.claimed.host
     }
 
-    /// Returns `true` if the page has no text as sent by the server.
+    /// Returns `true` if the page, as sent by the server, has no text.
     pub(super) fn is_empty(&mut self) -> bool {
         self.judging.is_empty(&self.answer)
     }
 
-    /// Returns `true` if processing only uses the CPU and does not wait for a program.
+    /// Returns `true` if processing the page only uses the CPU and does not wait for a program.
     fn is_read_at_once(&self, visitor: &PageVisitor) -> bool {
         let media_type = self.answer.media_type().unwrap_or_default();
         let Settings {
@@ -52,11 +52,11 @@ impl FetchedPage {
         AS_THEY_ARE.contains(&media_type.as_str()) && !enumeration.waits() && !generation.waits()
     }
 
-    /// Evaluates the page, or returns the page itself if unchanged.
+    /// Evaluates the page, or returns the page itself if it is unchanged.
     fn judged(mut self, visitor: &PageVisitor) -> Result<FinishedVisit, Box<Self>> {
         let hash = self.judging.receive(&self.answer);
         let claimed = &self.judging.claimed;
-        // A server without validators sends the same page each time.
+        // A server that sends no validators sends the complete page each time.
         if visitor.is_current(claimed) && claimed.content_hash.as_deref() == Some(&hash) {
             return Err(Box::new(self));
         }
@@ -65,7 +65,7 @@ impl FetchedPage {
 }
 
 impl PageVisitor {
-    /// Processes a page, unless it is unchanged; large pages are processed on other threads than
+    /// Processes a page unless it is unchanged. Large pages are processed on threads other than
     /// those that wait for servers.
     pub(super) async fn read(
         self: &Arc<Self>,
@@ -115,7 +115,7 @@ impl PageVisitor {
     }
 }
 
-/// Creates the finished visit of a page, with the URLs found on the page.
+/// Creates the finished visit to a page, with the URLs found on the page.
 fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
     let mut found = found(&record.claimed, &judged.taken);

@@ -1,4 +1,4 @@
-//! Finished visits.
+//! Finished visits to URLs.
 
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, RunCounts};
 
@@ -9,20 +9,20 @@ use super::{
     source::PageResponse,
 };
 
-/// Result of a finished visit of a URL.
+/// Result of a finished visit to a URL.
 #[derive(Debug)]
 pub(super) struct FinishedVisit {
     pub(super) record: PageRecord,
     pub(super) counts: RunCounts,
-    /// Whether the visit occupies a connection of its host until its end.
+    /// Whether the visit occupies a connection to its host until the visit ends.
     pub(super) holds_host: bool,
     /// Whether a request was sent to the server.
     pub(super) was_asked: bool,
-    /// Time until which the host requests no further visits.
+    /// Time until which the host has requested that there be no further visits.
     pub(super) hold_ms: Option<i64>,
     /// Whether the page is a sitemap or a feed.
     pub(super) is_list: bool,
-    /// Fingerprint of the page's appearance, if other pages may look the same.
+    /// Fingerprint of the page's appearance, if other pages may have the same appearance.
     pub(super) look: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl FinishedVisit {
     }
 }
 
-/// Creates the result for a page that moved to another URL, which is visited if allowed.
+/// Creates the result for a page that has moved to another URL, which is visited if allowed.
 pub(super) fn moved(
     claimed: ClaimedUrl,
     target: Option<String>,
@@ -69,7 +69,8 @@ pub(super) fn moved(
     visited
 }
 
-/// Creates the result for a missing page; a page that requires a login keeps its description.
+/// Creates the result for a missing page, or for a page that requires a login, whose description is
+/// kept.
 pub(super) fn gone(
     claimed: ClaimedUrl,
     reason: String,

@@ -1,4 +1,4 @@
-//! Schedule of repeated visits, and dates of pages from sitemaps and feeds.
+//! Schedules repeated visits, using the dates of pages in sitemaps and feeds.
 
 use std::{
     collections::HashMap,
@@ -17,26 +17,26 @@ use crate::document::Moment;
 
 use super::{links::SITEMAP, settings::Settings};
 
-/// Time until a changed page is requested again; doubled after each visit that finds the page
+/// Time until a changed page is requested again; it is doubled after each visit that finds the page
 /// unchanged.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Number of unchanged visits after which the interval stays at its maximum of 32 days.
+/// Number of unchanged visits after which the interval has reached its maximum of 32 days.
 const MAX_STEADY: u32 = 5;
 
-/// Maximum number of pages with dates from sitemaps and feeds.
+/// Maximum number of pages whose dates are stored from sitemaps and feeds.
 const MAX_LISTED: usize = 200_000;
 
-/// Freshness of pages in one run.
+/// Freshness of the pages in a run.
 #[derive(Debug)]
 pub(super) struct Freshness {
     budget: Option<Budget>,
     listed: Mutex<HashMap<String, ListedDates>>,
-    /// Number of sitemaps and feeds being read.
+    /// Number of sitemaps and feeds that are being read.
     lists: watch::Sender<usize>,
 }
 
-/// Sitemap or feed being read; pages wait until this guard is dropped.
+/// A sitemap or feed that is being read; pages wait until this guard is dropped.
 #[derive(Debug)]
 pub(super) struct OpenList(watch::Sender<usize>);
 
@@ -46,7 +46,7 @@ impl Drop for OpenList {
     }
 }
 
-/// Dates of a page from a sitemap or feed.
+/// Dates of a page, as listed in a sitemap or feed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ListedDates {
     pub(super) published: Option<String>,
@@ -57,18 +57,18 @@ pub(super) struct ListedDates {
 #[derive(Debug)]
 struct Budget {
     left: AtomicU64,
-    /// Due time of the last page that fits the budget, if more pages are due than allowed.
+    /// Due time of the last page that fits the budget, if more pages are due than can be requested.
     last_due_ms: Option<i64>,
 }
 
-/// Treatment of a page in this run.
+/// Handling of a page in this run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PageTreatment {
     /// Request the page.
     Ask,
     /// Keep the page's description and follow its known links.
     Keep,
-    /// Leave the page to the next run, which will find it again.
+    /// Leave the page to the next run, which will find the page again.
     Wait,
 }
 
@@ -86,7 +86,7 @@ impl Freshness {
                 lists,
             });
         };
-        // A tenth is reserved for new pages.
+        // A tenth of the budget is reserved for new pages.
         let known = (requests - requests / 10).max(1);
         let (store, site) = (&settings.store, &settings.site);
         let last_due = store
@@ -104,7 +104,7 @@ impl Freshness {
         })
     }
 
-    /// Returns the treatment of a page; a request is deducted from the budget.
+    /// Returns how to handle a page; a request is deducted from the budget.
     pub(super) fn turn(
         &self,
         claimed: &ClaimedUrl,
@@ -122,7 +122,7 @@ impl Freshness {
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
             left.is_ok()
         };
-        // Without these pages nothing would be found.
+        // If these pages were not requested, nothing would be found.
         if is_list {
             has_left();
             return PageTreatment::Ask;
@@ -141,20 +141,20 @@ impl Freshness {
         }
     }
 
-    /// Waits until no sitemap or feed is being read.
+    /// Waits until no sitemaps or feeds are being read.
     pub(super) async fn lists_are_read(&self) {
         let mut lists = self.lists.subscribe();
         // The channel is never closed, so the error is ignored.
         let _ = lists.wait_for(|open| *open == 0).await;
     }
 
-    /// Makes pages wait until a sitemap or feed is read.
+    /// Makes pages wait until a sitemap or feed has been read.
     pub(super) fn open_list(&self) -> OpenList {
         self.lists.send_modify(|count| *count += 1);
         OpenList(self.lists.clone())
     }
 
-    /// Records the dates of a page from a sitemap or feed.
+    /// Records the dates of a page, as listed in a sitemap or feed.
     pub(super) fn note_listed(&self, url: &str, dates: ListedDates) {
         let mut listed = self.listed();
         if dates != ListedDates::default() && listed.len() < MAX_LISTED {
@@ -162,7 +162,7 @@ impl Freshness {
         }
     }
 
-    /// Adds dates from a sitemap or feed to a description without its own dates.
+    /// Adds dates from a sitemap or feed to a description that has no dates of its own.
     pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
         let listed = self.listed();
         let Some(dates) = listed.get(url) else { return };
@@ -178,7 +178,7 @@ impl Freshness {
         }
     }
 
-    /// Returns `true` if a sitemap or feed lists a change since the page's last visit.
+    /// Returns `true` if a sitemap or feed lists a change since the last visit to the page.
     fn is_listed_as_changed(&self, claimed: &ClaimedUrl) -> bool {
         let Some(next_ms) = claimed.next_ms else {
             return true;
@@ -188,7 +188,7 @@ impl Freshness {
         let dates = listed.get(&claimed.url);
         let modified = dates.and_then(|dates| dates.modified.as_deref());
         modified.and_then(Moment::read).is_some_and(|moment| {
-            // A date without time may mean the end of the day.
+            // A date without a time may refer to the end of the day.
             let day_s = if moment.is_day { 86_400 } else { 0 };
             let at_ms = i64::try_from(moment.seconds.saturating_add(day_s) * 1_000);
             at_ms.is_ok_and(|at_ms| at_ms > asked_ms)
@@ -201,7 +201,7 @@ impl Freshness {
     }
 }
 
-/// Returns the time of the next visit to a page visited now.
+/// Returns the time of the next visit to a page that is visited now.
 pub(super) fn next_visit(claimed: &ClaimedUrl, is_changed: bool, now_ms: i64) -> NextVisit {
     let steady = if is_changed {
         0
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn sitemap_date_makes_a_page_due() {
         let freshness = freshness(9, None);
-        // Last requested half a day ago, at 2026-11-30 00:00 UTC.
+        // The page was last requested half a day ago, at 2026-11-30 00:00 UTC.
         let known = page(Some(NOW_MS + DAY_MS / 2));
         let turn = |date: &str| {
             let modified = Some(date.to_owned());

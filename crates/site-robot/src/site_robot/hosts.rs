@@ -1,6 +1,6 @@
-//! Schedule of hosts: connections per host, and the pause between two visits.
+//! Schedules visits to hosts: connections per host, and the pause between two visits.
 //!
-//! The scheduler is plain state: callers pass the time, and no method waits.
+//! The scheduler only holds state: callers pass the time, and no method waits.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -10,29 +10,29 @@ use std::{
 
 use robot_detection_store::store::ClaimedUrl;
 
-/// URLs waiting in memory, grouped by host.
+/// URLs that are waiting in memory, grouped by host.
 ///
-/// The robots.txt of a host is read first. A host that requests a pause gets one connection, and
-/// the next visit starts when the pause after the previous visit is over.
+/// The robots.txt of a host is read first. A host that requests a pause gets a single connection,
+/// and each visit starts when the pause after the previous visit is over.
 #[derive(Debug)]
 pub(super) struct Hosts {
     max_connections: usize,
     server_delay: Duration,
     by_name: HashMap<Arc<str>, Host>,
-    /// Hosts with startable jobs: earliest time, turn number, name.
+    /// Hosts that have startable jobs: earliest time, turn number, name.
     ready: BTreeSet<(i64, u64, Arc<str>)>,
     turns: u64,
     queued: usize,
 }
 
-/// Job that may start now.
+/// A job that may start now.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// The robots.txt of the host must be read; the URL belongs to the host.
+    /// The robots.txt of the host must be read; the URL belongs to that host.
     Rules {
         /// Host and port.
         host: Arc<str>,
-        /// URL that waits for the rules.
+        /// URL that is waiting for the robots.txt rules.
         url: String,
     },
     /// The URL must be visited.
@@ -45,15 +45,15 @@ struct Host {
     rules: Rules,
     delay_ms: i64,
     connections: usize,
-    /// Time at which the next visit may start.
+    /// Time at which the next visit to the host may start.
     next_ms: i64,
-    /// Entry of the host in the ready set.
+    /// Entry of the host in the set of ready hosts.
     turn: Option<(i64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 // A host starts as `Unknown`; its first job requests robots.txt, and no other job starts until the
-// response makes the host `Known`, for the rest of the run.
+// response makes the host `Known`, which it remains for the rest of the run.
 enum Rules {
     Unknown,
     Requested,
@@ -61,7 +61,8 @@ enum Rules {
 }
 
 impl Hosts {
-    /// Creates an empty scheduler with a number of connections per host and a pause between visits.
+    /// Creates an empty scheduler with a maximum number of connections per host and a pause between
+    /// visits.
     pub(super) fn new(max_connections: usize, server_delay: Duration) -> Self {
         Self {
             max_connections: max_connections.max(1),
@@ -82,7 +83,7 @@ impl Hosts {
             rules: Rules::Unknown,
             delay_ms,
             connections: 0,
-            // Immediately, even if the clock was set back.
+            // The visit may start immediately, even if the clock has been set back.
             next_ms: i64::MIN,
             turn: None,
         });
@@ -93,10 +94,11 @@ impl Hosts {
 
     /// Returns the next job that may start now, if any.
     ///
-    /// The job occupies a connection of its host until [`Self::rules_known`] or [`Self::finished`]
+    /// The job occupies a connection to its host until [`Self::rules_known`] or [`Self::finished`]
     /// is called.
     pub(super) fn begin(&mut self, now_ms: i64) -> Option<Job> {
-        // The earliest due time wins, then the longest wait, so that no host starves.
+        // The earliest due time wins; ties go to the host that has waited longest, so that no host
+        // starves.
         let (due_ms, turn, host) = self.ready.first()?.clone();
         if due_ms > now_ms {
             return None;
@@ -120,7 +122,7 @@ impl Hosts {
         job
     }
 
-    /// Records that the rules of a host are known, with the pause that they request.
+    /// Records that the rules of a host are known, and the pause that they request.
     pub(super) fn rules_known(&mut self, host: &str, asked: Option<Duration>, now_ms: i64) {
         let delay = self.server_delay.max(asked.unwrap_or_default());
         if let Some(entry) = self.by_name.get_mut(host) {
@@ -130,7 +132,7 @@ impl Hosts {
         self.finished(host, true, now_ms);
     }
 
-    /// Records that a connection is free; a URL that was not requested causes no pause.
+    /// Records that a connection is free; if the URL was not requested, there is no pause.
     pub(super) fn finished(&mut self, host: &str, was_asked: bool, now_ms: i64) {
         let Some((name, entry)) = self.by_name.get_key_value(host) else {
             return;
@@ -145,7 +147,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Blocks a host until a time, as the host requested with `Retry-After`.
+    /// Blocks a host until a time, as the host has requested with `Retry-After`.
     pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
         let Some((name, _)) = self.by_name.get_key_value(host) else {
             return;
@@ -157,7 +159,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Returns the earliest time at which a job may start without another one ending.
+    /// Returns the earliest time at which a job can start, unless another job ends before.
     pub(super) fn next_ms(&self) -> Option<i64> {
         self.ready.first().map(|(due_ms, ..)| *due_ms)
     }
@@ -167,12 +169,12 @@ impl Hosts {
         self.queued
     }
 
-    /// Returns the number of waiting URLs of a host.
+    /// Returns the number of waiting URLs on a host.
     pub(super) fn queued_of(&self, host: &str) -> usize {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
-    /// Returns `true` if the host has had URLs before.
+    /// Returns `true` if the host has had any URLs.
     pub(super) fn knows(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }
@@ -182,7 +184,7 @@ impl Hosts {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
 
-    /// Adds a host to the ready set if it has a startable job.
+    /// Adds a host to the ready set if it has a job that can start.
     fn enqueue(&mut self, host: &Arc<str>) {
         let Some(entry) = self.by_name.get_mut(host) else {
             return;
@@ -205,7 +207,7 @@ impl Hosts {
 }
 
 fn milliseconds(duration: Duration) -> i64 {
-    // A pause below a millisecond is rounded up.
+    // A fraction of a millisecond is rounded up.
     let rounded_up = duration.as_micros().div_ceil(1_000);
     i64::try_from(rounded_up).unwrap_or(i64::MAX)
 }
@@ -231,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Reads the rules of a host that was just filled.
+    /// Completes the first job of a host, which reads the robots.txt rules.
     fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
         let rules = visit(hosts, 0);
         assert_eq!(rules, Some(format!("rules of {host}")));

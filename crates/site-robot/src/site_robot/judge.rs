@@ -1,4 +1,4 @@
-//! Evaluation of a page: its links, and its description or the reason why it has none.
+//! Evaluates a page: its links, and its description or the reason why it has none.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -25,18 +25,18 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// URL with its filter results.
+/// A URL with the results of its filters.
 #[derive(Debug)]
 pub(super) struct FilteredUrl {
     pub(super) url: Url,
     pub(super) claimed: ClaimedUrl,
     visitor: Arc<PageVisitor>,
     resource: Resource,
-    /// Whether scripts of the page should have run but did not.
+    /// Whether scripts of the page should have been run but were not.
     is_unrendered: bool,
-    /// Guard of a sitemap or feed: pages wait until its dates are known.
+    /// Guard for a sitemap or feed: pages wait until the dates that it lists are known.
     _list: Option<OpenList>,
-    /// Denial of each filter.
+    /// Denial by each filter.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
 }
@@ -66,9 +66,9 @@ impl FilteredUrl {
         }
     }
 
-    /// Runs both filters before the page is fetched; rejects the page if both deny it.
+    /// Runs both filters before the page is fetched; rejects the page if both filters deny it.
     pub(super) fn metadata(&mut self) -> Result<(), Rejection> {
-        // Sitemaps come from robots.txt; filters apply to pages only.
+        // Sitemaps come from robots.txt; filters apply only to pages.
         if self.claimed.found_on == SITEMAP {
             return Ok(());
         }
@@ -108,11 +108,11 @@ impl FilteredUrl {
             (judged.taken, judged.is_list) = (taken, true);
             judged.are_sitemaps = are_sitemaps;
             judged.record.loss = Some(Loss::List);
-            // A stored version would lack the kind of the entries and their dates.
+            // A stored version would lack the kinds and dates of the entries.
             return judged;
         }
-        // Announced sitemaps may be anywhere on the host and bypass filters; ordinary pages may
-        // not.
+        // Announced sitemaps may be anywhere on the host and bypass filters; this does not apply to
+        // ordinary pages.
         if self.claimed.found_on == SITEMAP
             && let Err(rejection) =
                 links::check(visitor.settings(), &self.url).and_then(|()| self.filtered())
@@ -153,8 +153,8 @@ impl FilteredUrl {
             judged.taken.extend(link);
             judged.record.alias_of = alias_of;
         }
-        // A 304 would not reveal the end of restrictions by a header or a date. Pages without text
-        // are processed again because a converter may be available by then.
+        // A 304 response would not reveal that a restriction by a header or a date has ended. Pages
+        // without text are processed again because a converter may have become available.
         let is_lasting = !judged.is_wordless()
             && directives.unavailable_after().is_none()
             && (directives.index() || meta_of_header(visitor, answer).index());
@@ -181,7 +181,7 @@ impl FilteredUrl {
         page.is_some_and(|page| page.blocks.iter().all(|it| it.text.trim().is_empty()))
     }
 
-    /// Passes the response to the filters; returns a checksum of everything evaluated.
+    /// Passes the response to the filters; returns a checksum of everything that is evaluated.
     pub(super) fn receive(&mut self, answer: &PageResponse) -> String {
         let text = |name| answer.text(&name);
         let robots = header_meta(answer).for_all_robots().directives;
@@ -200,7 +200,7 @@ impl FilteredUrl {
         content_hash(answer, self.resource.md5().unwrap_or_default())
     }
 
-    /// Returns the directives for robots.
+    /// Returns the directives for robots in a page and its response headers.
     fn meta(&self, answer: &PageResponse) -> RobotsMeta {
         let mut meta = header_meta(answer);
         if let Some(page) = self.resource.page_or_sniffed() {
@@ -210,9 +210,9 @@ impl FilteredUrl {
         meta
     }
 
-    /// Records whether the page asks for a password, and whether it did so before.
+    /// Records whether the page asks for a password, and whether it did so at the previous visit.
     ///
-    /// If not, a login may have replaced the page, so the existing description is kept.
+    /// If it did not, a login may have replaced the page, so the existing description is kept.
     fn note_password(&self, record: &mut PageRecord) {
         let asks = self.resource.page_or_sniffed();
         let asks = asks.is_some_and(|page| page.asks_password);
@@ -244,11 +244,12 @@ impl FilteredUrl {
         }
         let filter = &visitor.settings().generation;
         let around = visitor.around(&visitor.generation_run);
-        // The resource is cloned so that assignments of this filter do not affect the other one.
+        // The resource is cloned, so that assignments by this filter do not affect the other
+        // filter.
         let mut resource = self.resource.clone();
         filter.reapply_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
-            // A filter for pages denies resources whose conversion failed.
+            // A filter for pages denies resources whose conversion has failed.
             if let Some(trouble) = resource.troubles().first() {
                 return PageResult::without_words(self.claimed.clone(), trouble);
             }
@@ -285,7 +286,7 @@ impl FilteredUrl {
         PageResult::new(record)
     }
 
-    /// Returns the canonical URL of the page if different, and the rank of the page's own URL.
+    /// Returns the page's canonical URL if it is different, and the rank of the page's own URL.
     fn canonical_and_rank(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
         let page = self.resource.page_or_sniffed();
         let header = self
@@ -293,7 +294,7 @@ impl FilteredUrl {
             .received()
             .and_then(|it| it.canonical.as_deref());
         let canonical = canonical(page, header, &self.url);
-        // Entries have the same depth as their sitemap.
+        // The entries of a sitemap have the same depth as the sitemap.
         let is_listed = self.claimed.depth == 0 && !self.claimed.found_on.is_empty();
         let preference = preference(page, canonical.as_ref(), &self.url, is_listed);
         let other = canonical.filter(|url| *url != self.url);
@@ -302,7 +303,7 @@ impl FilteredUrl {
         (url.filter(|url| *url != self.claimed.url), preference)
     }
 
-    /// Adds data known outside the filter, and removes data that must not be shown.
+    /// Adds data that is not known to the filter, and removes data that must not be shown.
     fn complete(
         &self,
         description: &mut ResourceDescription,
@@ -369,7 +370,7 @@ impl FilteredUrl {
     }
 }
 
-/// Runs the `MetaData` stage; retries are not counted again.
+/// Runs the `MetaData` stage; a retry is not counted again.
 fn metadata(
     filter: &Filter,
     resource: &mut Resource,
@@ -383,7 +384,7 @@ fn metadata(
     filter.metadata(resource, around)
 }
 
-/// Returns the rejection if a header of a 304 response excludes the page from the index.
+/// Returns the rejection if a header in a 304 response excludes the page from the index.
 pub(super) fn refused_by_header(visitor: &PageVisitor, answer: &PageResponse) -> Option<Rejection> {
     let directives = meta_of_header(visitor, answer);
     let now = time(visitor.settings().clock.now_ms());
@@ -393,7 +394,8 @@ pub(super) fn refused_by_header(visitor: &PageVisitor, answer: &PageResponse) ->
     })
 }
 
-/// Returns a checksum of everything that affects the evaluation, including the body's checksum.
+/// Returns a checksum of everything that affects the evaluation, including the checksum of the
+/// body.
 fn content_hash(answer: &PageResponse, md5: &str) -> String {
     let mut hash = Md5::new();
     let headers = answer.content_type().into_iter();
@@ -404,7 +406,7 @@ fn content_hash(answer: &PageResponse, md5: &str) -> String {
         hash.update((header.len() as u64).to_le_bytes());
         hash.update(header);
     }
-    // No header has this length, so the rest cannot be mistaken for a header.
+    // No header has this length, so the following data cannot be mistaken for a header.
     hash.update(u64::MAX.to_le_bytes());
     hash.update(md5);
     let digest = hash.finalize();

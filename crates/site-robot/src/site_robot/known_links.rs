@@ -1,20 +1,20 @@
-//! Cache of resolved links, because menus repeat on every page of a site.
+//! Cache of resolved links, which is useful because menus repeat on every page of a site.
 
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Maximum number of links in each of two generations.
+/// Maximum number of links in each of the two generations.
 const MAX: usize = 4_096;
 
-/// Maximum length of a cached host and link, in bytes.
+/// Maximum length of a host and link that are cached, in bytes.
 const MAX_BYTES: usize = 200;
 
 /// Cache of links and their targets during a run.
 ///
 /// A link that starts with a slash has the same target on every page of its host. If there are more
-/// than 4,096 links, the oldest may be dropped.
+/// than 4,096 links, the oldest links may be dropped.
 #[derive(Debug, Default)]
 pub(super) struct KnownLinks {
     known: Mutex<LinkTable>,
@@ -27,7 +27,7 @@ struct LinkTable {
 }
 
 impl KnownLinks {
-    /// Returns the target URL of a link, if it may be visited; calls `decide` for unknown links.
+    /// Returns the target URL of a link if it may be visited; calls `decide` for unknown links.
     pub(super) fn of(
         &self,
         host: &str,
@@ -44,7 +44,7 @@ impl KnownLinks {
         if let Some(decided) = known.new.get(&key).or_else(|| known.old.get(&key)) {
             return decided.clone();
         }
-        // The lock is released during the decision.
+        // The lock is released while the decision is made.
         drop(known);
         let decided = decide();
         self.known().insert(key, decided.clone());
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(decided("http://a", "/x", Some("2")).as_deref(), Some("1"));
         assert_eq!(decided("http://b", "/x", None), None);
         assert_eq!(decided("http://b", "/x", Some("2")), None);
-        // The targets of these links depend on the page.
+        // The targets of these links depend on the page that contains them.
         for link in ["x", "?x", "#x", ""] {
             assert_eq!(decided("http://a", link, Some("1")).as_deref(), Some("1"));
             assert_eq!(decided("http://a", link, None), None, "{link}");

@@ -1,4 +1,4 @@
-//! Resolution of links to URLs to visit, or to a rejection with a reason.
+//! Resolves links either to URLs to visit, or to rejections with a reason.
 
 use std::collections::HashMap;
 
@@ -16,22 +16,22 @@ use super::{
     settings::Settings, trap,
 };
 
-/// Value of `found_on` for a sitemap listed in robots.txt.
+/// Value of `found_on` for a sitemap that robots.txt lists.
 pub(super) const SITEMAP: &str = "robots.txt";
 
-/// Maximum length of a visited URL, limited by the key size of `PostgreSQL`.
+/// Maximum length of a visited URL, in bytes, which is limited by the key size of `PostgreSQL`.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
 
-/// Accepted link: its URL and the number of steps.
+/// An accepted link: its URL and the number of steps to get there.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct AcceptedLink {
     pub(super) url: String,
-    /// 0 for parts of the page (frames, redirects, sitemap entries), or else 1.
+    /// Number of steps: 0 for parts of the page (frames, redirects, sitemap entries), or else 1.
     pub(super) steps: u32,
 }
 
 impl AcceptedLink {
-    /// Returns the link in its stored form, for visits that return no page.
+    /// Returns the link in the form that is stored for visits that return no page.
     pub(super) fn line(&self) -> String {
         format!("{} {}", self.steps, self.url)
     }
@@ -84,21 +84,22 @@ pub(super) fn take(
     taken
 }
 
-/// Returns the URL of a link, if scope and trap limits allow a visit.
+/// Returns the URL of a link if the scope and the trap limits allow visiting it.
 pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
     let url = to_canonical_form(settings, resolve(base, link)?);
     check(settings, &url).ok()?;
     Some(url.into())
 }
 
-/// Returns the URL of a sitemap listed by another one, anywhere on hosts in scope.
+/// Returns the URL of a sitemap that another sitemap lists, which may be anywhere on hosts in
+/// scope.
 pub(super) fn to_sitemap(settings: &Settings, base: &Url, link: &str) -> Option<String> {
     let url = to_canonical_form(settings, resolve(base, link)?);
     settings.scope.check_host(&url).ok()?;
     (url.as_str().len() <= MAX_URL_BYTES).then(|| url.into())
 }
 
-/// Returns a URL without session id and tracking parameters, on the canonical host.
+/// Returns a URL on the canonical host, without session id and tracking parameters.
 pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
     if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
@@ -116,7 +117,7 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     url
 }
 
-/// Moves a URL to the site of another URL, keeping path and query.
+/// Moves a URL to the site of another URL, keeping its path and query.
 pub fn move_to_site(url: &mut Url, site: &Url) {
     // Both are HTTP URLs, so the setters cannot fail.
     let _ = url.set_scheme(site.scheme());
@@ -140,12 +141,12 @@ pub(super) fn unite_hosts(url: &mut Url) {
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && rest.contains('.') {
         let host = format!("www.{rest}");
-        // The shortened host is still valid.
+        // The shortened host is always valid.
         let _ = url.set_host(Some(&host));
     }
 }
 
-/// Checks a URL by all rules that need no request.
+/// Checks a URL against all rules that do not require a request.
 pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     let length = url.as_str().len();
     if length > MAX_URL_BYTES {
@@ -153,7 +154,7 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
         return Err(Rejection::new(Step::Url, reason));
     }
     settings.scope.check(url)?;
-    // A starting point was configured explicitly, so it is never treated as a trap.
+    // A starting point has been configured explicitly, so it is never treated as a trap.
     let is_start = settings.starts.iter().any(|start| start.url == *url);
     if is_start {
         return Ok(());
@@ -173,16 +174,16 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     }
 }
 
-/// Returns the current year, accurate except around leap days.
+/// Returns the current year, which may be wrong within a day of the turn of the year.
 fn this_year(now_ms: i64) -> i32 {
     const YEAR_MS: i64 = 31_556_952_000;
     i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
 }
 
-/// Returns the URLs of a page for the frontier, without those beyond the maximum depth.
+/// Returns the URLs found on a page for the frontier, except those beyond the maximum depth.
 pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
-    // Most links stay on the same host, whose name is then known without parsing.
+    // Most links stay on the same host, so its name need not be parsed from the link.
     let here = origin(&claimed.url);
     let host = |url: &str| match here {
         Some(here) if url.strip_prefix(here).is_some_and(is_path) => Some(claimed.host.clone()),
@@ -207,14 +208,14 @@ pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUr
     all
 }
 
-/// Removes duplicate URLs, keeping the smallest number of steps.
+/// Removes duplicate URLs, keeping the smallest number of steps of each.
 pub(super) fn unique(mut taken: Vec<AcceptedLink>) -> Vec<AcceptedLink> {
     let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
     for link in &taken {
         let steps = nearest.entry(&link.url).or_insert(link.steps);
         *steps = link.steps.min(*steps);
     }
-    // The first occurrence of each URL is kept; later ones find no entry.
+    // The first occurrence of each URL is kept; later occurrences find no entry.
     let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
     let mut steps = steps.into_iter();
     taken.retain_mut(|link| {
@@ -225,7 +226,7 @@ pub(super) fn unique(mut taken: Vec<AcceptedLink>) -> Vec<AcceptedLink> {
     taken
 }
 
-/// Returns a URL up to its path, without the slash.
+/// Returns the part of a URL before its path.
 fn origin(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let length = scheme.len() + "://".len() + rest.find('/')?;

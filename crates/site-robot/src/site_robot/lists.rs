@@ -22,7 +22,7 @@ const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 impl FilteredUrl {
     /// Returns the entries of a sitemap or feed that is a starting point or was announced.
     ///
-    /// The flag is `true` if the entries are sitemaps themselves.
+    /// The flag is `true` if the entries are themselves sitemaps.
     pub(super) fn list(
         &self,
         visitor: &PageVisitor,
@@ -33,13 +33,13 @@ impl FilteredUrl {
         if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
             return None;
         }
-        // The protocol allows 50 MB uncompressed (sitemaps.org); more may be an attempt to exhaust
-        // memory.
+        // The protocol allows 50 MB uncompressed (sitemaps.org); anything larger may be an attempt
+        // to exhaust memory.
         let unzipped = is_gzip(&answer.body)
             .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
             .flatten();
         let bytes = unzipped.as_deref().unwrap_or(&answer.body);
-        // Plain text with URLs is a sitemap only if listed in robots.txt.
+        // Plain text that contains URLs is treated as a sitemap only if robots.txt lists it.
         let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
         let text = String::from_utf8_lossy(bytes);
         let (entries, are_sitemaps): (Vec<(String, ListedDates)>, _) = match Sitemap::read(&text) {
@@ -78,14 +78,14 @@ fn of_feed(entry: FeedEntry) -> (String, ListedDates) {
     let published = entry.published.as_deref().and_then(date);
     let modified = entry.last_modified.as_deref().and_then(date);
     let dates = ListedDates {
-        // If the feed has a single date, the page was not necessarily modified.
+        // If the feed specifies a single date, the page was not necessarily modified.
         modified: modified.filter(|it| Some(it) != published.as_ref()),
         published,
     };
     (entry.url, dates)
 }
 
-/// Returns a date in the format used by pages, converting the format of RSS.
+/// Returns a date in the format used by pages, converted from the RSS format if necessary.
 fn date(text: &str) -> Option<String> {
     let text = text.trim();
     if Moment::read(text).is_some() {

@@ -1,29 +1,29 @@
-//! Consequences for heaven of pages that a run did not describe.
+//! Determines the consequences for robot heaven if a run did not describe a page.
 
 use url::Url;
 
 use robot_detection_store::store::{Loss, LostDescription};
 
-/// Fate of a description that a run has not renewed.
+/// Consequence for a description that a run has not renewed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// The description stays unchanged.
+    /// The description is kept unchanged.
     Stays,
-    /// The page requests not to be shown.
+    /// The description is hidden because the page requests that it not be shown.
     Hidden,
-    /// The description is removed; if there are many, the administrator must confirm.
+    /// The description is removed; if there are many, the administrator must confirm this.
     Goes,
-    /// The description is removed because another one represents the page.
+    /// The description is removed because another description represents the page.
     Replaced,
-    /// The description is removed after having been hidden.
+    /// The description is removed after it had been hidden.
     Forgotten,
-    /// The description stays although the page does not respond.
+    /// The description is kept although the page does not respond.
     Missing,
-    /// The description stays because a login may have replaced the page.
+    /// The description is kept because a login may have replaced the page.
     Doubtful,
 }
 
-/// Context that determines the fate of a description.
+/// Context that determines the consequence for a lost description.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossContext {
     /// Id of the run that has ended.
@@ -32,11 +32,11 @@ pub(super) struct LossContext {
     pub(super) host_answers: bool,
     /// Whether the page is deeper than the depth limit of the run.
     pub(super) is_too_deep: bool,
-    /// Trust in the content that replaced the page.
+    /// Whether the content that replaced the page is trusted.
     pub(super) trust: ContentTrust,
 }
 
-/// Trust in content that replaced a page.
+/// Whether content that replaced a page is trusted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ContentTrust {
     /// The content is trusted unless it asks for a password.
@@ -47,22 +47,23 @@ pub(super) enum ContentTrust {
     Accepted,
 }
 
-/// New location of a page that moved or is out of scope.
+/// New location of a page that has moved or is out of scope.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NewLocation {
-    /// A URL that the run has described.
+    /// The new location is a URL that the run has described.
     Described,
-    /// A URL that requires a login, did not respond, or must not be requested.
+    /// The new location is a URL that requires a login, did not respond, or must not be requested.
     Behind,
-    /// A URL without content to describe.
+    /// The new location is a URL without any content to describe.
     Nowhere,
-    /// A host out of scope, temporarily or under another name of the site.
+    /// The new location is on a host out of scope, to which the page moved temporarily or which is
+    /// another name of the site.
     Away,
-    /// A host out of scope, permanently.
+    /// The new location is on a host out of scope, to which the page moved permanently.
     AwayForGood,
 }
 
-/// Returns the fate of a lost description; `None` if it depends on the [`NewLocation`].
+/// Returns the consequence for a lost description; `None` if it depends on the [`NewLocation`].
 pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate> {
     let is_met = lost.run_id == Some(beside.run_id);
     if !lost.is_shown {
@@ -85,8 +86,8 @@ pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate>
     }
     Some(match lost.loss? {
         Loss::Told => Fate::Hidden,
-        // A single forbidden page was closed deliberately; a host that forbids all pages may be
-        // blocking the site robot.
+        // If only some pages are forbidden, this is deliberate; a host that forbids all pages may
+        // be blocking the site robot.
         Loss::Forbidden if beside.host_answers => Fate::Hidden,
         Loss::Gone if beside.host_answers => Fate::Goes,
         Loss::Forbidden | Loss::Gone | Loss::Missing => Fate::Missing,
@@ -98,7 +99,7 @@ pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate>
     })
 }
 
-/// Returns the fate of a description whose page moved or is excluded by our settings.
+/// Returns the consequence for a description whose page has moved or is excluded by our settings.
 pub(super) fn fate_of_moved(loss: Loss, elsewhere: NewLocation) -> Fate {
     match (loss, elsewhere) {
         (_, NewLocation::Described) => Fate::Replaced,
@@ -115,16 +116,16 @@ pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &LossContext) -> &'l
     } else if beside.is_too_deep {
         "the page is beyond the depth limit"
     } else {
-        "no page links to it, and its server does not respond"
+        "no page links to this page, and its server does not respond"
     }
 }
 
-/// Returns the redirect target from an outcome text.
+/// Returns the redirect target in an outcome text.
 pub(super) fn moved_to(outcome: &str) -> Option<&str> {
     Some(outcome.split_once(", moved to ")?.1)
 }
 
-/// Returns `true` if two URLs differ only in the scheme or the prefix `www.`.
+/// Returns `true` if two URLs differ only in their scheme or in the prefix `www.`.
 pub(super) fn are_one_site(one: &Url, other: &Url) -> bool {
     let name = |url: &Url| {
         let host = url.host_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Search for the new location of pages that moved or are excluded by our settings.
+//! Searches for the new location of pages that have moved or are excluded by our settings.
 
 use url::Url;
 
@@ -30,7 +30,7 @@ impl RunEnd<'_> {
         Ok(match end {
             RedirectEnd::Unmet(to) => {
                 let urls = (Url::parse(&lost.url), Url::parse(&to));
-                // Only these statuses are permanent (RFC 9110 §15.4.2 and §15.4.9).
+                // Only these statuses are permanent redirects (RFC 9110 §15.4.2 and §15.4.9).
                 let is_lasting = matches!(lost.status, Some(301 | 308));
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
                 match urls {

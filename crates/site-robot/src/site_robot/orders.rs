@@ -1,4 +1,4 @@
-//! Commands to a run, and its heartbeat.
+//! Commands to a run, and the heartbeat of an instance.
 
 use tokio::sync::watch;
 
@@ -7,7 +7,7 @@ use robot_detection_store::store::RunCommand;
 use super::{RobotState, SiteRobotError, has_ended, run_loop::RunLoop};
 
 impl RunLoop {
-    /// Executes a command from the handle and passes it on to the other instances.
+    /// Executes a command from the handle, and passes the command on to the other instances.
     pub(super) async fn order(
         &mut self,
         changed: Result<(), watch::error::RecvError>,
@@ -36,7 +36,7 @@ impl RunLoop {
         });
     }
 
-    /// Renews the lease of this instance and reads commands from other instances.
+    /// Renews the lease of this instance, and reads commands from other instances.
     pub(super) async fn heartbeat(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
         let (frontier, site, run_id) = (settings.frontier(), &settings.site, self.run.run_id);
@@ -44,7 +44,7 @@ impl RunLoop {
         frontier
             .heartbeat(site, run_id, &settings.instance, now_ms)
             .await?;
-        // A killed process released nothing, and its lease has not expired yet.
+        // A process that was killed has not released anything, and its lease has not yet expired.
         for other in frontier
             .other_holders(site, run_id, &settings.instance)
             .await?
@@ -63,13 +63,13 @@ impl RunLoop {
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.apply_command(open.wanted),
             Some(_) => self.tell(|_| {}),
-            // Another instance has ended the run, or the run was abandoned.
+            // Another instance has ended the run, or the run has been abandoned.
             None => self.is_over = true,
         }
         Ok(())
     }
 
-    /// Returns `true` if no instance has anything left to visit.
+    /// Returns `true` if no instance has any URLs left to visit.
     pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
         let settings = self.visitor.settings();
         let open = settings

@@ -1,4 +1,4 @@
-//! Meaning of a response, determined before its body is read.
+//! Determines the meaning of a response before its body is read.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,17 +6,17 @@ use robot_detection_store::store::{ClaimedUrl, Loss};
 
 use super::source::{PageResponse, SourceError};
 
-/// Maximum pause that a server may request.
+/// Maximum pause that a server can request.
 const MAX_HOLD: Duration = Duration::from_mins(10);
 
-/// Meaning of a server's response for the visited URL.
+/// Meaning of a server's response for the URL that was visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ResponseMeaning {
-    /// A page to be processed.
+    /// The response is a page to be processed.
     Page,
-    /// The page is unchanged.
+    /// The page has not changed.
     Unmodified,
-    /// The page has moved.
+    /// The page has moved to another URL.
     Moved(String),
     /// The URL has no page to describe.
     Gone {
@@ -25,16 +25,16 @@ pub(super) enum ResponseMeaning {
         /// Consequence for an existing description of the page.
         loss: Loss,
     },
-    /// The URL has no page now, but may have one later.
+    /// The URL currently has no page, but may have one later.
     Passing {
-        /// Reason why there is no page now.
+        /// Reason why there is currently no page.
         reason: String,
-        /// Pause that the server requests before the next attempt.
+        /// Pause that the server has requested before the next attempt.
         hold: Option<Duration>,
     },
 }
 
-/// Returns the meaning of a response by its status.
+/// Returns the meaning of a response, based on its status.
 pub(super) fn meaning(
     answer: &PageResponse,
     was_conditional: bool,
@@ -49,7 +49,8 @@ pub(super) fn meaning(
                 Loss::Missing,
             ),
         },
-        // A 304 to an unconditional request contains no page and counts as any other status.
+        // A 304 response to an unconditional request contains no page and is treated like any other
+        // status.
         304 if was_conditional => ResponseMeaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
             Some(location) => ResponseMeaning::Moved(location),
@@ -58,11 +59,11 @@ pub(super) fn meaning(
                 Loss::Missing,
             ),
         },
-        // Temporary statuses: too early (RFC 8470 §5.2), too many requests (RFC 6585 §4), and
-        // server errors.
+        // These statuses are temporary: too early (RFC 8470 §5.2), too many requests (RFC 6585 §4),
+        // and server errors.
         408 | 425 | 429 | 500..=599 => ResponseMeaning::Passing {
             reason: format!("status {status}"),
-            // A run must end, regardless of the pause that a server requests.
+            // A run must end, even if a server requests a longer pause.
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
         },
         _ => gone(format!("status {status}"), loss_of(status)),
@@ -78,20 +79,20 @@ fn loss_of(status: u16) -> Loss {
     match status {
         401 | 407 => Loss::Locked,
         403 => Loss::Forbidden,
-        // 451 also refers to the page itself (RFC 7725).
+        // Status 451 also refers to the page itself (RFC 7725).
         410 | 451 => Loss::Told,
         _ => Loss::Gone,
     }
 }
 
-/// Returns the content coding of a body that was not decompressed.
+/// Returns the content coding of a body that could not be decompressed.
 fn unknown_coding(answer: &PageResponse) -> Option<String> {
     let coding = answer.text(&http::header::CONTENT_ENCODING)?;
     let shown: String = coding.chars().take(50).collect();
     (!coding.eq_ignore_ascii_case("identity")).then(|| shown.escape_debug().to_string())
 }
 
-/// Returns the meaning of a request without a response.
+/// Returns the meaning of a request that received no response.
 pub(super) fn meaning_of_error(error: &SourceError) -> ResponseMeaning {
     let reason = error.to_string();
     if error.is_temporary() {
@@ -105,7 +106,7 @@ pub(super) fn meaning_of_error(error: &SourceError) -> ResponseMeaning {
     }
 }
 
-/// Returns the time of the next attempt for a failed page, or `None` if no attempts are left.
+/// Returns the time of the next attempt for a failed page, or `None` if there are no attempts left.
 pub(super) fn retry_ms(
     claimed: &ClaimedUrl,
     (retries, delay): (u32, Duration),
@@ -115,7 +116,7 @@ pub(super) fn retry_ms(
     if claimed.attempts >= retries {
         return None;
     }
-    // Each pause is four times the previous one, to relieve a server in trouble.
+    // Each pause is four times as long as the previous one, to relieve a server in trouble.
     let factor = 4_u32.saturating_pow(claimed.attempts);
     let pause = delay.saturating_mul(factor);
     let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);

@@ -6,26 +6,26 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, PageRecord};
 
 use super::{Rejection, Step, links::AcceptedLink};
 
-/// Start of the reason for pages without text.
+/// Beginning of the reason for pages that have no text.
 pub(super) const WITHOUT_WORDS: &str = "the page has no text: ";
 
-/// Reason why a page has no text if no program failed.
+/// Reason why a page has no text, unless a program failed.
 pub(super) const SCRIPTS_NOT_RUN: &str =
-    "scripts may generate it, but are not run (set site_robot.render = \"empty\")";
+    "scripts may generate the text, but are not run (set site_robot.render = \"empty\")";
 
-/// Reason why a page has no text after running its scripts.
-pub(super) const SCRIPTS_WITHOUT_TEXT: &str = "its scripts generated none";
+/// Reason why a page has no text after its scripts were run.
+pub(super) const SCRIPTS_WITHOUT_TEXT: &str = "its scripts generated no text";
 
 /// Result of processing a page.
 #[derive(Debug)]
 pub(super) struct PageResult {
     pub(super) record: PageRecord,
     pub(super) taken: Vec<AcceptedLink>,
-    /// Whether the links are sitemaps listed in a sitemap index.
+    /// Whether the links are sitemaps that a sitemap index lists.
     pub(super) are_sitemaps: bool,
     /// Whether the page is a sitemap or a feed, which needs no description.
     pub(super) is_list: bool,
-    /// Fingerprint of the page's appearance, if other pages may look the same.
+    /// Fingerprint of the page's appearance, if other pages may have the same appearance.
     pub(super) look: Option<u64>,
 }
 
@@ -44,7 +44,8 @@ impl PageResult {
         }
     }
 
-    /// Creates the result of a rejected page; an existing description is withdrawn on publication.
+    /// Creates the result for a rejected page; on publication, an existing description is
+    /// withdrawn.
     pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
         let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
         record.description = DescriptionChange::Withdraw;
@@ -52,15 +53,15 @@ impl PageResult {
         Self::new(record)
     }
 
-    /// Creates the result of a page without text, with the reason.
+    /// Creates the result for a page without text, with the reason.
     pub(super) fn without_words(claimed: ClaimedUrl, why: &str) -> Self {
         let rejection = Rejection::new(Step::Generate, format!("{WITHOUT_WORDS}{why}"));
         Self::rejected(claimed, &rejection)
     }
 }
 
-/// Returns `true` if a page lacks text that it should have: it was converted from a document or
-/// contains scripts.
+/// Returns `true` if a page has no text although it should, because it was converted from a
+/// document or contains scripts.
 pub(super) fn lacks_words(page: &Page, resource: &Resource) -> bool {
     let says_something = page
         .blocks

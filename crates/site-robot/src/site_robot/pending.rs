@@ -1,4 +1,4 @@
-//! Queue of finished visits, recorded in batches.
+//! Queue of finished visits, which are recorded in batches.
 
 use std::sync::Arc;
 
@@ -6,39 +6,40 @@ use robot_detection_store::store::{PageRecord, RunCommand, RunCounts, RunKey};
 
 use super::run_loop::{LOW, RunLoop, TaskResult};
 
-/// Number of pages recorded in one transaction, if they finish within [`PAUSE_MS`].
+/// Number of pages recorded in one transaction if they finish within [`PAUSE_MS`].
 const BATCH: usize = 32;
 
-/// Maximum number of visited but unrecorded pages: enough for the time of a disk sync. After a
-/// crash, these pages are fetched again.
+/// Maximum number of pages that have been visited but not recorded, which is enough for the
+/// duration of a disk sync. After a crash, these pages are fetched again.
 pub(super) const MAX_UNRECORDED: usize = 8 * BATCH;
 
-/// Maximum total size of waiting pages, in bytes, to limit the memory of their descriptions.
+/// Maximum total size of waiting pages, in bytes, which limits the memory used by their
+/// descriptions.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Maximum time for which a page waits to be recorded with others.
+/// Maximum time that a page waits to be recorded together with others.
 const PAUSE_MS: i64 = 50;
 
-/// Finished visits that wait to be recorded.
+/// Finished visits that are waiting to be recorded.
 ///
-/// Pages wait briefly for each other to share the cost of a transaction.
+/// Pages wait for each other for a short time, to share the cost of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pages: Vec<PageRecord>,
     counts: RunCounts,
-    /// Time at which the first of the pages arrived.
+    /// Time at which the first of the waiting pages arrived.
     since_ms: Option<i64>,
 }
 
 impl Pending {
-    /// Adds a page that is still to be stored.
+    /// Adds a page that has yet to be recorded.
     pub(super) fn push(&mut self, page: PageRecord, counts: &RunCounts, now_ms: i64) {
         self.pages.push(page);
         self.counts.add(counts);
         self.since_ms.get_or_insert(now_ms);
     }
 
-    /// Makes the pages due regardless of the clock, which may have been set back.
+    /// Makes the pages due immediately, regardless of the clock, which may have been set back.
     pub(super) fn hurry(&mut self) {
         self.since_ms = self.since_ms.map(|_| i64::MIN);
     }
@@ -47,7 +48,7 @@ impl Pending {
         self.counts.add(counts);
     }
 
-    /// Returns everything that waits and resets the queue.
+    /// Returns everything that is waiting, and resets the queue.
     pub(super) fn take(&mut self) -> (Vec<PageRecord>, RunCounts) {
         self.since_ms = None;
         (
@@ -65,7 +66,7 @@ impl Pending {
         self.counts.bytes >= MAX_BYTES
     }
 
-    /// Returns `true` if enough pages wait, or one for long enough.
+    /// Returns `true` if enough pages are waiting, or if one has waited long enough.
     pub(super) fn is_due(&self, now_ms: i64) -> bool {
         let is_late = || self.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
         self.pages.len() >= BATCH || self.is_full() || is_late()
@@ -78,7 +79,7 @@ impl Pending {
 }
 
 impl RunLoop {
-    /// Records the waiting pages, unless a recording is in progress.
+    /// Records the waiting pages, unless pages are already being recorded.
     pub(super) fn record(&mut self) {
         if self.is_recording || self.pending.is_empty() || !self.is_record_due() {
             return;
@@ -108,7 +109,7 @@ impl RunLoop {
         self.spawn_database_work(recording);
     }
 
-    /// Returns `true` if the waiting pages should be recorded now instead of waiting for more.
+    /// Returns `true` if the waiting pages should be recorded now, without waiting for more.
     fn is_record_due(&self) -> bool {
         // A short queue needs new links, and nothing may be lost before a pause or stop.
         let is_short = self.hosts.queued() < LOW && !self.is_taking;

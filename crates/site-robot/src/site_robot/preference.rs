@@ -1,4 +1,4 @@
-//! Selection of the URL that represents a page with several URLs.
+//! Selects the URL that represents a page if it has several URLs.
 
 use url::Url;
 
@@ -7,9 +7,9 @@ use crate::document::{Page, resolve};
 /// Query parameters that specify a language.
 const LANGUAGE_PARAMETERS: [&str; 4] = ["hl", "lang", "language", "locale"];
 
-/// Returns the canonical URL of a page, from the page or a `Link` header.
+/// Returns the canonical URL of a page, as specified in the page or a `Link` header.
 ///
-/// A canonical URL of `/` on any other page is a common mistake and is ignored.
+/// A canonical URL of `/` on any page other than `/` is a common mistake and is ignored.
 pub fn canonical(page: Option<&Page>, header: Option<&str>, own: &Url) -> Option<Url> {
     let of_page = || {
         let page = page?;
@@ -22,10 +22,10 @@ pub fn canonical(page: Option<&Page>, header: Option<&str>, own: &Url) -> Option
     (!is_start || own.path() == "/").then_some(url)
 }
 
-/// Returns the rank of a URL among those with the same content; the lowest is the best.
+/// Returns the rank of a URL among all URLs with the same content; the lowest rank is the best.
 ///
-/// The canonical URL comes first, then URLs marked with the page's language, unmarked URLs, and
-/// those of other languages. Within each class, URLs listed in a sitemap come first.
+/// The canonical URL comes first, followed by URLs marked with the page's language, unmarked URLs,
+/// and URLs marked with other languages. Within each class, URLs that a sitemap lists come first.
 pub(super) fn preference(
     page: Option<&Page>,
     canonical: Option<&Url>,
@@ -41,7 +41,8 @@ pub(super) fn preference(
     class * 2 + u8::from(!is_listed)
 }
 
-/// Returns -1 if the URL is marked with the page's language, 1 for another language, or else 0.
+/// Returns -1 if the URL is marked with the page's language, 1 if it is marked with another
+/// language, or else 0.
 fn by_language(page: &Page, own: &Url) -> i8 {
     let Some(language) = page.language.as_deref().map(primary) else {
         return 0;
@@ -79,7 +80,7 @@ fn marks(url: &Url) -> Vec<String> {
         .collect()
 }
 
-/// Returns `true` for two letters with an optional region.
+/// Returns `true` for two letters followed by an optional region.
 fn is_language(part: &str) -> bool {
     let is_short = |part: &str, longest: usize| {
         (2..=longest).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! Probing of servers for their own descriptions (Sun 7.1 `enable-rdm-probe`).
+//! Requests the descriptions that servers provide of their own pages (Sun 7.1 `enable-rdm-probe`).
 
 use std::collections::HashMap;
 
@@ -19,14 +19,15 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Paths of descriptions on a server: resource description server, or robot heaven.
+/// Paths at which a server may provide descriptions: those of a resource description server and of
+/// robot heaven.
 const PLACES: [&str; 2] = ["/rd.soif", "/robot-heaven/rd.soif"];
 
 /// Maximum number of descriptions accepted from one server.
 const MAX_DESCRIPTIONS: usize = 50_000;
 
 impl PageVisitor {
-    /// Requests a server's descriptions; returns the URLs of the described pages.
+    /// Requests the descriptions that a server provides; returns the URLs of the described pages.
     pub(super) async fn probe(&self, host: &Url, rules: &HostRules) -> Vec<FoundUrl> {
         for place in PLACES {
             let Ok(url) = host.join(place) else {
@@ -50,7 +51,8 @@ impl PageVisitor {
         Vec::new()
     }
 
-    /// Returns the result for a URL on a server with its own descriptions; `None` on other servers.
+    /// Returns the result for a URL on a server that provides descriptions; `None` for other
+    /// servers.
     pub(super) fn described_by_server(&self, claimed: &ClaimedUrl) -> Option<FinishedVisit> {
         let mut hosts = self.described.hosts();
         let of_host = hosts.get_mut(&claimed.host)?;
@@ -69,15 +71,15 @@ impl PageVisitor {
         } else {
             rejected(
                 claimed,
-                "its server provides descriptions, but not of this page",
+                "its server provides descriptions, but none of this page",
             )
         };
-        // The server has responded, although not for this URL.
+        // The server has responded, although not to a request for this URL.
         visited.record.status = Some(200);
         Some(visited)
     }
 
-    /// Reads descriptions of pages on the host that the run may visit.
+    /// Reads the descriptions of those pages on the host that the run may visit.
     fn descriptions_of(
         &self,
         host: &Url,

@@ -1,7 +1,7 @@
-//! Identity of processes, to detect holders that were killed without releasing their claims.
+//! Identifies processes, to detect holders that were killed without releasing their claims.
 //!
-//! A process is identified by its machine, process id and start time, available on Linux. On other
-//! systems nothing is known about other processes, and leases end by expiry only.
+//! A process is identified by its machine, process id and start time, which are available on Linux.
+//! On other systems, nothing is known about other processes, and leases end only when they expire.
 
 use std::{
     fmt, fs,
@@ -10,20 +10,20 @@ use std::{
 
 use md5::{Digest as _, Md5};
 
-/// Number of bytes of a machine's digest.
+/// Number of bytes in the digest of a machine.
 const PLACE_BYTES: usize = 8;
 
-/// Process on a machine.
+/// A process on a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Process {
-    /// Place shared by processes that can see each other.
+    /// Place that is the same for all processes that can see each other.
     place: String,
     pid: u32,
-    /// Start time in ticks since boot.
+    /// Start time of the process, in ticks since boot.
     began: u64,
 }
 
-/// Returns a unique name for a holder in this process.
+/// Returns a unique name for a holder of claims in this process.
 pub fn holder_name() -> String {
     let random = RandomState::new().hash_one(std::process::id());
     match place() {
@@ -49,14 +49,15 @@ fn named(place: String, pid: u32, random: u64) -> String {
     }
 }
 
-/// Returns a digest shared by processes that see each other: boot, PID namespace, user.
+/// Returns a digest that is the same for all processes that can see each other: of the boot, PID
+/// namespace and user.
 fn place() -> Option<String> {
     let pid = fs::read_link("/proc/self").ok()?;
     if pid.to_str()? != std::process::id().to_string() {
         return None;
     }
     let mut digest = Md5::new();
-    // Process ids are only valid within one boot and one PID namespace.
+    // Process ids are valid only within the same boot and PID namespace.
     digest.update(fs::read("/proc/sys/kernel/random/boot_id").ok()?);
     let space = fs::read_link("/proc/self/ns/pid").ok()?;
     digest.update(space.as_os_str().as_encoded_bytes());
@@ -75,12 +76,14 @@ fn began(pid: u32) -> Option<u64> {
     began_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Parses `/proc/PID/stat`: the name is followed by the state and, 19 fields later, the start time.
+/// Parses `/proc/PID/stat`, where the name is followed by the state and, 19 fields later, the start
+/// time.
 fn began_in(stat: &str) -> Option<u64> {
-    // The program name may contain parentheses and spaces; the last parenthesis ends it (proc(5)).
+    // The program name may contain parentheses and spaces; it ends at the last parenthesis
+    // (proc(5)).
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace();
-    // A zombie has ended even if its parent has not reaped it.
+    // A zombie process has ended, even if its parent has not reaped it.
     let is_over = matches!(fields.next()?, "Z" | "X" | "x");
     let began = fields.nth(18)?.parse().ok()?;
     (!is_over).then_some(began)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use robot_detection_store::store::{RunCounts, RunState, StoredRun};
 
-/// Maximum number of hosts with progress data.
+/// Maximum number of hosts for which progress is reported.
 const MAX_HOSTS: usize = 100;
 
 robot_detection_layer::words! {
@@ -26,7 +26,7 @@ robot_detection_layer::words! {
     }
 }
 
-/// Progress of a run; the counts are those of this instance since it started or resumed.
+/// Progress of a run; the counts are those of this instance since it started or resumed the run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
@@ -34,15 +34,15 @@ pub struct Progress {
     pub state: RobotState,
     /// Id of the run; 0 before the first run.
     pub run_id: i64,
-    /// Whether the run resumes an interrupted one.
+    /// Whether the run resumes an interrupted run.
     pub is_resumed: bool,
-    /// Time at which this instance started.
+    /// Time at which this instance started, in milliseconds since 1970.
     pub started_ms: i64,
     /// Time of this report, in milliseconds since 1970.
     pub now_ms: i64,
     /// Counts of URLs, bytes and resource descriptions in the run.
     pub counts: RunCounts,
-    /// Number of URLs waiting in memory; more may be in the database.
+    /// Number of URLs waiting in memory; there may be more in the database.
     pub waiting: usize,
     /// Number of pages being fetched or processed.
     pub active: usize,
@@ -50,7 +50,7 @@ pub struct Progress {
     pub last_url: String,
     /// Outcome of the last visit.
     pub last_outcome: String,
-    /// Progress by host, for the first 100 hosts.
+    /// Progress on each host, for the first 100 hosts.
     pub hosts: BTreeMap<String, HostProgress>,
 }
 
@@ -60,9 +60,9 @@ pub struct Progress {
 pub struct HostProgress {
     /// Number of responses received from the host.
     pub fetched: u64,
-    /// Number of URLs that finally failed.
+    /// Number of URLs that failed after all retries.
     pub failed: u64,
-    /// Total size of the bodies in bytes.
+    /// Total size of the bodies received, in bytes.
     pub bytes: u64,
 }
 
@@ -74,26 +74,28 @@ pub struct Summary {
     pub site: String,
     /// Id of the run.
     pub run_id: i64,
-    /// State of the run: finished, or running if this instance was stopped before the end.
+    /// State of the run: finished, or running if this instance was stopped before the end of the
+    /// run.
     pub state: RunState,
-    /// Whether the run resumed an interrupted one.
+    /// Whether the run resumed an interrupted run.
     pub is_resumed: bool,
     /// Counts of the complete run, across all instances.
     pub counts: RunCounts,
     /// Time that this instance spent on the run.
     pub elapsed: Duration,
-    /// Starting points with their outcomes: all if none succeeded, or else those that did not
-    /// respond.
+    /// Starting points with their outcomes: all starting points if none succeeded, or else those
+    /// that did not respond.
     pub failed_starts: Vec<(String, String)>,
-    /// Other starting points without a description, each with the reason.
+    /// Other starting points that have no description, each with the reason.
     #[serde(default)]
     pub undescribed_starts: Vec<(String, String)>,
     /// Reason why the results are held for review, if they are.
     pub held: Option<String>,
-    /// Pages without text, which are not described, each with the reason; the first 1,000.
+    /// The first 1,000 pages that are not described because they have no text, each with the
+    /// reason.
     #[serde(default)]
     pub without_words: Vec<(String, String)>,
-    /// Number of pages in heaven that do not respond but stay.
+    /// Number of pages in robot heaven that do not respond but are kept.
     pub missing: u64,
     /// Number of pages in robot heaven.
     pub shown: u64,
@@ -117,16 +119,16 @@ impl Summary {
         }
     }
 
-    /// Returns `true` if the run finished, its results are published, and the site responded.
+    /// Returns `true` if the run has finished, its results are published, and the site responded.
     pub fn is_good(&self) -> bool {
         let is_finished = self.state == RunState::Finished;
         is_finished && self.failed_starts.is_empty() && !is_large_share(self.missing, self.shown)
     }
 }
 
-/// Returns `true` for more than ten pages that are also more than a fifth of the total.
+/// Returns `true` if the number of pages is more than ten and more than a fifth of the total.
 pub fn is_large_share(pages: u64, of: u64) -> bool {
-    // On a small site a few pages are a large share and may disappear on any day.
+    // On a small site, a few pages are a large share and may disappear on any day.
     pages > 10 && pages.saturating_mul(5) > of
 }
 

@@ -1,4 +1,4 @@
-//! Threads that process large pages.
+//! Threads on which large pages are processed.
 
 use std::{
     collections::VecDeque,
@@ -19,9 +19,10 @@ type Work = Box<dyn FnOnce() + Send>;
 
 /// Thread pool that processes large pages during a run; small pages are processed immediately.
 ///
-/// There is one thread less than there are processors, which is left for requests and recording:
-/// more would not be faster, and each needs memory. Resources that an external program converts or
-/// summarizes are processed elsewhere, because they wait for the program.
+/// The number of threads is one less than the number of processors, which leaves one processor for
+/// requests and recording: more threads would not be faster, and each needs memory. Resources that
+/// an external program converts or summarizes are processed elsewhere, because they wait for that
+/// program.
 #[derive(Debug)]
 pub(super) struct Readers {
     waiting: Arc<WorkQueue>,
@@ -67,7 +68,7 @@ impl Readers {
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SiteRobotError> {
         let (done, result) = oneshot::channel();
-        // The receiver is gone if the run was aborted.
+        // The receiver no longer exists if the run was aborted.
         self.waiting.push(Box::new(move || drop(done.send(read()))));
         result.await.map_err(|error| SiteRobotError::Worker {
             reason: error.to_string(),
@@ -101,7 +102,7 @@ impl WorkQueue {
         self.came.notify_one();
     }
 
-    /// Waits for work; returns `None` after the end of the run.
+    /// Waits for work; returns `None` after the run has ended.
     fn next(&self) -> Option<Work> {
         let is_idle = |state: &mut State| state.work.is_empty() && !state.has_ended;
         let waited = self.came.wait_while(self.state(), is_idle);

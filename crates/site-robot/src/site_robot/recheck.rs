@@ -1,4 +1,4 @@
-//! Visits to described pages without links, before a run ends.
+//! Visits described pages to which no page links, before a run ends.
 
 use url::Url;
 
@@ -19,10 +19,10 @@ const HEAVEN: &str = "robot heaven";
 const PIECE: u32 = 1_000;
 
 impl RunLoop {
-    /// Enters described pages that were not visited, once per run; returns whether there are any.
+    /// Adds described pages that were not visited to the frontier, once per run; returns whether
+    /// there are any.
     ///
-    /// Servers that did not respond in this run are skipped, and so are sites that respond with a
-    /// login.
+    /// Skips servers that did not respond in this run, and sites that return a login instead.
     pub(super) async fn recheck(&mut self) -> Result<bool, SiteRobotError> {
         if self.has_rechecked {
             return Ok(false);
@@ -47,7 +47,7 @@ impl RunLoop {
             after.clone_from(&last.url);
             let urls = piece.iter().filter_map(|it| {
                 let found = found_url(settings, it)?;
-                // Pages that must not be requested are decided without a request.
+                // Pages that must not be requested are handled without a request.
                 let is_decided = || self.visitor.is_refused(&found);
                 (hosts.contains(&found.host) || is_decided()).then_some(found)
             });
@@ -67,7 +67,7 @@ impl RunLoop {
     }
 }
 
-/// Returns the frontier entry of a page unless it is too deep; its links are not followed.
+/// Returns the frontier entry for a page, unless the page is too deep; its links are not followed.
 fn found_url(settings: &Settings, unmet: &UnvisitedDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);

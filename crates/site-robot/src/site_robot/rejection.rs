@@ -5,45 +5,45 @@ use std::fmt;
 use robot_detection_store::store::Loss;
 
 robot_detection_layer::words! {
-    /// Step at which a URL or its page is evaluated.
+    /// Step in which a URL or its page is evaluated.
     #[derive(Hash)]
     #[non_exhaustive]
     pub enum Step {
-        /// Check whether the URL can be fetched.
+        /// Checks whether the URL can be fetched.
         Url = "url",
-        /// Check of hosts and paths in scope.
+        /// Checks whether the host and path are in scope.
         Scope = "scope",
-        /// Check of the link depth from a starting point.
+        /// Checks the link depth from a starting point.
         Depth = "depth",
-        /// Check for endless paths and links with side effects.
+        /// Checks for endless paths, and for links with side effects.
         Trap = "trap",
-        /// Check of the site's robots.txt.
+        /// Checks the site's robots.txt.
         RobotsTxt = "robots.txt",
-        /// Filters before the page is fetched.
+        /// Runs the filters before the page is fetched.
         MetaData = "metadata",
-        /// Evaluation of the server's response.
+        /// Evaluates the server's response.
         Answer = "answer",
-        /// Evaluation of `X-Robots-Tag` and META tags.
+        /// Evaluates `X-Robots-Tag` and META tags.
         RobotsMeta = "robots meta",
-        /// Filters after the page is fetched.
+        /// Runs the filters after the page was fetched.
         Data = "data",
-        /// Filters while the page is described.
+        /// Runs the filters while the page is being described.
         Generate = "generate",
     }
 }
 
-/// Step at which a URL was rejected, with the reason.
+/// Step in which a URL was rejected, and the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// Check that rejected the URL.
+    /// Step that rejected the URL.
     pub step: Step,
     /// Human-readable reason for the rejection.
     pub reason: String,
 }
 
 impl Step {
-    /// Returns the loss that a rejection at this step means by default.
+    /// Returns the loss that a rejection in this step results in by default.
     pub(super) fn loss(self) -> Loss {
         match self {
             Self::RobotsTxt | Self::RobotsMeta => Loss::Told,

@@ -1,4 +1,4 @@
-//! Rendering of pages with scripts before they are processed.
+//! Renders pages with scripts before they are processed.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -18,8 +18,8 @@ use super::{
 };
 
 impl PageVisitor {
-    /// Replaces a response with the rendered page, if configured; on failure, the response stays
-    /// and the reason is recorded.
+    /// Replaces a response with the rendered page, if configured. If rendering fails, the response
+    /// is kept and the reason is recorded.
     pub(super) async fn render(self: &Arc<Self>, came: &mut FetchedPage) {
         let Some(renderer) = &self.renderer else {
             return;
@@ -67,7 +67,7 @@ impl PageVisitor {
         }
     }
 
-    /// Requests a resource of a page from a server, unless the request may have side effects.
+    /// Requests a resource used by a page from a server, unless the request may have side effects.
     async fn resource(&self, url: Url, is_head: bool) -> Option<Answer> {
         self.settings().scope.check_host(&url).ok()?;
         if effect(&url).is_some() {
@@ -110,7 +110,7 @@ impl Resources for PageVisitor {
 fn replace(answer: &mut PageResponse, html: Bytes) {
     answer.body = html;
     let headers = &mut answer.headers;
-    // These headers belong to the original response; the output of scripts can change anyway.
+    // These headers belong to the original response; the output of scripts can change regardless.
     for name in [header::ETAG, header::LAST_MODIFIED, header::CONTENT_LENGTH] {
         headers.remove(name);
     }

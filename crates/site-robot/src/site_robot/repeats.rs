@@ -1,4 +1,4 @@
-//! Detection of pages repeated under ever new numbers, such as session ids in paths.
+//! Detects pages that are repeated under ever new numbers, such as session ids in paths.
 
 use std::{
     collections::HashMap,
@@ -7,10 +7,11 @@ use std::{
 
 use url::Url;
 
-/// Maximum number of appearances counted; beyond, all counts are reset.
+/// Maximum number of different appearances that are counted; beyond that, all counts are reset.
 const MAX_LOOKS: usize = 100_000;
 
-/// Counter of pages that look alike: same title and text, URLs that differ only in numbers.
+/// Counter for pages that look alike: the title and text are the same, and the URLs differ only in
+/// numbers.
 #[derive(Debug)]
 pub(super) struct RepeatCounter {
     max_pages: u32,
@@ -26,9 +27,10 @@ impl RepeatCounter {
         }
     }
 
-    /// Counts a page; returns `true` if too many pages looked the same to follow its links.
+    /// Counts a page; returns `true` if so many pages look the same that the page's links should
+    /// not be followed.
     pub(super) fn is_repeated(&mut self, look: u64) -> bool {
-        // A reset lets some pages of a trap through, but limits memory for any site.
+        // A reset lets some pages of a trap through, but limits the memory needed for any site.
         if self.counts.len() >= MAX_LOOKS && !self.counts.contains_key(&look) {
             self.counts.clear();
         }
@@ -38,7 +40,7 @@ impl RepeatCounter {
     }
 }
 
-/// Returns a fingerprint of a page's appearance if its URL contains a digit.
+/// Returns a fingerprint of a page's appearance if the page's URL contains a digit.
 pub(super) fn look<'t>(
     hasher: &RandomState,
     url: &Url,
@@ -57,7 +59,7 @@ pub(super) fn look<'t>(
     })
 }
 
-/// Returns a path with `*` instead of each word that contains a digit.
+/// Returns a path in which each word that contains a digit is replaced with `*`.
 fn shape(path: &str) -> String {
     let mut shape = String::with_capacity(path.len());
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! robots.txt files of visited hosts.
+//! robots.txt files of the hosts that are visited.
 
 use std::{borrow::Cow, net::IpAddr, time::Duration};
 
@@ -18,10 +18,10 @@ use super::{
     source::{PageRequest, SourceError},
 };
 
-/// Maximum number of redirects followed for a robots.txt (RFC 9309 §2.3.1.2).
+/// Maximum number of redirects followed for a robots.txt file (RFC 9309 §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
-/// Maximum number of sitemaps visited per robots.txt.
+/// Maximum number of sitemaps visited per robots.txt file.
 const MAX_SITEMAPS: usize = 100;
 
 /// robots.txt rules of a host.
@@ -36,19 +36,19 @@ pub(super) struct HostRules {
     main_host: Option<RobotsTxt>,
 }
 
-/// Permission to visit a URL, according to robots.txt.
+/// Whether a URL may be visited according to robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Permission {
     Allowed,
-    /// The robots.txt could not be requested; existing descriptions stay.
+    /// The robots.txt file could not be requested; existing descriptions are kept.
     Unknown(String),
     Refused(Rejection),
 }
 
 impl HostRules {
-    /// Fetches the robots.txt of a URL's host, unless it is unchanged.
+    /// Fetches the robots.txt file of a URL's host, unless the file is unchanged.
     ///
-    /// A failing server is retried as often as for a page.
+    /// If the server fails, the request is retried as often as for a page.
     pub(super) async fn read(settings: &Settings, url: &Url) -> Self {
         let Some(file) = robots_txt_url(settings, url) else {
             return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
@@ -61,7 +61,7 @@ impl HostRules {
             let is_last = attempt >= retries;
             match answer.access {
                 // RFC 9309 §2.3.1.4: while a server fails, everything is disallowed. The failure
-                // may be short.
+                // may be short, so the request is retried.
                 Access::DenyAll { retry: true } if !is_last => {
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(4);
@@ -79,7 +79,7 @@ impl HostRules {
         }
     }
 
-    /// Returns the permission for a URL on the host.
+    /// Returns whether a URL on the host may be visited.
     pub(super) fn permission(&self, url: &str) -> Permission {
         let verdict = self.rules.check(url);
         if verdict.allowed() {
@@ -95,7 +95,8 @@ impl HostRules {
         Permission::Refused(Rejection::new(Step::RobotsTxt, reason))
     }
 
-    /// Returns a URL on the main host specified by a `Host` line, if different.
+    /// Returns the corresponding URL on the main host specified by a `Host` line, if it is
+    /// different.
     pub(super) fn on_main_host(&self, url: &Url) -> Option<Url> {
         let file = self.main_host.as_ref()?;
         let main = Url::parse(&file.effective_url(url.as_str())).ok()?;
@@ -128,14 +129,14 @@ impl HostRules {
     }
 }
 
-/// Returns the RFC 9309 dialect with `Host` support as in Geoportal's robot.
+/// Returns the RFC 9309 dialect, with `Host` lines supported as in Geoportal's robot.
 fn own_dialect() -> Dialect {
     let mut dialect = Dialect::rfc9309();
     dialect.host = HostUse::RewriteByLast;
     dialect
 }
 
-/// Response to the request for a robots.txt.
+/// Response to the request for a robots.txt file.
 struct RobotsTxtAnswer {
     access: Access,
     body: bytes::Bytes,
@@ -143,7 +144,7 @@ struct RobotsTxtAnswer {
     news: CopyChange,
 }
 
-/// Fetches a file, following redirects within the scope; the text describes the outcome.
+/// Fetches a robots.txt file, following redirects within the scope; the text describes the outcome.
 async fn ask(
     settings: &Settings,
     file: &Url,
@@ -152,7 +153,7 @@ async fn ask(
     let mut url = file.clone();
     let mut redirects = 0;
     loop {
-        // Validators apply to the original URL only, not to redirect targets.
+        // Validators apply only to the original URL, not to the target of a redirect.
         let copy = copy.filter(|_| redirects == 0);
         let request = request(&url).unless(conditions(copy));
         let answer = match settings.source.ask(&request).await {
@@ -172,7 +173,8 @@ async fn ask(
         }
         let target = answer.is_redirect().then(|| answer.location()).flatten();
         let target = target.and_then(|location| resolve(&url, &location));
-        // RFC 9309 allows redirects to other hosts; here only those in scope are followed.
+        // RFC 9309 allows redirects to any host; here, only redirects to hosts in scope are
+        // followed.
         let target = target.filter(|target| settings.scope.check_host(target).is_ok());
         if let Some(target) = target
             && redirects < MAX_REDIRECTS
@@ -197,12 +199,12 @@ async fn ask(
     }
 }
 
-/// Only the first part of an overlong file counts.
+/// Only the first part of a file that is too long is used.
 fn request(url: &Url) -> PageRequest<'_> {
     PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
 }
 
-/// No response counts as a server error, and a permanent error as a missing file.
+/// A missing response is treated like a server error, and a permanent error like a missing file.
 fn failed(error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
     RobotsTxtAnswer {

@@ -1,4 +1,4 @@
-//! Stored copies of robots.txt files, for conditional requests in the next run.
+//! Stored copies of robots.txt files, which are used for conditional requests in the next run.
 //!
 //! Copies only save requests: if a copy cannot be read or stored, the file is requested
 //! unconditionally.
@@ -11,10 +11,10 @@ use robot_detection_store::store::{RobotsTxtCopy, StoreError};
 
 use super::{settings::Settings, source::PageResponse};
 
-/// Change of the stored copy that results from a response.
+/// Change to the stored copy of a robots.txt file that results from a response.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum CopyChange {
-    /// The copy stays: it is current, or its state is unknown.
+    /// The copy is kept because it is current or because its state is unknown.
     None,
     /// The copy is replaced with the current file.
     Copy(RobotsTxtCopy),
@@ -23,7 +23,7 @@ pub(super) enum CopyChange {
 }
 
 impl CopyChange {
-    /// Returns the change that results from a response of the file's own URL.
+    /// Returns the change that results from a response for the file's own URL.
     pub(super) fn of(file: &Url, access: Access, answer: &PageResponse) -> Self {
         if let Access::DenyAll { retry: true } = access {
             return Self::None;
@@ -37,7 +37,8 @@ impl CopyChange {
             last_modified,
         } = answer.conditions();
         let has_version = etag.is_some() || last_modified.is_some();
-        // `PostgreSQL` does not accept NUL, and without it the copy would differ from the file.
+        // `PostgreSQL` does not accept NUL, and if NUL was removed, the copy would differ from the
+        // file.
         if access != Access::Rules || !has_version || answer.body.contains(&0) {
             return None;
         }
@@ -76,7 +77,7 @@ pub(super) async fn stored_copy(settings: &Settings, file: &Url) -> Option<Robot
     })
 }
 
-/// Returns the conditions for requesting only a newer version.
+/// Returns the conditions for a request that returns the file only if it is newer than the copy.
 pub(super) fn conditions(copy: Option<&RobotsTxtCopy>) -> Conditions {
     copy.map_or_else(Conditions::default, |copy| Conditions {
         etag: copy.etag.clone(),

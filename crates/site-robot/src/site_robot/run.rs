@@ -1,4 +1,4 @@
-//! Start, execution and end of a run.
+//! Starts, executes and ends a run.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ fn renderer(settings: &Settings) -> Option<Renderer> {
     (*which != Rendering::Never).then(|| Renderer::new(limits.clone()))
 }
 
-/// Runs until everything is visited or the run is stopped.
+/// Runs until all URLs have been visited or the run is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
     terms: &PublishConditions<'_>,
@@ -71,7 +71,8 @@ pub(super) async fn run(
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
     let ended = course.go().await;
-    // Also after an error: other instances continue with the URLs claimed here.
+    // This is done even after an error, so that other instances continue with the URLs claimed
+    // here.
     course.leave().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await
@@ -89,12 +90,12 @@ fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
     found.collect()
 }
 
-/// Returns the single pages to request again, with their known depth.
+/// Returns the single pages that are to be requested again, with their known depth.
 async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     let mut urls = Vec::new();
     for url in &settings.only {
         let known = settings.frontier().known_url(&settings.site, url.as_str());
-        // An unknown page gets the depth of a link from a starting point.
+        // An unknown page gets the depth of a page that a starting point links to.
         let depth = known.await?.map_or(1, |known| known.depth);
         urls.push(FoundUrl {
             url: url.as_str().to_owned(),
@@ -107,7 +108,7 @@ async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     Ok(urls)
 }
 
-/// Restores the contents seen by the generation filter before the run was interrupted.
+/// Restores the contents that the generation filter had seen before the run was interrupted.
 async fn restore_checksums(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
@@ -155,7 +156,7 @@ impl RunLoop {
             ..RunCounts::default()
         });
         for (filter, run) in self.visitor.filters() {
-            // A denial at `Setup` has no resource to deny.
+            // At `Setup`, there is no resource to deny, so a denial is ignored.
             let _ = filter.setup(&self.visitor.around(run));
         }
         self.tell(|progress| {
@@ -165,7 +166,7 @@ impl RunLoop {
         Ok(())
     }
 
-    /// Releases the claimed URLs and aborts fetches in progress.
+    /// Releases the claimed URLs, and aborts fetches in progress.
     pub(super) async fn leave(&mut self) {
         self.work.shutdown().await;
         let settings = self.visitor.settings();

@@ -1,4 +1,4 @@
-//! Main loop of a run: claims URLs, starts visits as hosts allow, and records the results.
+//! Main loop of a run: claims URLs, starts visits when hosts allow, and records the results.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -27,14 +27,14 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Interval of heartbeats and command checks.
+/// Interval at which heartbeats are sent and commands are checked for.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Number of queued URLs of a host below which more are claimed: enough for the time of a disk
-/// sync.
+/// Number of queued URLs of a host below which more are claimed, which is enough for the duration
+/// of a disk sync.
 pub(super) const LOW: usize = 128;
 
-/// Part of a run that one instance executes.
+/// Part of a run that is executed by one instance.
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(super) struct RunLoop {
     pub(super) visitor: Arc<PageVisitor>,
@@ -50,20 +50,20 @@ pub(super) struct RunLoop {
     pub(super) work: JoinSet<Result<TaskResult, SiteRobotError>>,
     /// Number of visits in progress.
     pub(super) active: usize,
-    /// Number of finished visits not yet recorded.
+    /// Number of finished visits that are not yet recorded.
     pub(super) unrecorded: usize,
     pub(super) pending: Pending,
     pub(super) is_recording: bool,
     /// Whether URLs are being claimed from the database.
     pub(super) is_taking: bool,
-    /// Whether the database may contain waiting hosts that are unknown here.
+    /// Whether the database may contain hosts with waiting URLs that are unknown to this instance.
     pub(super) is_look_due: bool,
-    /// Whether the database may have more URLs to visit.
+    /// Whether the database may contain more URLs to visit.
     pub(super) may_have_more: bool,
     pub(super) wanted: RunCommand,
-    /// Whether the run was ended by another instance or an administrator.
+    /// Whether another instance or an administrator has ended the run.
     pub(super) is_over: bool,
-    /// Whether described pages without links have been entered.
+    /// Whether described pages to which no page links have been added.
     pub(super) has_rechecked: bool,
 }
 
@@ -73,14 +73,14 @@ pub(super) enum TaskResult {
         rules: Option<Arc<HostRules>>,
         sitemaps: Vec<FoundUrl>,
     },
-    /// A page was fetched: its connection is free, and the page must be processed.
+    /// A page was fetched, so its connection is free and the page must be processed.
     FetchedPage(Box<FetchedPage>),
     FinishedVisit(Box<FinishedVisit>),
     RecordSummary {
         pages: usize,
         recorded: RecordSummary,
     },
-    /// Hosts with waiting URLs in the database.
+    /// Hosts that have waiting URLs in the database.
     WaitingHosts(Vec<String>),
     Claimed(Vec<ClaimedUrl>),
 }
@@ -103,8 +103,8 @@ impl RunLoop {
             run,
             is_resumed,
             began_ms,
-            // Grows from one start to the next, and leaves room for a million batches per
-            // millisecond.
+            // This number grows from one start to the next, and leaves room for a million batches
+            // per millisecond.
             position: began_ms.saturating_mul(1_000_000),
             seen: SeenUrls::default(),
             queries: QueryVariants::new(max_queries),
@@ -124,13 +124,13 @@ impl RunLoop {
         }
     }
 
-    /// Runs until nothing is left to visit; returns `true` if the run is complete.
+    /// Runs until there is nothing left to visit; returns `true` if the run is complete.
     pub(super) async fn go(&mut self) -> Result<bool, SiteRobotError> {
         let mut orders = self.visitor.shared.wanted.subscribe();
         // A command may have been sent before this subscription.
         orders.mark_changed();
         let mut tick = tokio::time::interval(TICK);
-        // A process that was frozen sends one heartbeat instead of all missed ones.
+        // After a process was frozen, it sends one heartbeat instead of all those that it missed.
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
         self.heartbeat().await?;
@@ -144,7 +144,7 @@ impl RunLoop {
                 }
                 let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
                 if self.wanted == RunCommand::Run && has_nothing && self.is_done().await? {
-                    // Another instance may have entered some of the pages.
+                    // Another instance may have added some of the pages.
                     if !self.recheck().await? && self.is_done().await? {
                         return Ok(true);
                     }
@@ -152,7 +152,7 @@ impl RunLoop {
                 }
             }
             let pause = self.pause();
-            // Each branch is cancel-safe.
+            // All branches are cancel-safe.
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
@@ -162,7 +162,7 @@ impl RunLoop {
         }
     }
 
-    /// Starts visits as connections and the pauses of hosts allow.
+    /// Starts visits when connections and the pauses of hosts allow.
     fn begin_visits(&mut self) {
         let max_connections = self.visitor.settings().conf.max_connections;
         while self.wanted == RunCommand::Run
@@ -202,8 +202,8 @@ impl RunLoop {
 
     /// Starts database work on a separate thread.
     ///
-    /// Rows are converted there as well, because the thread that sends requests and processes pages
-    /// is the bottleneck of a run. The work completes even if the run is aborted.
+    /// Rows are converted on the same thread, because the thread that sends requests and processes
+    /// pages is the bottleneck of a run. The work is completed even if the run is aborted.
     pub(super) fn spawn_database_work(
         &mut self,
         work: impl Future<Output = Result<TaskResult, SiteRobotError>> + Send + 'static,
@@ -238,7 +238,8 @@ impl RunLoop {
         }
     }
 
-    /// Processes a page in a task; the next page of its host may be fetched in the meantime.
+    /// Processes a page in a separate task; in the meantime, the next page of its host can be
+    /// fetched.
     fn read(&mut self, came: FetchedPage, now_ms: i64) {
         self.hosts.finished(came.host(), true, now_ms);
         let visitor = Arc::clone(&self.visitor);
@@ -304,7 +305,7 @@ impl RunLoop {
         }
     }
 
-    /// Removes links that are already known, and endless ones.
+    /// Removes links that are already known, and links that are endless.
     fn keep_new_links(&mut self, record: &mut PageRecord, is_list: bool) {
         let length = self.chains.length(&record.claimed.url);
         let depth = record.claimed.depth;
@@ -315,7 +316,7 @@ impl RunLoop {
                 return false;
             }
             let is_new = seen.is_new(&found.url, found.depth)
-                // Only URLs with a query are counted.
+                // Only URLs that have a query are counted.
                 && (!found.url.contains('?')
                     || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
             if is_step && is_new {
@@ -325,7 +326,7 @@ impl RunLoop {
         });
     }
 
-    /// Enters sitemaps as if the host's first URL linked to them.
+    /// Adds sitemaps to the frontier as if the host's first URL linked to them.
     fn enter_sitemaps(&mut self, sitemaps: Vec<FoundUrl>) {
         if sitemaps.is_empty() {
             return;
@@ -349,7 +350,7 @@ impl RunLoop {
         self.active == 0 && self.unrecorded == 0 && !is_busy && self.pending.is_empty()
     }
 
-    /// Returns the time until a visit can start or a page is due for recording.
+    /// Returns the time until a visit can start or a page is due to be recorded.
     fn pause(&self) -> Duration {
         let next_ms = self
             .hosts
@@ -357,7 +358,7 @@ impl RunLoop {
             .filter(|_| self.wanted == RunCommand::Run);
         let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
         let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
-        // A job is due but cannot start until another task ends.
+        // A job is due, but cannot start until another task has ended.
         let pause = if pause.is_zero() { TICK } else { pause };
         let due_ms = self.pending.due_ms().filter(|_| !self.is_recording);
         let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(self.now_ms()));

@@ -1,4 +1,4 @@
-//! Scope of the site robot: hosts and paths that it may visit.
+//! Scope of the site robot: the hosts and paths that the robot may visit.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use url::Url;
 
 use super::{Rejection, Step};
 
-/// Ports of the same site, HTTP without and with TLS.
+/// Ports that belong to the same site, for HTTP without and with TLS.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// Hosts and paths that a run may visit.
 ///
-/// A host is a name and a port; ports 80 and 443 count as the same site.
+/// A host is a name and a port; ports 80 and 443 are treated as the same site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     hosts: Vec<(String, u16)>,
@@ -35,7 +35,8 @@ impl Scope {
         true
     }
 
-    /// Restricts the scope to paths with a prefix; without any prefix, all paths are in scope.
+    /// Restricts the scope to paths that start with a prefix; if no prefix is added, all paths are
+    /// in scope.
     pub(super) fn add_prefix(&mut self, prefix: &str) {
         self.prefixes.push(prefix.to_owned());
     }
@@ -50,13 +51,14 @@ impl Scope {
         self.check_host(url)?;
         let path = url.path();
         let served = as_served(path);
-        // A server that ignores case or decodes twice serves heaven under many spellings: all are
-        // excluded.
+        // A server that ignores case or decodes twice serves robot heaven under many spellings, all
+        // of which are excluded.
         let is_out = |prefix: &&String| begins(path, prefix) || begins_in_any_case(&served, prefix);
         if let Some(prefix) = self.excluded.iter().find(is_out) {
             return Err(reject(format!("paths below {prefix} are never visited")));
         }
-        // Must match as written and as a server may decode it: `/members/..%2Fadmin` fails.
+        // The path must match as written, and also as a server may decode it: `/members/..%2Fadmin`
+        // fails.
         let is_below = |prefix: &String| {
             begins(path, prefix) && (path == served || begins(&served, &as_served(prefix)))
         };
@@ -87,7 +89,7 @@ impl Scope {
     }
 }
 
-/// Returns the scheduling key of a URL's host.
+/// Returns the key under which a URL's host is scheduled.
 pub(super) fn host_key(url: &Url) -> String {
     host_of(url).map_or_else(
         || format!("{}:", url.scheme()),
@@ -99,7 +101,7 @@ fn host_of(url: &Url) -> Option<(String, u16)> {
     Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
 }
 
-/// A prefix that ends with `/` also matches the directory without the slash.
+/// A prefix that ends with `/` also matches the directory itself without the slash.
 fn begins(path: &str, prefix: &str) -> bool {
     path.starts_with(prefix) || prefix.strip_suffix('/') == Some(path)
 }
@@ -113,9 +115,9 @@ fn begins_in_any_case(path: &str, prefix: &str) -> bool {
     is_prefix(prefix) || directory.is_some_and(|it| path.len() == it.len() && is_prefix(it))
 }
 
-/// Returns a path as interpreted by a server that decodes first.
+/// Returns a path as it is interpreted by a server that decodes it first.
 ///
-/// This prevents `%2F`, `%5C` and doubled slashes from leaving the scope or reaching excluded
+/// This prevents `%2F`, `%5C` and doubled slashes from leading out of the scope or to excluded
 /// paths.
 fn as_served(path: &str) -> Cow<'_, str> {
     if !path.contains('%') && !path.contains("//") {

@@ -1,14 +1,14 @@
-//! Bounded memory of URLs in this process.
+//! Memory of URLs in this process, which is bounded in size.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
 };
 
-/// Maximum number of seen URLs in each of two generations.
+/// Maximum number of seen URLs in each of the two generations.
 const MAX_SEEN: usize = 200_000;
 
-/// Maximum number of chained URLs in each of two generations.
+/// Maximum number of chained URLs in each of the two generations.
 const MAX_CHAINS: usize = 50_000;
 
 /// Maximum number of redirects, frames and list entries followed in a chain.
@@ -17,12 +17,12 @@ const MAX_LENGTH: u8 = 10;
 /// Maximum chain length of a sitemap or feed whose entries are followed.
 const MAX_LENGTH_OF_LISTS: u8 = 3;
 
-/// Map from URLs to values, with bounded size.
+/// A map from URLs to values that is bounded in size.
 ///
-/// Two generations bound the size without timestamps: the older generation is dropped as a whole.
+/// Two generations limit the size without timestamps: the older generation is dropped as a whole.
 #[derive(Debug)]
 struct UrlMemory<V> {
-    /// Randomly keyed, so that a site cannot produce hash collisions.
+    /// The hash is randomly keyed, so that a site cannot generate collisions.
     hasher: RandomState,
     new: HashMap<u64, V>,
     old: HashMap<u64, V>,
@@ -53,10 +53,10 @@ impl<V: Copy> UrlMemory<V> {
     }
 }
 
-/// Memory of URLs with the smallest depth at which they were found.
+/// Memory of URLs, with the smallest depth at which each URL was found.
 ///
-/// The size is bounded: beyond 200,000 URLs the oldest may be dropped, which only costs a database
-/// query. For each URL, a keyed 64-bit hash is stored.
+/// The size is bounded: if there are more than 200,000 URLs, the oldest may be dropped, which only
+/// costs a database query. For each URL, a keyed 64-bit hash is stored.
 #[derive(Debug)]
 pub(super) struct SeenUrls(UrlMemory<u32>);
 
@@ -67,9 +67,11 @@ impl Default for SeenUrls {
 }
 
 impl SeenUrls {
-    /// Records a URL; returns `true` if it is new or was only found at a greater depth before.
+    /// Records a URL; returns `true` if it is new, or if it was previously found only at a greater
+    /// depth.
     pub(super) fn is_new(&mut self, url: &str, depth: u32) -> bool {
-        // A smaller depth counts as new: links that were too deep may be within reach now.
+        // A smaller depth is treated as new, because links that were too deep may now be within
+        // reach.
         let is_new = self.0.get(url).is_none_or(|known| depth < known);
         if is_new {
             self.0.set(url, depth);
@@ -78,10 +80,11 @@ impl SeenUrls {
     }
 }
 
-/// Memory of URLs found without a link (redirects, frames, list entries), with chain length.
+/// Memory of URLs that were found without a link (redirects, frames, list entries), with chain
+/// length.
 ///
-/// The size is bounded: a dropped URL counts as found by a link. Stores a keyed 64-bit hash per
-/// URL.
+/// The size is bounded: a dropped URL is treated as found by a link. For each URL, a keyed 64-bit
+/// hash is stored.
 #[derive(Debug)]
 pub(super) struct Chains(UrlMemory<u8>);
 
@@ -92,12 +95,12 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Returns the number of steps since the last link for a URL.
+    /// Returns the number of steps from the last link to a URL.
     pub(super) fn length(&self, url: &str) -> u8 {
         self.0.get(url).unwrap_or(0)
     }
 
-    /// Records a URL found one step after a URL with this chain length.
+    /// Records a URL that was found one step after a URL with this chain length.
     pub(super) fn note(&mut self, url: &str, length: u8) {
         self.0.set(url, length.saturating_add(1));
     }

@@ -1,4 +1,4 @@
-//! Validated settings of a site robot.
+//! Settings of a site robot that have been validated.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,27 +13,27 @@ use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 const USER_AGENT: &str = "robot-detection";
 
 robot_detection_layer::words! {
-    /// Pages that are rendered with scripts.
+    /// Selection of the pages that are rendered with scripts.
     #[derive(Default)]
     pub enum Rendering {
         /// No pages are rendered.
         #[default]
         Never = "never",
-        /// Pages with scripts but without text.
+        /// Pages that contain scripts but no text are rendered.
         Empty = "empty",
         /// All HTML pages are rendered.
         Always = "always",
     }
 }
 
-/// Starting point of a run.
+/// A starting point of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Start {
     pub(super) url: url::Url,
     pub(super) max_depth: Option<u32>,
 }
 
-/// Settings of a site robot; see the builder for their meaning.
+/// Settings of a site robot; the builder documents their meaning.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) conf: RobotConf,
@@ -47,26 +47,26 @@ pub(super) struct Settings {
     pub(super) commands: Arc<dyn Commands>,
     pub(super) names: Arc<RunNames>,
     pub(super) starts: Vec<Start>,
-    /// Single pages to request again; empty to visit all pages.
+    /// Single pages to be requested again; empty to visit all pages.
     pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
     /// Maximum number of pages requested per run; `None` for no limit.
     pub(super) requests_per_run: Option<u64>,
-    /// Number of retries for a failed page, and the pause before the first.
+    /// Number of retries for a failed page, and the pause before the first retry.
     pub(super) retries: (u32, Duration),
-    /// Pages to render, and the limits of the browser.
+    /// Selection of pages to render, and the limits of the browser.
     pub(super) render: (Rendering, RenderLimits),
     pub(super) traps: TrapLimits,
     /// Maximum number of queries visited per path.
     pub(super) max_queries: u32,
-    /// Hosts with their own setting for obeying robots.txt.
+    /// Hosts for which a separate setting determines whether robots.txt is obeyed.
     pub(super) robots_of_hosts: Vec<(String, bool)>,
-    /// Pairs of alias sites and the sites that they stand for.
+    /// Pairs of an alias site and the site that it represents.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
     /// Tracking parameters that are removed from URLs.
     pub(super) tracking: crate::document::TrackingParameters,
-    /// Reason to hold new and changed pages for review even if the run is accepted.
+    /// Reason to hold new and changed pages for review, even if an administrator accepts the run.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
@@ -80,17 +80,17 @@ impl Settings {
         self.store.publications()
     }
 
-    /// Returns `true` if messages of a `loglevel` are logged.
+    /// Returns `true` if messages of this `loglevel` are logged.
     pub(super) fn tells(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level
     }
 
-    /// Returns `true` if `loglevel` is set to log errors only.
+    /// Returns `true` if `loglevel` is set so that only errors are logged.
     pub(super) fn is_silent(&self) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel == 0
     }
 
-    /// Returns the robot name for robots.txt and META tags: `robot` for `robot/1.0 (…)`.
+    /// Returns the robot name for robots.txt and META tags, such as `robot` for `robot/1.0 (…)`.
     pub(super) fn user_agent(&self) -> &str {
         product_token(&self.conf.user_agent).unwrap_or(USER_AGENT)
     }
@@ -115,17 +115,18 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Returns the product name in a User-Agent: `robot` for `robot/1.0 (…)`.
+/// Returns the product name in a User-Agent, such as `robot` for `robot/1.0 (…)`.
 fn product_token(user_agent: &str) -> Option<&str> {
     let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
     let token = user_agent.split(is_end).next()?;
     (!token.is_empty()).then_some(token)
 }
 
-/// Version of the page processing rules; a new version makes the next run request all pages again.
+/// Version of the rules for processing pages; a new version causes the next run to request all
+/// pages again.
 const READ_BY: u32 = 2;
 
-/// Returns a text that identifies runs with compatible settings, which may resume each other.
+/// Returns a text that identifies compatible settings, with which runs may resume each other.
 pub(super) fn run_settings(settings: &Settings) -> String {
     let pages = if settings.only.is_empty() {
         ""
@@ -135,7 +136,7 @@ pub(super) fn run_settings(settings: &Settings) -> String {
     format!("{}{pages}", fingerprint(settings))
 }
 
-/// Returns a text that changes when pages would be evaluated differently.
+/// Returns a text that changes if pages would be evaluated differently.
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(

@@ -1,4 +1,4 @@
-//! The site robot and its control handle.
+//! The site robot and the handle that controls it.
 
 use std::{
     sync::{
@@ -23,18 +23,18 @@ use super::{
     visitor::Shared,
 };
 
-/// Function called with the summary of a run.
+/// Function that is called with the summary of a run.
 pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
 
-/// Site robot of one site.
+/// The site robot of one site.
 ///
-/// See the [module](crate::site_robot) for an example. Clones are the same robot.
+/// See the [module](crate::site_robot) for an example. Clones refer to the same robot.
 #[derive(Clone, Debug)]
 pub struct SiteRobot {
     pub(super) shared: Arc<Shared>,
 }
 
-/// Control handle of a site robot: pause, resume, stop, and progress.
+/// Handle that controls a site robot: pauses, resumes and stops it, and returns its progress.
 #[derive(Clone, Debug)]
 pub struct Handle {
     wanted: watch::Sender<RunCommand>,
@@ -42,7 +42,7 @@ pub struct Handle {
 }
 
 impl SiteRobot {
-    /// Creates a builder from the name of the site, the database, and the source of pages.
+    /// Creates a builder from the name of the site, the database, and the source of the pages.
     pub fn builder(
         site: impl Into<String>,
         store: Store,
@@ -64,17 +64,17 @@ impl SiteRobot {
         }
     }
 
-    /// Runs until everything is visited or the run is stopped, then publishes the results.
+    /// Runs until all URLs have been visited or the run is stopped, and then publishes the results.
     ///
-    /// The results are published at the end, unless they are doubtful: if a login responds, a
-    /// starting point has moved, or many pages would be removed, the results are held for review
-    /// until [`Self::accept`]. A stopped or interrupted run is resumed. Dropping the future aborts
-    /// fetches in progress; the next run resumes it.
+    /// The results are published at the end, unless they are doubtful: if a login page is returned,
+    /// a starting point has moved, or many pages would be removed, the results are held for review
+    /// until [`Self::accept`] is called. A stopped or interrupted run is resumed. Dropping the
+    /// future aborts fetches in progress; the next run resumes the aborted run.
     ///
     /// # Errors
     ///
     /// Fails if the database fails, or if this site robot is already running. Pages that cannot be
-    /// fetched are counted, not errors.
+    /// fetched are counted, and are not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
         self.run_on(&PublishConditions::default()).await
     }
@@ -83,7 +83,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Same as for [`run`](Self::run).
+    /// Fails under the same conditions as [`run`](Self::run).
     pub async fn run_on(&self, terms: &PublishConditions<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
         let mut summary = None;
@@ -91,7 +91,7 @@ impl SiteRobot {
             summary = Some(run::run(&whole, terms).await?);
         }
         let summary = match summary.filter(|whole| whole.state != RunState::Finished) {
-            // The run was stopped, or an administrator must review the results.
+            // The run was stopped, or an administrator must review its results.
             Some(whole) => whole,
             None => run::run(&self.shared, terms).await?,
         };
@@ -101,7 +101,8 @@ impl SiteRobot {
         Ok(summary)
     }
 
-    /// Returns the robot of an interrupted run if this robot only requests single pages.
+    /// If this robot only requests single pages, returns the robot of an interrupted run, if there
+    /// is one.
     ///
     /// The interrupted run is completed first, because its results would otherwise be lost.
     async fn cut_off(&self) -> Result<Option<Arc<Shared>>, SiteRobotError> {
@@ -131,13 +132,13 @@ impl SiteRobot {
         }))
     }
 
-    /// Returns a site robot with the same settings that only requests single pages again.
+    /// Returns a site robot that has the same settings but only requests single pages again.
     ///
-    /// The robot follows no links, and all other pages stay unchanged.
+    /// This robot follows no links, and all other pages remain unchanged.
     ///
     /// # Errors
     ///
-    /// Fails with the first page that is outside the scope.
+    /// Fails with the first page that is out of scope.
     pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         let mut settings = self.shared.settings.clone();
         settings.restrict_to_pages(urls)?;
@@ -156,7 +157,7 @@ impl SiteRobot {
         ending::accept(&self.shared.settings).await
     }
 
-    /// Publishes the results of a run so far, without withdrawing any page.
+    /// Publishes the results that a run has so far, without withdrawing any pages.
     ///
     /// # Errors
     ///
@@ -165,9 +166,10 @@ impl SiteRobot {
         ending::publish_so_far(&self.shared.settings).await
     }
 
-    /// Explains step by step how the site robot would handle a URL, and the last outcome.
+    /// Explains step by step how the site robot would handle a URL, and includes the outcome of the
+    /// last visit.
     ///
-    /// The robots.txt of the URL's host is requested, but not the URL itself.
+    /// The robots.txt file of the URL's host is requested, but the URL itself is not.
     ///
     /// # Errors
     ///
@@ -176,7 +178,7 @@ impl SiteRobot {
         explain::explain(&self.shared.settings, url).await
     }
 
-    /// Returns the pause between two visits to a URL's host; requests the host's robots.txt.
+    /// Returns the pause between two visits to a URL's host; requests the host's robots.txt file.
     #[doc(hidden)]
     pub async fn pause_of(&self, url: &Url) -> Duration {
         let settings = &self.shared.settings;
@@ -201,12 +203,12 @@ impl SiteRobot {
         &self.shared.settings.site
     }
 
-    /// Returns the reason to hold new pages for review even if a run is accepted.
+    /// Returns the reason to hold new pages for review, even if an administrator accepts a run.
     pub fn hold(&self) -> Option<&str> {
         self.shared.settings.hold.as_deref()
     }
 
-    /// Returns the number of ended runs, whatever their outcome.
+    /// Returns the number of runs that have ended, whatever their outcome.
     pub fn runs_ended(&self) -> u64 {
         self.shared.runs_ended.load(Ordering::Acquire)
     }
@@ -216,14 +218,14 @@ impl SiteRobot {
             let site = self.site().to_owned();
             return Err(SiteRobotError::RunsAlready { site });
         }
-        // A command to an earlier run does not apply to this one.
+        // A command to an earlier run does not apply to this run.
         self.shared.wanted.send_replace(RunCommand::Run);
         Ok(RunGuard(&self.shared))
     }
 }
 
 impl Handle {
-    /// Stops starting new visits until resumed.
+    /// Starts no new visits until resumed.
     pub fn pause(&self) {
         self.wanted.send_replace(RunCommand::Pause);
     }
@@ -233,7 +235,7 @@ impl Handle {
         self.wanted.send_replace(RunCommand::Run);
     }
 
-    /// Finishes current visits and ends the run; the next run resumes it.
+    /// Finishes the current visits and ends the run, which the next run resumes.
     pub fn stop(&self) {
         self.wanted.send_replace(RunCommand::Stop);
     }
@@ -243,13 +245,13 @@ impl Handle {
         self.progress.borrow().clone()
     }
 
-    /// Returns a receiver that is notified of each change.
+    /// Returns a receiver that is notified of each change in progress.
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 }
 
-/// Guard that marks the site robot as idle when a run ends in any way.
+/// Guard that marks the site robot as idle when a run ends, in whatever way.
 struct RunGuard<'r>(&'r Shared);
 
 impl Drop for RunGuard<'_> {
@@ -258,7 +260,8 @@ impl Drop for RunGuard<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
-        // Counted before the robot is free, so that the next caller knows that this run has ended.
+        // This is counted before the robot becomes free, so that the next caller knows that this
+        // run has ended.
         self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);
     }

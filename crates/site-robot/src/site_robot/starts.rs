@@ -1,4 +1,4 @@
-//! Check whether the starting points responded as expected.
+//! Checks whether the starting points responded as expected.
 
 use url::Url;
 
@@ -10,18 +10,20 @@ use super::{links::AcceptedLink, losses::moved_to, settings::Settings};
 /// Maximum number of redirects followed from a starting point.
 const MAX_STEPS: usize = 10;
 
-/// End of a chain of redirects.
+/// URL at which a chain of redirects ends.
 #[derive(Clone, Debug)]
 pub(super) enum RedirectEnd {
-    /// URL that the run has visited.
+    /// The chain ends at a URL that the run has visited.
     Met(String, KnownUrl),
-    /// URL that the run has not visited: out of scope, too deep, or missing.
+    /// The chain ends at a URL that the run has not visited because it is out of scope, too deep,
+    /// or missing.
     Unmet(String),
 }
 
-/// Returns the reason if a starting point did not respond as expected.
+/// Returns the reason for doubt if a starting point did not respond as expected.
 ///
-/// Starting points that are down or missing are ignored: pages linked from there stay.
+/// Starting points that are down or missing are ignored, because the pages linked from there are
+/// kept.
 pub(super) async fn doubt_of_starts(
     settings: &Settings,
     run_id: i64,
@@ -51,7 +53,7 @@ async fn check_starting_point(
             let outcome = known.outcome.unwrap_or_default();
             return Ok(Some(match known.status {
                 Some(status) => login(settings, start, &format!("returned status {status}")),
-                // Without a response, the error of the form login contains the reason.
+                // If there was no response, the error from the form login contains the reason.
                 None => format!(
                     "the starting point {start} was not visited: {}",
                     outcome_reason(&outcome)
@@ -85,7 +87,7 @@ async fn check_starting_point(
     })
 }
 
-/// Follows the redirects of a URL as recorded by the run.
+/// Follows the redirects of a URL, as recorded by the run.
 pub(super) async fn end_of(
     settings: &Settings,
     run_id: i64,
@@ -100,7 +102,8 @@ pub(super) async fn end_of(
         }
         let links = store.frontier().links(site, &url).await?;
         let next = links.first().and_then(|line| AcceptedLink::of_line(line));
-        // A target out of scope was not stored as a link, but is part of the outcome text.
+        // A target that is out of scope was not stored as a link, but is contained in the outcome
+        // text.
         let Some(next) = next.map(|next| next.url) else {
             let to = known.outcome.as_deref().and_then(moved_to);
             return Ok(RedirectEnd::Unmet(absolute(&url, to.unwrap_or_default())));
@@ -114,12 +117,12 @@ pub(super) async fn end_of(
     Ok(RedirectEnd::Unmet(url))
 }
 
-/// Returns `true` if the run that visited a URL has described it.
+/// Returns `true` if the run that visited a URL has described its page.
 pub(super) fn is_described(known: &KnownUrl) -> bool {
     known.is_described && known.loss.is_none()
 }
 
-/// Returns the maximum depth of all starting points; `None` for no limit.
+/// Returns the largest depth of all starting points; `None` for no limit.
 pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
     let depths = settings.starts.iter().map(|start| start.max_depth);
     depths.collect::<Option<Vec<_>>>()?.into_iter().max()
@@ -130,13 +133,13 @@ fn absolute(base: &str, location: &str) -> String {
     joined.map_or_else(|_| location.to_owned(), String::from)
 }
 
-/// Returns the reason in an outcome text.
+/// Returns the reason contained in an outcome text.
 fn outcome_reason(outcome: &str) -> &str {
     let reason = outcome.strip_prefix("not described: answer: ");
     reason.unwrap_or(outcome)
 }
 
-/// Returns advice for a site that sends a login page instead of the requested page.
+/// Returns advice for a site that returns a login page instead of the requested page.
 pub(super) fn login_advice(settings: &Settings, page: &str) -> String {
     let page = Url::parse(page).ok();
     let foreign = page
@@ -170,8 +173,8 @@ fn moved(settings: &Settings, start: &str, to: &str) -> String {
         );
     }
     format!(
-        "the starting point {start} has moved to {to}: if that is the site, add it to \
-         site_robot.starting_points and run again; if it is a login, {}",
+        "the starting point {start} has moved to {to}: if that is the site's URL, add it to \
+         site_robot.starting_points and run again; if it is a login page, {}",
         login_advice(settings, start)
     )
 }

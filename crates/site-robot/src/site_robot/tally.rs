@@ -1,30 +1,32 @@
-//! Count of pages that a run would remove from heaven, to decide whether to ask first.
+//! Counts the pages that a run would remove from robot heaven, to decide whether the administrator
+//! must confirm.
 
 use std::collections::HashMap;
 
 use super::{losses::Fate, progress::is_large_share, settings::Settings, starts::login_advice};
 
-/// Maximum number of redirect targets counted.
+/// Maximum number of redirect targets that are counted.
 const MAX_TARGETS: usize = 10_000;
 
-/// Count of pages that a run would remove from heaven.
+/// Counts of the pages that a run would remove from robot heaven.
 #[derive(Debug, Default)]
 pub(super) struct LossTally {
-    /// Number of pages to be removed without having opted out, and the first of them.
+    /// Number of pages that would be removed although they did not opt out, and the first of these
+    /// pages.
     pub(super) going: u64,
     pub(super) first: Option<String>,
-    /// Number of pages replaced by a login.
+    /// Number of pages that were replaced by a login page.
     pub(super) locked: u64,
-    /// Number of redirects to each target.
+    /// Number of pages that redirect to each target.
     pub(super) targets: HashMap<String, u64>,
-    /// Contents that replaced several pages, with their number of pages.
+    /// Contents that each replaced several pages, with the number of these pages.
     pub(super) alike: Vec<(String, u64)>,
     /// Reason why the starting points did not respond as expected.
     pub(super) start: Option<String>,
 }
 
 impl LossTally {
-    /// Returns `true` for a content that replaced several pages.
+    /// Returns `true` if content replaced several pages.
     pub(super) fn is_alike(&self, hash: Option<&str>) -> bool {
         hash.is_some_and(|hash| self.alike.iter().any(|(it, _)| it == hash))
     }
@@ -42,7 +44,7 @@ impl LossTally {
     }
 
     pub(super) fn count_target(&mut self, to: &str) {
-        // The query of a login contains the return address, so it differs for each page.
+        // The query of a login URL contains the return address, so it is different for each page.
         let place = to.split(['?', '#']).next().unwrap_or(to);
         if self.targets.len() < MAX_TARGETS || self.targets.contains_key(place) {
             *self.targets.entry(place.to_owned()).or_default() += 1;
@@ -60,7 +62,7 @@ impl LossTally {
         if is_large_share(self.locked, shown) {
             let locked = self.locked;
             return Some(format!(
-                "{locked} of {shown} pages return a login, or the same page for many URLs: \
+                "{locked} of {shown} pages return a login page, or the same page for many URLs: \
                  {advice}"
             ));
         }
@@ -76,7 +78,7 @@ impl LossTally {
             .filter(|(_, count)| is_large_share(*count, shown))
         {
             return Some(format!(
-                "{count} of {shown} pages had different content and now have the same, as on \
+                "{count} of {shown} pages used to differ but now have identical content, as on \
                  a site under maintenance: check {start} and run again"
             ));
         }
@@ -86,7 +88,7 @@ impl LossTally {
             .filter(|_| is_large_share(self.going, shown))?;
         let going = self.going;
         Some(format!(
-            "{going} of {shown} pages would be removed from heaven, the first is {first}"
+            "{going} of {shown} pages would be removed from robot heaven; the first is {first}"
         ))
     }
 }

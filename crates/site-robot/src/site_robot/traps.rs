@@ -1,4 +1,4 @@
-//! Detection of URL traps: endless paths, calendars and the like.
+//! Detects URL traps: endless paths, calendars and the like.
 
 use std::{collections::HashMap, fmt};
 
@@ -6,33 +6,33 @@ use url::Url;
 
 use crate::document::has_session;
 
-/// Limits beyond which a URL counts as a trap.
+/// Limits beyond which a URL is treated as a trap.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrapLimits {
-    /// Maximum length of path and query, in bytes; default 1,024.
+    /// Maximum length of the path and query, in bytes; 1,024 by default.
     pub max_bytes: usize,
-    /// Maximum number of path segments; default 20.
+    /// Maximum number of path segments; 20 by default.
     pub max_segments: usize,
-    /// Maximum number of repetitions of a segment, or a sequence of segments; default 3.
+    /// Maximum number of repetitions of a segment, or of a sequence of segments; 3 by default.
     pub max_repeats: usize,
-    /// Maximum number of query parameters; default 12.
+    /// Maximum number of query parameters; 12 by default.
     pub max_parameters: usize,
-    /// Number of years that a calendar is followed into the future; default 1.
+    /// Number of years into the future for which a calendar is followed; 1 by default.
     pub years_ahead: i32,
-    /// Number of years that a calendar is followed into the past; default 20.
+    /// Number of years into the past for which a calendar is followed; 20 by default.
     pub years_back: i32,
-    /// Whether URLs with a session id are skipped; default true.
+    /// Whether URLs that contain a session id are skipped; `true` by default.
     pub refuses_sessions: bool,
-    /// Maximum number of pages with the same title and text, under URLs that differ only in
-    /// numbers, whose links are followed; default 1,000.
+    /// Maximum number of pages with the same title and text, and with URLs that differ only in
+    /// numbers, whose links are followed; 1,000 by default.
     pub max_alike: u32,
 }
 
-/// Reason why a URL counts as a trap.
+/// Reason why a URL is treated as a trap.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Trap {
-    /// Path and query are too long.
+    /// The path and query are too long.
     TooLong,
     /// The path has too many segments.
     TooDeep,
@@ -40,7 +40,7 @@ pub enum Trap {
     Repeats,
     /// The query has too many parameters.
     TooManyParameters,
-    /// A calendar extends to this year.
+    /// A calendar extends to this year, which is too far away.
     Calendar(i32),
     /// The URL contains a session id.
     Session,
@@ -94,7 +94,7 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         })
     };
     let often = |segment: &&str| {
-        // Numbers repeat in dates, so only sequences of numbers count.
+        // Numbers often repeat in dates, so only sequences of numbers are considered.
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
         is_name && segments.iter().filter(|it| *it == segment).count() > max
     };
@@ -103,7 +103,7 @@ fn repeats(segments: &[&str], max: usize) -> bool {
     (1..=longest).any(is_run) || segments.iter().any(often)
 }
 
-/// Returns the year of a calendar that is too far from the current year.
+/// Returns the year of a calendar URL if it is too far from the current year.
 fn far_year(url: &Url, segments: &[&str], limits: &TrapLimits, this_year: i32) -> Option<i32> {
     let ahead = this_year.saturating_add(limits.years_ahead);
     let back = this_year.saturating_sub(limits.years_back);
@@ -111,7 +111,7 @@ fn far_year(url: &Url, segments: &[&str], limits: &TrapLimits, this_year: i32) -
     if let Some(year) = of_query.find(|year| *year > ahead || *year < back) {
         return Some(year);
     }
-    // Archives with year and month may go back to any year.
+    // Archives by year and month may go back to any year.
     let of_path = segments.windows(2).filter_map(|pair| match pair {
         [year, month] => year_and_month(year, month),
         _ => None,
@@ -131,7 +131,7 @@ fn year_of(name: &str, value: &str) -> Option<i32> {
     }
 }
 
-/// Returns the year of `2026-05`, `2026-05-01` or `2026-W07`.
+/// Returns the year in a date such as `2026-05`, `2026-05-01` or `2026-W07`.
 fn date_year(value: &str) -> Option<i32> {
     let mut parts = value.split('-');
     let year = number(parts.next()?, 4)?;
@@ -152,7 +152,7 @@ fn number(text: &str, digits: usize) -> Option<i32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Counter that limits the number of queries per path.
+/// Counter that limits the number of different queries per path.
 #[derive(Clone, Debug)]
 pub struct QueryVariants {
     max_per_path: u32,
@@ -161,9 +161,9 @@ pub struct QueryVariants {
 }
 
 impl QueryVariants {
-    /// Creates a counter that admits a number of queries per path.
+    /// Creates a counter that accepts a number of queries per path.
     ///
-    /// The counter remembers 100,000 paths; for further paths, all queries are admitted.
+    /// The counter remembers 100,000 paths; for any further paths, all queries are accepted.
     pub fn new(max_per_path: u32) -> Self {
         Self {
             max_per_path,
@@ -172,9 +172,9 @@ impl QueryVariants {
         }
     }
 
-    /// Returns `true` if a URL is admitted, and counts it if it has a query.
+    /// Returns `true` if a URL is accepted, and counts the URL if it has a query.
     ///
-    /// Call this only once per URL.
+    /// Call this function only once per URL.
     pub fn admits(&mut self, url: &Url) -> bool {
         if url.query().is_none() {
             return true;

@@ -1,4 +1,4 @@
-//! Visit to one URL: permission, request, and evaluation of the response.
+//! Visits a URL: checks whether this is permitted, sends the request, and evaluates the response.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Outcome of a visit of a URL.
+/// Outcome of a visit to a URL.
 #[derive(Debug)]
 pub(super) enum Visit {
-    /// A page was fetched and must be processed.
+    /// A page was fetched and has yet to be processed.
     FetchedPage(Box<FetchedPage>),
     Ended(Box<FinishedVisit>),
 }
@@ -44,7 +44,7 @@ impl Visit {
 }
 
 impl PageVisitor {
-    /// Reads the rules of a host; returns the rules and the sitemaps to visit.
+    /// Reads the rules of a host; returns the rules, and the sitemaps to visit.
     pub(super) async fn learn(
         &self,
         host: &str,
@@ -124,7 +124,7 @@ impl PageVisitor {
             PageTreatment::Ask => self.ask(judging).await,
             PageTreatment::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
             PageTreatment::Wait => {
-                let outcome = "left for the next run: requests_per_run is used up";
+                let outcome = "postponed to the next run: the limit requests_per_run is reached";
                 let record = PageRecord::new(judging.claimed, outcome);
                 let visited = FinishedVisit::new(record, RunCounts::default());
                 Ok(Visit::ended(visited))
@@ -207,12 +207,12 @@ impl PageVisitor {
         };
         (record.outcome, record.loss) = (refused.outcome, refused.loss);
         record.description = DescriptionChange::Withdraw;
-        // Requested unconditionally next time, because the page may be allowed again.
+        // The page is requested unconditionally the next time, because it may be allowed again.
         (record.etag, record.last_modified, record.content_hash) = (None, None, None);
         Ok(FinishedVisit::new(record, counts))
     }
 
-    /// Registers the content of a page that the generation filter does not see in this run.
+    /// Registers the content of a page that the generation filter does not process in this run.
     pub(super) async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some((md5, preference)) = store.frontier().md5(site, url).await? {
@@ -237,7 +237,7 @@ impl PageVisitor {
         visited
     }
 
-    /// Retries a page later, or keeps its description.
+    /// Retries a page later, or keeps its description if no attempts are left.
     async fn failed(
         &self,
         claimed: ClaimedUrl,
@@ -274,7 +274,7 @@ impl PageVisitor {
         Ok(FinishedVisit::new(record, counts))
     }
 
-    /// Follows the known links of a page again after it was found at a smaller depth.
+    /// Follows the known links of a page again after the page was found at a smaller depth.
     async fn follow_links_again(
         &self,
         claimed: ClaimedUrl,
@@ -283,7 +283,7 @@ impl PageVisitor {
         Ok(FinishedVisit::new(record, RunCounts::default()))
     }
 
-    /// Returns a record that leaves the page unchanged, with its stored links.
+    /// Returns a record that leaves the page unchanged and contains its stored links.
     pub(super) async fn kept(
         &self,
         claimed: ClaimedUrl,
@@ -298,7 +298,7 @@ impl PageVisitor {
             .iter()
             .filter_map(|line| AcceptedLink::of_line(line))
             .collect();
-        // Links that were in scope may be out of scope now.
+        // Links that used to be in scope may now be out of scope.
         let is_in = |taken: &AcceptedLink| {
             let url = Url::parse(&taken.url);
             url.is_ok_and(|url| check(settings, &url).is_ok())
@@ -317,9 +317,9 @@ impl PageVisitor {
         Ok(record)
     }
 
-    /// Returns the URL of a page on the main host that the robots.txt of its host specifies.
+    /// Returns the URL of a page on the main host that the robots.txt file of its host specifies.
     ///
-    /// The main host must be in scope and must not specify another one, to prevent endless
+    /// The main host must be in scope and must not specify another main host, to prevent endless
     /// redirects.
     fn main_host(&self, claimed: &ClaimedUrl, url: &Url) -> Option<Url> {
         let rules = |host: &str| self.all_rules().get(host).map(Arc::clone);
@@ -340,7 +340,7 @@ impl PageVisitor {
         check(self.settings(), url)
     }
 
-    /// Returns `true` for a URL that is out of scope or known to be disallowed by robots.txt.
+    /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
     pub(super) fn is_refused(&self, found: &FoundUrl) -> bool {
         let rules = self.all_rules().get(&found.host).map(Arc::clone);
         let is_disallowed = rules

@@ -1,4 +1,4 @@
-//! State shared by the visits of a run.
+//! State that the visits of a run share.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) runs_ended: AtomicU64,
 }
 
-/// State shared by all visits of a run.
+/// State that all visits of a run share.
 #[derive(Debug)]
 pub(super) struct PageVisitor {
     pub(super) shared: Arc<Shared>,
@@ -49,23 +49,24 @@ pub(super) struct PageVisitor {
     pub(super) kept_files: ResourceCache,
     pub(super) freshness: Freshness,
     pub(super) looks: RandomState,
-    /// URLs that are permanently excluded from heaven.
+    /// URLs that are permanently excluded from robot heaven.
     pub(super) withdrawn: HashSet<String>,
 }
 
-/// robots.txt rules of all hosts, shared by all visits.
+/// robots.txt rules of all hosts, which all visits share.
 pub(super) type AllRules = Mutex<HashMap<String, Arc<HostRules>>>;
 
-/// Maximum size of cached scripts and style sheets in a run, in bytes.
+/// Maximum size of the scripts and style sheets cached in a run, in bytes.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
-/// Cache of scripts and style sheets in a run, as most are used on every page of a site.
+/// Cache of scripts and style sheets in a run, because most of them are used on every page of a
+/// site.
 #[derive(Debug, Default)]
 pub(super) struct ResourceCache {
     by_url: Mutex<(HashMap<Url, Answer>, usize)>,
 }
 
-/// Descriptions that servers provide of their pages, by host and URL.
+/// Descriptions that servers provide of their own pages, by host and URL.
 #[derive(Debug, Default)]
 pub(super) struct ServerDescriptions {
     by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
@@ -76,7 +77,7 @@ impl PageVisitor {
         &self.shared.settings
     }
 
-    /// Returns the filters with their run states.
+    /// Returns the filters, each with the state of its run.
     pub(super) fn filters(&self) -> [(&Filter, &FilterRun); 2] {
         let settings = self.settings();
         [
@@ -85,7 +86,7 @@ impl PageVisitor {
         ]
     }
 
-    /// Returns the [`Surroundings`] for a filter's run.
+    /// Returns the [`Surroundings`] for the run of a filter.
     pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,

@@ -1,4 +1,4 @@
-//! Evaluation of a tag's attributes.
+//! Evaluates the attributes of a tag.
 
 use super::{
     super::{
@@ -48,7 +48,8 @@ impl Reader<'_> {
         self.structure.note(at, Mark::Image { source, alt });
     }
 
-    /// Returns `true` for a visible password field. Many pages contain a hidden one for later use.
+    /// Returns `true` for a visible password field. Many pages contain a hidden password field for
+    /// later use.
     pub(super) fn asks_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
@@ -56,16 +57,17 @@ impl Reader<'_> {
             && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
     }
 
-    /// Returns `true` for a script with structured data (JSON-LD).
+    /// Returns `true` for a script that contains structured data (JSON-LD).
     pub(super) fn is_structured_data(&self) -> bool {
         let media_type = self.attributes.text(Attribute::Type);
         media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/ld+json"))
     }
 
-    /// Returns `true` for text hidden from assistive technology or search result snippets.
+    /// Returns `true` for text that is hidden from assistive technology or from search result
+    /// snippets.
     ///
-    /// Google supports `data-nosnippet` on `span`, `div` and `section` only. Other elements are
-    /// honoured as well, because published text cannot be taken back.
+    /// Google supports `data-nosnippet` only on `span`, `div` and `section`. It is honoured on
+    /// other elements as well, because published text cannot be taken back.
     fn is_kept_from_robots(&self) -> bool {
         let is_silent = || {
             let hidden = self.attributes.lower(Attribute::AriaHidden);
@@ -94,7 +96,7 @@ impl Reader<'_> {
         names.any(|it| self.attributes.text(it).is_some_and(is_article_text))
     }
 
-    /// Returns the page part that an element's class or id indicates.
+    /// Returns the page part indicated by an element's class or id.
     fn part_of_name(&self, name: &[u8]) -> Option<Part> {
         if !may_stand_around(name) {
             return None;
@@ -102,7 +104,7 @@ impl Reader<'_> {
         let class = self.attributes.text(Attribute::Class);
         let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
         let mut named = values.iter().flatten().copied();
-        // A sure classification by class or id takes precedence.
+        // A classification by class or id takes precedence if it is certain.
         match named.clone().find(|part| part.is_sure()) {
             Some(sure) => Some(sure),
             None if self.is_article_text() => Some(Part::ArticleText),
@@ -112,7 +114,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns `true` for elements that wrap the whole page; their end tags are ignored.
+/// Returns `true` for elements that enclose the whole page; their end tags are ignored.
 pub(super) fn is_page(name: &[u8]) -> bool {
     matches!(name, b"html" | b"head" | b"body" | b"frameset")
 }
@@ -141,7 +143,7 @@ fn is_box(name: &[u8]) -> bool {
     !matches!(name, b"table" | b"td" | b"dl" | b"p")
 }
 
-/// Returns the page part that an element's name and role indicate.
+/// Returns the page part indicated by an element's name and role.
 fn part_of(name: &[u8], role: &str) -> Option<Part> {
     match (name, role) {
         (b"nav" | b"aside", _)
@@ -155,7 +157,7 @@ fn part_of(name: &[u8], role: &str) -> Option<Part> {
     }
 }
 
-/// Returns `true` if a style, in lower case, hides its element.
+/// Returns `true` if a style declaration, in lower case, hides its element.
 fn hides(style: &str) -> bool {
     style.split(';').any(|rule| {
         let Some((name, value)) = rule.split_once(':') else {

@@ -1,4 +1,4 @@
-//! Functions that assign sources: values, types, dates, checksums, and conversion to HTML.
+//! Filter functions that assign sources: values, types, dates, checksums, and conversion to HTML.
 
 use std::{
     borrow::Cow,
@@ -17,13 +17,14 @@ use crate::filter::{
 
 use super::context::{FunctionContext, StepResult, change, nothing};
 
-/// Validates the cache size, which has no effect: patterns are compiled once, with the filter.
+/// Validates the cache size, which has no effect because patterns are compiled once, with the
+/// filter.
 pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> StepResult {
     making.parameters.number("cache-size")?;
     Ok(nothing())
 }
 
-/// Builds a step that reads the MIME types file.
+/// Builds a step that reads the file with the MIME types.
 pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> StepResult {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {
@@ -87,7 +88,7 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     })
 }
 
-/// Builds a step that sets a value if a source equals a text.
+/// Builds a step that sets a value if a source is equal to a text.
 pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::exact(text)))
 }
@@ -114,7 +115,7 @@ fn generate_by(
     Ok(change(move |work| {
         if pattern.matches(work.resource, &source) {
             work.resource.assign(&to, value.as_str());
-            // At `Generate`, a destination is also an attribute (chapter 44).
+            // At the `Generate` stage, a destination is also an attribute (chapter 44).
             if let Some(description) = work.description.as_deref_mut() {
                 description.set(to.name(), value.as_str());
             }
@@ -160,14 +161,15 @@ pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Converts a time to an instant between 1970 and 9998, so that three months more fit an HTTP date.
+/// Converts a time to an instant between 1970 and 9998, so that an HTTP date can represent the time
+/// three months later.
 fn instant(now_ms: i64) -> SystemTime {
     const LAST_MS: u64 = 253_000_000_000_000;
     let now_ms = u64::try_from(now_ms).unwrap_or(0).min(LAST_MS);
     UNIX_EPOCH + Duration::from_millis(now_ms)
 }
 
-/// Returns the same day three months later, or the last day of a shorter month.
+/// Returns the same day three months later, or the last day of the month if that month is shorter.
 fn three_months_after(now: SystemTime) -> SystemTime {
     let now = OffsetDateTime::from(now);
     let is_next_year = u8::from(now.month()) > 9;
@@ -180,7 +182,7 @@ fn three_months_after(now: SystemTime) -> SystemTime {
     }
 }
 
-/// Builds a conversion step for a media type; `unknown` matches resources without a type.
+/// Builds a step that converts a media type to HTML; `unknown` matches resources without a type.
 pub(super) fn convert(making: &mut FunctionContext<'_>) -> StepResult {
     let wanted = making.parameters.required("type")?;
     let wanted = wanted.trim().to_ascii_lowercase();
@@ -191,7 +193,7 @@ pub(super) fn convert(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Returns the media type to convert from, sniffed if unknown.
+/// Returns the media type to convert from, which is detected from the content if unknown.
 fn type_to_convert(wanted: &str, resource: &Resource) -> Option<String> {
     let media_type = resource.media_type();
     if wanted != "unknown" {
@@ -208,7 +210,7 @@ fn convert_from(media_type: &str, work: &mut Work<'_>) {
     let Some(content) = work.resource.content().map(Arc::clone) else {
         return;
     };
-    // Text needs no conversion, only the missing type.
+    // Text needs no conversion; only its type is missing.
     if media_type.starts_with("text/") {
         work.resource.assign(&to, media_type);
         return;
@@ -244,6 +246,6 @@ fn run(
 ) -> Result<Content, String> {
     let html = work.commands.run(command, body);
     let html = html.map_err(|error| format!("cannot convert {media_type} to HTML: {error}"))?;
-    // The output of a converter declares its own encoding, or is UTF-8.
+    // The output of a converter declares its own encoding or is UTF-8.
     Ok(Content::new(Some("text/html".to_owned()), html.into()))
 }

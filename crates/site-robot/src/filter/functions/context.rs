@@ -1,4 +1,4 @@
-//! Context for building a function's step: parameters and the state of the filter.
+//! Context for building a function's step: the parameters and the state of the filter.
 
 use std::sync::Arc;
 
@@ -9,41 +9,41 @@ use crate::filter::{
     Work, step::CompiledDirective,
 };
 
-/// Log level of a filter's rules (`logtype` of `filterrules-setup`).
+/// Log level of a filter's rules (`logtype` in `filterrules-setup`).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogType {
-    /// Log denials only.
+    /// Logs denials only.
     Terse,
-    /// Log denials and generated descriptions.
+    /// Logs denials and generated descriptions.
     #[default]
     Normal,
-    /// Log every decision.
+    /// Logs every decision.
     Verbose,
 }
 
-/// Treatment of a file that a directive references but that does not exist.
+/// Action to take if a file that a directive references does not exist.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-// Bundled filters ignore a missing file, checks warn, and runs fail.
+// For a missing file, bundled filters do nothing, checks report a warning, and runs fail.
 pub(in crate::filter) enum Missing {
     Fails,
     Warns,
     Ignored,
 }
 
-/// State that directives of one filter share with later directives.
+/// State that the directives of a filter share with later directives.
 #[derive(Default)]
 pub(in crate::filter) struct FilterState {
     pub(super) rules: Option<Arc<FilterRules>>,
     pub(super) types: Option<Arc<MimeTypes>>,
     pub(in crate::filter) log_type: LogType,
     pub(super) has_md5: bool,
-    /// Functions allowed only once per filter, with their lines.
+    /// Functions that are allowed only once per filter, with the lines on which they occur.
     pub(super) once: Vec<(&'static str, usize)>,
-    /// Tests that must wait until after retrieval.
+    /// Tests that must be deferred until after retrieval.
     pub(in crate::filter) deferred: Vec<CompiledDirective>,
 }
 
-/// Context of the directive being compiled.
+/// Context of the directive that is being compiled.
 pub(in crate::filter) struct FunctionContext<'a> {
     pub(super) directive: &'a Directive,
     pub(super) parameters: Parameters,
@@ -54,7 +54,7 @@ pub(in crate::filter) struct FunctionContext<'a> {
     notes: Vec<Note>,
 }
 
-/// Step of a directive, or the error message.
+/// The step of a directive, or an error message.
 pub(super) type StepResult = Result<Box<dyn Step>, String>;
 
 impl<'a> FunctionContext<'a> {
@@ -87,7 +87,7 @@ impl<'a> FunctionContext<'a> {
         self.notes.push(Note::error(line, text));
     }
 
-    /// Reads a referenced file; returns `None` if the file is missing but optional.
+    /// Reads a referenced file; returns `None` if the file is optional and missing.
     pub(super) fn read(&mut self, path: &str) -> Result<Option<String>, String> {
         let text = self.files.read(path)?;
         if text.is_none() {
@@ -112,7 +112,7 @@ impl<'a> FunctionContext<'a> {
     }
 }
 
-/// Optional restriction of a function to a media type.
+/// Optional restriction of a function to a single media type.
 pub(super) struct MediaType(Option<String>);
 
 impl MediaType {
@@ -121,7 +121,7 @@ impl MediaType {
         Self(named.map(|it| it.trim().to_ascii_lowercase()))
     }
 
-    /// Returns `true` if a resource has the type.
+    /// Returns `true` if a resource has the required media type.
     pub(super) fn fits(&self, resource: &Resource) -> bool {
         let Some(wanted) = &self.0 else {
             return true;
@@ -140,14 +140,14 @@ impl MediaType {
     }
 }
 
-/// Returns a step that denies a resource with a reason or lets the resource pass.
+/// Returns a step that either denies a resource with a reason or lets it pass.
 pub(super) fn test(
     run: impl Fn(&mut Work<'_>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Box<dyn Step> {
     Box::new(Closure(run))
 }
 
-/// Returns a step that changes the resource and never denies.
+/// Returns a step that changes the resource and never denies it.
 pub(super) fn change(run: impl Fn(&mut Work<'_>) + Send + Sync + 'static) -> Box<dyn Step> {
     test(move |work| {
         run(work);
@@ -166,7 +166,7 @@ pub(super) fn describe(
     })
 }
 
-/// Returns a step without effect, for functions evaluated at compile time.
+/// Returns a step that has no effect, for functions that are evaluated at compile time.
 pub(super) fn nothing() -> Box<dyn Step> {
     change(|_| {})
 }

@@ -1,4 +1,4 @@
-//! `enumerate-urls` and `enumerate-urls-from-text`.
+//! The functions `enumerate-urls` and `enumerate-urls-from-text`.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -10,7 +10,7 @@ use super::context::{FunctionContext, MediaType, StepResult, change};
 /// Default maximum number of links per resource.
 const DEFAULT_MAX: usize = 1024;
 
-/// Default MIME types for links, if the filter loads no file.
+/// Default MIME types of links, used if the filter loads no MIME types file.
 const TYPES: &str = "text/html html htm shtml xhtml
 application/pdf pdf
 application/msword doc docx odt rtf
@@ -52,9 +52,9 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Builds a step that collects URLs after `URL:` in text.
+/// Builds a step that collects the URLs that follow `URL:` in text.
 pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> StepResult {
-    // The reference lists no `type` parameter but uses one in an example (chapter 45).
+    // The reference does not list a `type` parameter but uses one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
     Ok(change(move |work| {
         let resource = &*work.resource;
@@ -76,8 +76,8 @@ fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
 
 /// Adds distinct links, at most `max` per directive.
 ///
-/// Links that differ only in the fragment are equal. A `nofollow` link does not hide a followed
-/// link to the same page.
+/// Links that differ only in the fragment are considered equal. A `nofollow` link does not hide a
+/// followed link to the same page.
 fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: usize) {
     let known = links.iter().filter_map(spawned);
     let mut known: HashSet<(String, bool)> = known.collect();
@@ -85,13 +85,13 @@ fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: 
     links.extend(new.take(max));
 }
 
-/// Returns the URL without fragment and the `nofollow` flag; `None` for links within the page.
+/// Returns the URL without its fragment, and the `nofollow` flag; `None` for links within the page.
 fn spawned(link: &FoundLink) -> Option<(String, bool)> {
     let url = link.url.split('#').next()?;
     (!url.is_empty()).then(|| (url.to_owned(), link.is_nofollow))
 }
 
-/// Returns the URLs in text, skipping words that are not URLs, as in "URL: see below".
+/// Returns the URLs in a text, skipping words that are not URLs, as in "URL: see below".
 fn in_text(text: &str) -> impl Iterator<Item = FoundLink> {
     let is_url = |url: &&str| url.starts_with('/') || url.contains(':');
     urls_in_text(text).filter(is_url).map(|url| FoundLink {

@@ -1,4 +1,4 @@
-//! Functions that create attributes of the description.
+//! Filter functions that create attributes of the description.
 
 use crate::document::{ContentSelection, Meta, Page, shorten_bytes};
 use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted};
@@ -15,8 +15,8 @@ const MAX_TAGS: usize = 200;
 /// Maximum length of a META tag name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Attributes that a page's META tags must not set; other functions determine them.
-// A page could otherwise make claims about its server or another page.
+/// Attributes that a page's META tags must not set because other functions determine them.
+// Otherwise, a page could make claims about its server or about another page.
 const NOT_OF_PAGES: [&str; 22] = [
     "url",
     "csid",
@@ -42,7 +42,7 @@ const NOT_OF_PAGES: [&str; 22] = [
     name::CANONICAL,
 ];
 
-/// `http-equiv` names that are browser instructions, not page information.
+/// `http-equiv` names that are instructions to browsers, not information about the page.
 const ORDERS: [&str; 7] = [
     "refresh",
     "set-cookie",
@@ -53,10 +53,10 @@ const ORDERS: [&str; 7] = [
     "pragma",
 ];
 
-/// Lowest HTML heading level, `<h6>`.
+/// Lowest heading level in HTML, `<h6>`.
 const LOWEST: u64 = 6;
 
-/// Builds a step that creates attributes from title and META tags.
+/// Builds a step that creates attributes from the title and META tags.
 pub(super) fn meta(making: &mut FunctionContext<'_>) -> StepResult {
     let max_bytes = making.parameters.size("truncate")?.unwrap_or(usize::MAX);
     let media_type = MediaType::of(making);
@@ -83,7 +83,7 @@ fn describe_meta(page: &Page, description: &mut ResourceDescription, max_bytes: 
         if !seen.contains(&meta.name.as_str()) {
             seen.push(&meta.name);
             set(description, &meta.name, &meta.content);
-        // Many pages have one tag per author or keyword group.
+        // Many pages have a separate tag for each author or group of keywords.
         } else if !meta.is_http_equiv
             && [name::KEYWORDS, name::AUTHOR].contains(&meta.name.as_str())
         {
@@ -94,7 +94,7 @@ fn describe_meta(page: &Page, description: &mut ResourceDescription, max_bytes: 
     }
 }
 
-/// Returns `true` if a tag describes its page and has a name that SOIF can represent.
+/// Returns `true` if a tag describes its page and its name can be represented in SOIF.
 fn is_usable(meta: &Meta) -> bool {
     let is_sign = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '{' | '}');
     let name = meta.name.as_str();
@@ -122,7 +122,8 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Parses comma-separated names; `a->b` renames `a` to `b`, and a plain name maps to itself.
+/// Parses a list of comma-separated names; `a->b` renames `a` to `b`, and a plain name maps to
+/// itself.
 fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
     let names = list.split(',').map(str::trim);
     let mapping = |name: &str| {
@@ -144,7 +145,7 @@ fn mappings(list: &str) -> Result<Vec<(String, String)>, String> {
     Ok(mappings)
 }
 
-/// Builds a step that copies an attribute to another name.
+/// Builds a step that copies an attribute to an attribute with another name.
 pub(super) fn copy(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let from = parameters.required("src")?.to_owned();
@@ -180,9 +181,9 @@ pub(super) fn rename(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Returns the leading whole words within a number of characters.
+/// Returns as many leading whole words as fit into a number of characters.
 ///
-/// An overlong first word, or text without spaces, is cut in the middle.
+/// If the first word is too long or the text has no spaces, the text is cut in the middle.
 fn whole_words(text: &str, max: usize) -> &str {
     let head = first_chars(text, max);
     let rest = text.get(head.len()..).unwrap_or_default();
@@ -209,7 +210,7 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> StepResult {
     let to = to.to_owned();
     let max_chars = parameters.size("truncate")?;
     let part = part(parameters)?;
-    // For the complete page, each cell is a separate line, as in Sun's implementation.
+    // If all content is selected, each cell is a separate line, as in Sun's implementation.
     let between_cells = match part {
         ContentSelection::All => '\n',
         ContentSelection::Main => '\t',
@@ -229,17 +230,17 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Builds a step that creates an attribute from the first text.
+/// Builds a step that creates an attribute from the first text of the page.
 ///
-/// With `sentence`, an extension, the first sentence-like paragraph is used, skipping lists and
-/// tables.
+/// If the extension `sentence` is set, the first sentence-like paragraph is used, and lists and
+/// tables are skipped.
 pub(super) fn first_text(making: &mut FunctionContext<'_>) -> StepResult {
     let parameters = &making.parameters;
     let max_bytes = parameters.size("truncate")?;
     let skips_headings = parameters.boolean("skip-headings")?;
     let wants_sentence = parameters.boolean("sentence")?;
     let media_type = MediaType::of(making);
-    // A character has at least one byte, so this many characters are enough.
+    // Each character has at least one byte, so this number of characters is enough.
     let max_chars = max_bytes.unwrap_or(usize::MAX - 1);
     Ok(describe(move |resource, description| {
         if !media_type.fits(resource) {
@@ -258,7 +259,7 @@ pub(super) fn first_text(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Parses `part`, an extension: `all` (the default) or `main`.
+/// Parses the extension `part`: `all` (the default) or `main`.
 fn part(parameters: &Parameters) -> Result<ContentSelection, String> {
     match parameters.optional("part") {
         None | Some("all") => Ok(ContentSelection::All),
@@ -287,7 +288,8 @@ pub(super) fn headings(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Returns one heading per line, indented by two spaces per level; only whole headings fit.
+/// Returns one heading per line, indented by two spaces per level; headings that do not fit
+/// completely are omitted.
 fn contents<'p>(headings: impl Iterator<Item = (u8, &'p str)>, max: usize) -> String {
     let mut contents = String::new();
     for (level, text) in headings {

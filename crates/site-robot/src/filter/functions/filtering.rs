@@ -1,4 +1,4 @@
-//! Functions that deny resources, and `filterrules-setup`.
+//! Filter functions that deny resources, and the function `filterrules-setup`.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::filter::{
 
 use super::context::{FunctionContext, StepResult, nothing, test};
 
-/// Builds a test for an exact value.
+/// Builds a test that compares a source with an exact value.
 pub(super) fn exact(making: &mut FunctionContext<'_>) -> StepResult {
     test_by(making, "equals", |text| Ok(Pattern::exact(text)))
 }
 
-/// Builds a test for the start of a value.
+/// Builds a test that compares the start of a source with a prefix.
 pub(super) fn prefix(making: &mut FunctionContext<'_>) -> StepResult {
     test_by(making, "begins with", |text| Ok(Pattern::prefix(text)))
 }
 
-/// Builds a test with a regular expression.
+/// Builds a test that matches a source against a regular expression.
 pub(super) fn regex(making: &mut FunctionContext<'_>) -> StepResult {
     test_by(making, "matches", Pattern::regex)
 }
 
-/// Test of one source: `deny` denies matching values, `allow` denies all others.
+/// A test of one source: `deny` denies matching values, `allow` denies all others.
 #[derive(Clone)]
 struct Test {
     source: Source,
@@ -33,7 +33,7 @@ struct Test {
     written: String,
     verb: &'static str,
     is_allow: bool,
-    /// Whether a source without a value passes until a later test.
+    /// Whether a source without a value passes and is tested again later.
     waits: bool,
 }
 
@@ -60,10 +60,11 @@ fn test_by(
         is_allow,
         waits: false,
     };
-    // Sources known only after retrieval are tested then; before, only if assigned.
+    // Sources that are known only after retrieval are tested at that stage; before, only if
+    // assigned.
     if making.stage == Stage::MetaData && !test.source.is_metadata() {
         making.warn(format!(
-            "{} is known only after retrieval unless assigned before; tested again at Data",
+            "{} is known only after retrieval, unless assigned earlier; the test is repeated at Data",
             quoted(test.source.name())
         ));
         let again = making.compiled(Box::new(test.clone()), false);
@@ -85,14 +86,15 @@ impl Step for Test {
         let value = shown(resource, &self.source);
         let (verb, written) = (self.verb, quoted(&self.written));
         StepOutcome::Deny(if self.is_allow {
-            format!("{value}, but only a value that {verb} {written} is allowed")
+            format!("{value} is denied: only a value that {verb} {written} is allowed")
         } else {
             format!("{value} {verb} {written}")
         })
     }
 }
 
-/// Builds a test of a number; the test of `content-length` waits for the `Data` stage.
+/// Builds a test that compares a number with a maximum; `content-length` is tested at the `Data`
+/// stage.
 pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
     making.parameters.required("value")?;
@@ -116,7 +118,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
                 format!("depth {depth} is more than {max}")
             })
         }),
-        // Not one of the three sources listed in the reference, but used in its example, in KiB.
+        // The reference does not list this source, but uses it in an example, in KiB.
         "content-length" => length(making, max),
         other => return Err(unknown("source for filter-by-max", other, names)),
     })
@@ -132,7 +134,7 @@ fn length(making: &mut FunctionContext<'_>, max: u64) -> Box<dyn Step> {
     if making.stage != Stage::MetaData {
         return step;
     }
-    making.warn("content-length is known only after retrieval: tested at Data");
+    making.warn("content-length is known only after retrieval; the test runs at Data");
     let later = making.compiled(step, false);
     making.state.deferred.push(later);
     nothing()
@@ -166,7 +168,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     })
 }
 
-/// Reads the rules file of the filter.
+/// Builds a step that reads the rules file of the filter.
 pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> StepResult {
     let log_type = making.parameters.optional("logtype");
     making.state.log_type = log_type.map_or(Ok(LogType::default()), read_log_type)?;
@@ -181,7 +183,7 @@ pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> StepResult {
     Ok(nothing())
 }
 
-/// Builds a test that applies the rules.
+/// Builds a test that applies the filter's rules.
 pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let Some(rules) = making.state.rules.clone() else {
         making.warn("no rules to process: the filter has no Setup fn=filterrules-setup");

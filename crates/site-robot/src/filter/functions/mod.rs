@@ -1,4 +1,4 @@
-//! The Robot Application Functions of the reference (Sun 7.1, chapters 46 to 51).
+//! Robot Application Functions, as in the reference (Sun 7.1, chapters 46 to 51).
 
 mod assigning;
 mod context;

@@ -1,4 +1,4 @@
-//! Registry of functions for directives.
+//! Registry of the functions that directives can use.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -10,7 +10,7 @@ use super::{
     enumerate, extraction, filtering,
 };
 
-/// Functions available to directives: built-in and custom ones.
+/// Functions available to directives, both built-in and custom.
 #[derive(Clone, Default)]
 pub struct Functions {
     own: BTreeMap<String, Arc<dyn Function>>,
@@ -22,7 +22,7 @@ impl Functions {
         Self::default()
     }
 
-    /// Adds a function, replacing any function with the same name, even a built-in one.
+    /// Adds a function, replacing any function with the same name, including built-in functions.
     ///
     /// See [`Function`] for an example.
     #[must_use]
@@ -58,7 +58,7 @@ impl Functions {
         } else {
             return Err(unknown("function", name, self.names()));
         };
-        // Building the step queried all known parameters, so the others are unknown.
+        // Building the step queried all known parameters, so any others are unknown.
         for (line, text) in making.parameters.unknown() {
             making.error(line, format!("{name}: {text}"));
         }
@@ -97,7 +97,7 @@ fn check_once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<()
     Ok(())
 }
 
-/// Built-in filter function.
+/// A built-in filter function.
 pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     pub(super) stages: &'static [Stage],
@@ -134,7 +134,7 @@ const fn once(stages: &'static [Stage], name: &'static str, make: Constructor) -
     }
 }
 
-/// The thirty functions of the reference, in its order.
+/// The thirty functions of the reference, in the same order.
 pub(super) const BUILT_IN: [BuiltIn; 30] = [
     at(&[Setup], "filterrules-setup", filtering::setup_rules),
     at(&[Setup], "setup-regex-cache", assigning::regex_cache),

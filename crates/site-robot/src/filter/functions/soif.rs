@@ -1,4 +1,4 @@
-//! Parser of summarizer output: attributes in SOIF (RFC 2655).
+//! Parser for the output of summarizers: attributes in SOIF (RFC 2655).
 
 /// Maximum number of attributes in one summary.
 const MAX_ATTRIBUTES: usize = 200;
@@ -6,9 +6,9 @@ const MAX_ATTRIBUTES: usize = 200;
 /// Maximum length of an attribute name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Returns the name and value of each `name{bytes}:<TAB>value`, ignoring the rest.
+/// Returns the name and value of each `name{bytes}:<TAB>value`, and ignores everything else.
 ///
-/// The enclosing `@FILE { url` and `}` are optional, as in the output of Harvest summarizers.
+/// The enclosing `@FILE { url` and `}` may be missing, as in the output of Harvest summarizers.
 pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = output;
@@ -25,10 +25,10 @@ pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// Parses one attribute and returns name, value and remaining text.
+/// Parses one attribute, and returns its name, its value and the remaining text.
 fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
-    // The search is limited to a few bytes: each line of non-SOIF output is tried and must not be
-    // scanned to the end.
+    // The search is limited to a few bytes: it is attempted on each line of output that is not
+    // SOIF, and must not scan to the end.
     let open = text
         .iter()
         .take(MAX_NAME)
@@ -48,7 +48,7 @@ fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let value = value
         .strip_prefix(b"\t")
         .or_else(|| value.strip_prefix(b" "))?;
-    // The size determines the end of the value, which may contain line feeds and braces.
+    // The size determines where the value ends, which may contain line feeds and braces.
     let (value, after) = value.split_at_checked(count)?;
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     Some((name, value, after))

@@ -1,4 +1,4 @@
-//! Tests of all functions, based on the examples in the reference.
+//! Tests of all filter functions, based on the examples in the reference.
 
 mod checks;
 mod data;
@@ -20,7 +20,7 @@ use super::registry::BUILT_IN;
 /// 2026-11-30, 12:00:00 UTC.
 const NOW_MS: i64 = 1_796_040_000_000;
 
-/// Directives required by other directives.
+/// Directives that other directives require.
 const TYPES: &str = "Setup fn=setup-type-by-extension file=./config/mime.types";
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Files for Fixtures {
     }
 }
 
-/// Commands that record their calls.
+/// Implementation of `Commands` that records its calls.
 #[derive(Default)]
 struct Programs {
     calls: Mutex<Vec<(String, usize)>>,
@@ -152,7 +152,7 @@ fn errors(directives: &str) -> String {
     notes(directives, Severity::Error)
 }
 
-/// Returns the notes of one severity about directives, one per line.
+/// Returns the notes about directives that have a given severity, one per line.
 fn notes(directives: &str, severity: Severity) -> String {
     let text = format!("<Filter name=a>\n{directives}\n</Filter>\n");
     let conf = FilterConf::parse(&text);

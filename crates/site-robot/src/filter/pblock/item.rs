@@ -1,21 +1,21 @@
-//! Items of a file, in order.
+//! Items of a configuration file, in their original order.
 
-/// Line of a file, or several joined lines.
+/// A line of a file, or several joined lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) enum Item {
     /// One or more empty lines.
     Blank,
-    /// Comment, including its `#`.
+    /// A comment, including its `#`.
     Comment(String),
-    /// Opening tag, `<Tag …>`.
+    /// An opening tag, `<Tag …>`.
     Open(Tag),
-    /// Closing tag, `</Tag>`.
+    /// A closing tag, `</Tag>`.
     Close { line: usize, tag: String },
-    /// Keyword with `key=value` pairs.
+    /// A keyword with its `key=value` pairs.
     Entry(Entry),
 }
 
-/// Opening tag, `<Tag …>`.
+/// An opening tag, `<Tag …>`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Tag {
     pub(in crate::filter) line: usize,
@@ -23,7 +23,7 @@ pub(in crate::filter) struct Tag {
     pub(in crate::filter) pairs: Vec<Pair>,
 }
 
-/// Keyword with its `key=value` pairs.
+/// A keyword with its `key=value` pairs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Entry {
     pub(in crate::filter) line: usize,
@@ -32,7 +32,7 @@ pub(in crate::filter) struct Entry {
     pub(in crate::filter) comment: Option<String>,
 }
 
-/// Pair `key=value`.
+/// A `key=value` pair.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::filter) struct Pair {
     pub(in crate::filter) line: usize,

@@ -1,7 +1,7 @@
 //! Parameter blocks: the format of filter.conf, filterrules.conf and classification.conf.
 //!
-//! A line consists of a keyword and `key=value` pairs; `<Tag name=…>` and `</Tag>` enclose lines;
-//! `#` starts a comment.
+//! A line consists of a keyword and `key=value` pairs; `<Tag name=…>` and `</Tag>` enclose lines,
+//! and `#` starts a comment.
 
 mod item;
 mod reader;

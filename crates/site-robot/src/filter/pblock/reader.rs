@@ -1,4 +1,4 @@
-//! Line reader that continues after errors.
+//! Line reader that continues after an error.
 
 use crate::filter::{note::Notes, quoted, unknown};
 
@@ -22,9 +22,9 @@ const MAX_PAIRS: usize = 64;
 /// Tags and keywords of a file format.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::filter) struct Block {
-    /// Valid tags, as written.
+    /// Valid tags, as they should be written.
     pub(in crate::filter) tags: &'static [&'static str],
-    /// Name of a line's keyword in messages.
+    /// Term for the keyword of a line in messages.
     pub(in crate::filter) what: &'static str,
     /// Valid keywords.
     pub(in crate::filter) words: &'static [&'static str],
@@ -33,7 +33,7 @@ pub(in crate::filter) struct Block {
 /// Parses the text of a complete configuration file.
 pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Vec<Item> {
     if text.len() > MAX_BYTES {
-        notes.error(1, "larger than 4 MiB; split it");
+        notes.error(1, "the file is larger than 4 MiB; split it");
         return Vec::new();
     }
     let mut reader = Reader {
@@ -47,7 +47,7 @@ pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Ve
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (at, line) in text.split('\n').enumerate() {
         if reader.entries > MAX_ENTRIES {
-            let text = format!("more than {MAX_ENTRIES} directives; the rest is ignored");
+            let text = format!("more than {MAX_ENTRIES} directives; the rest are ignored");
             reader.notes.error(at + 1, text);
             break;
         }
@@ -63,7 +63,7 @@ struct Reader<'n> {
     entries: usize,
     /// Whether the previous line ended with a backslash.
     is_continued: bool,
-    /// Index of the entry to which a line of pairs belongs.
+    /// Index of the entry to which a line that contains only pairs belongs.
     last_entry: Option<usize>,
 }
 
@@ -71,7 +71,8 @@ impl Reader<'_> {
     fn line(&mut self, line: usize, text: &str) {
         let is_continued = std::mem::take(&mut self.is_continued);
         if text.len() > MAX_LINE {
-            self.notes.error(line, "longer than 64 KiB; line ignored");
+            self.notes
+                .error(line, "the line is longer than 64 KiB and was ignored");
         } else if text.is_empty() {
             if !matches!(self.items.last(), None | Some(Item::Blank)) {
                 self.items.push(Item::Blank);
@@ -79,7 +80,8 @@ impl Reader<'_> {
         } else if text.starts_with('#') {
             self.items.push(Item::Comment(text.to_owned()));
         } else if let Some(inside) = text.strip_prefix('<') {
-            // A line of pairs after a tag does not belong to the entry before the tag.
+            // If a line that contains only pairs follows a tag, it does not belong to the entry
+            // before the tag.
             self.last_entry = None;
             self.tag(line, inside);
         } else {
@@ -94,7 +96,10 @@ impl Reader<'_> {
             let slashes = text.get(whole.len()..).unwrap_or_default();
             self.notes.repair(
                 line,
-                format!("`{}` at the end joins the next line", shortened(slashes)),
+                format!(
+                    "treated `{}` at the end as a line continuation",
+                    shortened(slashes)
+                ),
             );
         }
         let whole = whole.trim();
@@ -105,7 +110,7 @@ impl Reader<'_> {
             Some(at) if is_continued => self.join(at, line, whole),
             Some(at) if begins_with_pair(whole) => {
                 let text = format!(
-                    "line starting with {} joined to the previous line",
+                    "the line that starts with {} was joined to the previous line",
                     begin(whole)
                 );
                 self.notes.repair(line, text);
@@ -167,7 +172,10 @@ impl Reader<'_> {
         let inside = match inside.rsplit_once('>') {
             Some((inside, "")) => inside,
             Some((inside, after)) => {
-                let text = format!("{} after `>`; move it to a separate line", quoted(after));
+                let text = format!(
+                    "unexpected {} after `>`; move it to a separate line",
+                    quoted(after)
+                );
                 self.notes.error(line, text);
                 inside
             }

@@ -1,4 +1,4 @@
-//! Property tests: any input can be read, and the normal form is stable.
+//! Property tests: any input can be parsed, and the normal form is stable.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::filter::{
     has_error, quoted,
 };
 
-/// Generates text from typical file content in random order.
+/// Generates text by combining typical file content in random order.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("<Filter name=\"a\">\n"),
@@ -42,7 +42,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => known, 1 => "\\PC{0,60}", 1 => any::<String>()]
 }
 
-/// Asserts that reading the normal form again returns the same result, unless there are errors.
+/// Asserts that parsing the normal form returns the same result, unless there are errors.
 fn is_stable(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
     let (once, notes) = normal(text);
     if has_error(&notes) {

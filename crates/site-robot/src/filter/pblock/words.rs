@@ -1,17 +1,17 @@
-//! Parser of the keyword and pairs of a line.
+//! Parser for the keyword and pairs of a line.
 
 use crate::filter::{note::Notes, quoted};
 
 use super::Pair;
 
-/// Content of a line after its keyword.
+/// Content of a line after the keyword.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     pub(super) pairs: Vec<Pair>,
     pub(super) comment: Option<String>,
 }
 
-/// Parses pairs up to the end of the line or a comment.
+/// Parses `key=value` pairs up to the end of the line or a comment.
 pub(super) fn pairs(line: usize, text: &str, notes: &mut Notes) -> Words {
     let mut words = Words::default();
     let mut rest = text.trim();
@@ -31,7 +31,7 @@ pub(super) fn begins_with_pair(text: &str) -> bool {
     end.is_some_and(|end| end > 0 && text.get(end..).is_some_and(|it| it.starts_with('=')))
 }
 
-/// Parses one pair and returns the remaining text.
+/// Parses one pair, and returns the remaining text.
 fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes) -> &'a str {
     let end = text.find(|c: char| c == '=' || c.is_whitespace());
     let (key, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -50,19 +50,19 @@ fn pair<'a>(line: usize, text: &'a str, pairs: &mut Vec<Pair>, notes: &mut Notes
     rest
 }
 
-/// Handles a word without `=`; `fn-x` is repaired to `fn=x`.
+/// Handles a word that contains no `=`; `fn-x` is repaired to `fn=x`.
 fn handle_bare_word(line: usize, word: &str, pairs: &mut Vec<Pair>, notes: &mut Notes) {
     let function = word.get(..3).zip(word.get(3..));
     match function.filter(|(begin, name)| begin.eq_ignore_ascii_case("fn-") && !name.is_empty()) {
         Some((_, name)) => {
-            let text = format!("{} read as fn={name}", quoted(word));
+            let text = format!("replaced {} with fn={name}", quoted(word));
             notes.repair(line, text);
             add(line, "fn", name, pairs, notes);
         }
         None => notes.error(
             line,
             format!(
-                "{} is not key=value; quote a value that contains spaces",
+                "{} is not a key=value pair; quote values that contain spaces",
                 quoted(word)
             ),
         ),
@@ -79,19 +79,19 @@ fn read_value<'a>(line: usize, key: &str, text: &'a str, notes: &mut Notes) -> (
         Some(QuoteFault::Curly) => {
             notes.repair(
                 line,
-                format!("curly quotes of {key}={shown} read as straight quotes"),
+                format!("replaced the curly quotes in {key}={shown} with straight quotes"),
             );
         }
         Some(QuoteFault::Unclosed) => {
             notes.repair(
                 line,
-                format!("{key}={shown}: closing quote added at the end of the line"),
+                format!("added the missing closing quote of {key}={shown} at the end of the line"),
             );
         }
         None => {}
     }
     if quotation.rest.starts_with(|c: char| !c.is_whitespace()) {
-        notes.repair(line, format!("space added after {key}={shown}"));
+        notes.repair(line, format!("added the missing space after {key}={shown}"));
     }
     (quotation.value, quotation.rest)
 }
@@ -101,9 +101,12 @@ fn add(line: usize, key: &str, value: &str, pairs: &mut Vec<Pair>, notes: &mut N
         let text = format!("{} is not a valid parameter name", quoted(key));
         return notes.error(line, text);
     }
-    // The normal form has no escapes, so the value could not be read again.
+    // The normal form has no escapes, so a value with a quotation mark could not be parsed again.
     if value.contains('"') {
-        let text = format!("quote inside the value {}; remove it", quoted(value));
+        let text = format!(
+            "the value {} contains a quotation mark; remove it",
+            quoted(value)
+        );
         return notes.error(line, text);
     }
     let key = key.to_ascii_lowercase();
@@ -126,26 +129,26 @@ pub(super) fn is_plain(value: &str) -> bool {
         && !value.ends_with('\\')
 }
 
-/// Curly and other quotes accepted instead of straight quotes.
+/// Curly quotes, and other quotes that are accepted instead of straight quotes.
 const CURLY: [char; 6] = ['“', '”', '„', '‟', '″', '＂'];
 
-/// Value without its quotes, and the remaining text.
+/// A value without its quotes, and the text that follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QuotedValue<'a> {
     /// Text between the quotes.
     pub value: &'a str,
     /// Text after the closing quote.
     pub rest: &'a str,
-    /// Problem with the quotes, if any.
+    /// Problem with the quotes, if there is one.
     pub fault: Option<QuoteFault>,
 }
 
 /// Problem with the quotes of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum QuoteFault {
-    /// Curly quotes, treated as straight quotes.
+    /// Curly quotes, which are treated as straight quotes.
     Curly,
-    /// Missing closing quote at the end of the line.
+    /// A missing closing quote at the end of the line.
     Unclosed,
 }
 
@@ -154,11 +157,12 @@ pub fn is_quote(c: char) -> bool {
     c == '"' || CURLY.contains(&c)
 }
 
-/// Removes the quotes of a value; returns `None` if the text does not start with a quote.
+/// Removes the quotes from a value; returns `None` if the text does not start with a quote.
 pub fn unquote(text: &str) -> Option<QuotedValue<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;
     let inside = text.get(opening.len_utf8()..)?;
-    // A straight quote ends at the next straight quote; curly quotes inside belong to the value.
+    // A value that starts with a straight quote ends at the next straight quote and may contain
+    // curly quotes.
     let straight = (opening == '"').then(|| inside.split_once('"')).flatten();
     if let Some((value, rest)) = straight {
         let fault = None;

@@ -1,14 +1,14 @@
-//! Writer of the normal form of a file.
+//! Writes the normal form of a file.
 
 use std::fmt::{self, Write};
 
 use super::{Item, Pair, words::is_plain};
 
-/// Writes items: one directive per line, minimal quoting, single empty lines.
+/// Writes items: one directive per line, with minimal quoting and single empty lines.
 pub(in crate::filter) fn write(items: &[Item], out: &mut impl Write) -> fmt::Result {
     let (mut is_parted, mut has_lines) = (false, false);
     for item in items {
-        // An item between two empty lines, or before the first, may have been removed.
+        // An item between two empty lines, or before the first empty line, may have been removed.
         if *item == Item::Blank {
             is_parted = has_lines;
             continue;

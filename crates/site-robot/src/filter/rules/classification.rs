@@ -1,4 +1,4 @@
-//! Parser of classification.conf.
+//! Parser for classification.conf.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::filter::{
 
 use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
-/// Keywords of classification.conf.
+/// Keywords that can start a line in classification.conf.
 const BLOCK: Block = Block {
     tags: &["Classes"],
     what: "line of classification.conf",
     words: &["Class"],
 };
 
-/// Rules of a classification.conf, which assign classes to resources.
+/// Rules in a classification.conf, which assign classes to resources.
 ///
-/// The format is specific to this program: `Class name=… src=… operator=… string=…`, one rule per
-/// line, with the sources and operators of filterrules.conf. The parts of a class path are
-/// separated by `:`. The first matching rule wins.
+/// The format is specific to this program: one rule per line, in the form `Class name=… src=…
+/// operator=… string=…`, with the same sources and operators as in filterrules.conf. The parts of a
+/// class path are separated by `:`. The first matching rule wins.
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ pub struct ClassificationRules {
 }
 
 impl ClassificationRules {
-    /// Parses a file. Errors are available from [`Self::notes`].
+    /// Parses a classification.conf. [`Self::notes`] returns the errors.
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);

@@ -1,4 +1,4 @@
-//! Parser of filterrules.conf.
+//! Parser for filterrules.conf.
 
 use std::fmt;
 
@@ -14,24 +14,24 @@ use super::{
     site::{Decision, Host, Rules, Site, StartingPoint},
 };
 
-/// Keywords of filterrules.conf.
+/// Keywords that can start a line in filterrules.conf.
 const BLOCK: Block = Block {
     tags: &["Site", "Rules", "NewSites"],
     what: "line of filterrules.conf",
     words: &["Host", "Start", "Rule", "Otherwise"],
 };
 
-/// Sites, starting points and rules of a filterrules.conf.
+/// Sites, starting points and rules in a filterrules.conf.
 ///
 /// The format is specific to this program and covers the options of Sun's 7.1 console. `<Site
 /// name="…">` encloses the hosts of a site (`Host name=…`; `*.` includes all hosts of a domain),
-/// its starting points (`Start url=… depth=…`; their hosts belong to the site) and rules.
-/// `<NewSites>` contains rules for hosts of no site, and `<Rules>` rules for all hosts. A rule is
-/// `Rule src=… operator=… string=… behaviour=…`. The source is url, protocol, host, path or type.
-/// The operator is is, contains, begins-with, ends-with or regex. The behaviour is exclude (the
-/// default) or include. The first matching rule wins; rules of the site are tried before rules for
-/// all hosts. `Otherwise behaviour=exclude` excludes resources that no rule of the block matches;
-/// by default they are included.
+/// its starting points (`Start url=… depth=…`; their hosts belong to the site) and its rules.
+/// `<NewSites>` contains rules for hosts that belong to no site, and `<Rules>` contains rules for
+/// all hosts. A rule has the form `Rule src=… operator=… string=… behaviour=…`. The source is url,
+/// protocol, host, path or type. The operator is is, contains, begins-with, ends-with or regex. The
+/// behaviour is exclude (the default) or include. The first matching rule wins; a site's own rules
+/// are tried before the rules for all hosts. `Otherwise behaviour=exclude` excludes resources that
+/// match no rule of the block; by default, they are included.
 ///
 /// # Example
 ///
@@ -65,24 +65,24 @@ pub struct FilterRules {
     notes: Vec<Note>,
 }
 
-/// Verdict of the rules on a resource.
+/// Verdict of the filter rules on a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleVerdict {
     /// The site robot visits the resource.
     Included,
-    /// The robot does not visit the resource; the text names the rule.
+    /// The site robot does not visit the resource; the text identifies the rule.
     Excluded(String),
 }
 
 impl RuleVerdict {
-    /// Returns `true` if the robot visits the resource.
+    /// Returns `true` if the site robot visits the resource.
     pub const fn is_included(&self) -> bool {
         matches!(self, Self::Included)
     }
 }
 
 impl FilterRules {
-    /// Parses a file. Errors are available from [`Self::notes`].
+    /// Parses a filterrules.conf. [`Self::notes`] returns the errors.
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let mut rules = Self {
@@ -94,9 +94,9 @@ impl FilterRules {
         rules
     }
 
-    /// Returns the verdict on a resource; before retrieval, rules on the type are undecided.
+    /// Returns the verdict on a resource; before retrieval, rules about the type are undecided.
     pub fn verdict(&self, resource: &Resource) -> RuleVerdict {
-        // The first site in the file that covers the URL decides.
+        // The first site in the file that covers the URL is used.
         let site = self.sites.iter().find(|site| site.covers(resource.url()));
         let (of_site, name) = match site {
             Some(site) => (&site.rules, site.name.as_str()),
@@ -115,7 +115,7 @@ impl FilterRules {
         }
     }
 
-    /// Returns the sites in file order.
+    /// Returns the sites in the order of the file.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }

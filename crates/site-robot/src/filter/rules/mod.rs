@@ -1,4 +1,5 @@
-//! filterrules.conf and classification.conf, in formats specific to this program.
+//! Parsers for filterrules.conf and classification.conf, whose formats are specific to this
+//! program.
 
 mod classification;
 mod filter_rules;

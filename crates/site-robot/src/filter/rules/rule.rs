@@ -1,4 +1,4 @@
-//! Comparison of a source with a string.
+//! Comparison of a source's value with a string.
 
 use crate::filter::{
     Resource, Source,
@@ -8,7 +8,7 @@ use crate::filter::{
     quoted, unknown,
 };
 
-/// Operators of rules, with accepted synonyms.
+/// Operators of rules, including accepted synonyms.
 const OPERATORS: [(&str, &str); 11] = [
     ("is", "is"),
     ("equals", "is"),
@@ -26,7 +26,7 @@ const OPERATORS: [(&str, &str); 11] = [
 /// Sources that rules may use.
 const SOURCES: [&str; 5] = ["url", "protocol", "host", "path", "type"];
 
-/// Comparison of one source with a string.
+/// Comparison of a source's value with a string.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     source: Source,
@@ -79,7 +79,7 @@ impl Comparison {
         ComparisonResult::Differs
     }
 
-    /// Returns value, operator and string as a human-readable reason.
+    /// Returns the value, operator and string as a human-readable reason.
     pub(super) fn reason(&self, resource: &Resource) -> String {
         let value = shown(resource, &self.source);
         format!("{value} {} {}", self.operator, quoted(&self.string))
@@ -88,7 +88,7 @@ impl Comparison {
 
 fn read_source(name: &str, entry: &Entry, notes: &mut Notes) -> Option<Source> {
     let source = Source::named(name);
-    // The original console uses "MIME type".
+    // The original console calls this source "MIME type".
     if matches!(source.name(), "mime-type" | "content-type") {
         return Some(Source::named("type"));
     }
@@ -109,7 +109,7 @@ fn read_operator(name: &str, entry: &Entry, notes: &mut Notes) -> Option<&'stati
     found.map(|(_, operator)| *operator)
 }
 
-/// Returns a required value; adds an error if missing.
+/// Returns a required value, or adds an error if it is missing.
 pub(super) fn required<'e>(entry: &'e Entry, key: &str, notes: &mut Notes) -> Option<&'e str> {
     let value = entry.value(key).filter(|value| !value.is_empty());
     if value.is_none() {

@@ -6,7 +6,7 @@ use crate::filter::{Resource, note::Notes, pblock::Entry, quoted};
 
 use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
-/// Site: hosts, starting points and rules.
+/// A site with its hosts, starting points and rules.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     pub(super) name: String,
@@ -15,24 +15,25 @@ pub struct Site {
     pub(super) rules: Rules,
 }
 
-/// URL at which the site robot starts.
+/// A URL at which the site robot starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StartingPoint {
     /// URL of the starting point.
     pub url: Url,
-    /// Number of links to follow, −1 for all; `None` uses the depth in robot.conf.
+    /// Number of links to follow from the starting point; −1 for no limit, `None` for the depth in
+    /// robot.conf.
     pub depth: Option<i64>,
 }
 
-/// Host of a site: a name, or `*.` and a domain.
+/// A host of a site: a name, or `*.` followed by a domain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Host {
     name: String,
     with_subdomains: bool,
 }
 
-/// Ordered rules, and the treatment of resources that match no rule.
+/// Ordered rules, and the action for resources that match no rule.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
@@ -51,7 +52,7 @@ struct Rule {
 pub(super) enum Decision {
     Include,
     Exclude(String),
-    /// No rule matches, and unmatched resources are not excluded.
+    /// No rule matches, and resources that match no rule are not excluded.
     None,
 }
 
@@ -66,7 +67,7 @@ impl Site {
         &self.starting_points
     }
 
-    /// Returns `true` if a URL is on one of the site's hosts.
+    /// Returns `true` if the host of a URL is one of the site's hosts.
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let mut starts = self.starting_points.iter();
@@ -76,7 +77,7 @@ impl Site {
 }
 
 impl Host {
-    /// Parses the directive `Host name=…`.
+    /// Parses a `Host name=…` directive.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["name"], "Host", notes);
         let whole = required(entry, "name", notes)?;
@@ -98,18 +99,18 @@ impl Host {
     }
 
     fn covers(&self, host: &str) -> bool {
-        // Matches at a label boundary only: `notexample.com` is not a host of `example.com`.
+        // Names match only at a label boundary: `notexample.com` is not a host of `example.com`.
         let before = host.strip_suffix(self.name.as_str());
         before.is_some_and(|it| it.is_empty() || (self.with_subdomains && it.ends_with('.')))
     }
 }
 
 impl StartingPoint {
-    /// Parses a URL and a depth as written.
+    /// Parses a starting point from a URL and a depth, as written.
     ///
     /// # Errors
     ///
-    /// Fails if either is invalid, or the URL is neither http, https nor file.
+    /// Fails if either is invalid, or if the URL's scheme is not http, https or file.
     pub fn parse(url: &str, depth: Option<&str>) -> Result<Self, String> {
         let shown = quoted(url);
         let url =
@@ -123,7 +124,7 @@ impl StartingPoint {
         Ok(Self { url, depth })
     }
 
-    /// Parses the directive `Start url=… depth=…`.
+    /// Parses a `Start url=… depth=…` directive.
     pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
         refuse_others(&entry.pairs, &["url", "depth"], "Start", notes);
         let url = required(entry, "url", notes)?;
@@ -139,7 +140,7 @@ fn read_depth(text: &str) -> Result<i64, String> {
 }
 
 impl Rules {
-    /// Parses `Rule …` or `Otherwise …`.
+    /// Parses a `Rule …` or `Otherwise …` directive.
     pub(super) fn add(&mut self, entry: &Entry, notes: &mut Notes) {
         let is_include = behaviour(entry, notes);
         if entry.word == "Otherwise" {
@@ -161,7 +162,8 @@ impl Rules {
 
     /// Returns the decision of the first matching rule.
     ///
-    /// Before retrieval, a rule on the type that may include the resource counts as including.
+    /// Before retrieval, a rule about the type that might include the resource is treated as
+    /// including it.
     pub(super) fn decide(&self, resource: &Resource) -> Decision {
         for rule in &self.rules {
             match (rule.comparison.compare(resource), rule.is_include) {

@@ -1,16 +1,16 @@
-//! Replacement of the published heaven with the staged one.
+//! Replaces the published robot heaven with the staged one.
 
 use std::{fs, io, path::Path};
 
 use super::directory::{MARK, PublishDirectory, remove};
 use crate::heaven::HeavenError;
 
-/// Moves the staged tree into place, and removes the old tree after a check.
+/// Moves the staged tree into place, checks it, and then removes the old tree.
 ///
-/// On systems that can exchange two directories atomically (Linux), readers always see one of them;
-/// elsewhere, the directory is missing for an instant.
+/// If the system can exchange two directories atomically (Linux), readers always see one or the
+/// other; elsewhere, the directory is missing for an instant.
 pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError> {
-    // Syncs before the exchange, so that a power failure leaves no empty files in place.
+    // Syncs before the exchange, so that a power failure cannot leave empty files in place.
     sync(&places.staging);
     let failed = HeavenError::on("replace", &places.heaven);
     if !places.heaven.exists() {
@@ -30,12 +30,12 @@ pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError>
 fn in_two_steps(places: &PublishDirectory) -> io::Result<()> {
     fs::rename(&places.heaven, &places.old)?;
     fs::rename(&places.staging, &places.heaven).inspect_err(|_| {
-        // If moving back fails, the next publication restores the directory.
+        // If moving the old tree back fails, the next publication restores it.
         let _ = fs::rename(&places.old, &places.heaven);
     })
 }
 
-/// Checks that the new tree is readable, and otherwise restores the old tree.
+/// Checks that the new tree is readable; if not, restores the old tree.
 fn verify(places: &PublishDirectory) -> Result<(), HeavenError> {
     let start = places.heaven.join("index.html");
     let seen = fs::metadata(places.heaven.join(MARK)).and_then(|_| fs::metadata(&start));
@@ -65,9 +65,9 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Flushes written files to disk, all together if the system supports that.
+/// Flushes written files to disk, all at once if the system supports this.
 ///
-/// A failure is harmless because heaven can be published again.
+/// A failure is harmless because robot heaven can be published again.
 pub(super) fn sync(directory: &Path) {
     let Ok(directory) = fs::File::open(directory) else {
         return;

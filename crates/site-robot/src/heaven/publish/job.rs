@@ -1,4 +1,4 @@
-//! Publication from the database to the directory.
+//! Publication of robot heaven from the database to a directory.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -25,21 +25,21 @@ use crate::heaven::{
 };
 use robot_detection_store::description::ResourceDescription;
 
-/// Maximum number of batches rendered in parallel; more would only use more memory.
+/// Maximum number of batches rendered in parallel; more would only increase memory use.
 const MAX_AT_ONCE: usize = 4;
 
-/// Number of files after which a sync to disk starts, so that the final sync is short.
+/// Number of files after which a sync to disk is started, so that the final sync is short.
 const SYNC_FILES: usize = 500;
 
-/// Result of a publication: the catalogue and file counts.
+/// Result of a publication: the catalogue and the numbers of files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublishReport {
     /// Catalogue of all published pages.
     pub catalogue: Arc<Catalogue>,
-    /// Number of new or changed files.
+    /// Number of files that are new or changed.
     pub written: usize,
-    /// Number of files that did not change.
+    /// Number of files that are unchanged.
     pub unchanged: usize,
     /// Whether anything changed; if not, the directory was left untouched.
     pub is_changed: bool,
@@ -59,20 +59,20 @@ struct Work {
 struct Shared {
     catalogue: Arc<Catalogue>,
     settings: HeavenSettings,
-    /// URLs of the pages listed in feeds.
+    /// URLs of the pages that are listed in feeds.
     told: HashSet<Box<str>>,
 }
 
-/// Result of a written batch of pages.
+/// Result of writing a batch of pages.
 #[derive(Debug, Default)]
 struct WrittenPages {
-    /// Parts of the exports for the batch.
+    /// Parts of the export files that belong to this batch.
     exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
     tally: Tally,
 }
 
-/// Future that continues in the background after its first poll, such as a database query.
+/// A future that continues in the background after it was first polled, such as a database query.
 ///
 /// Until the future is awaited, its task is not woken for each row of the result.
 enum Prefetch<F: Future> {
@@ -80,16 +80,17 @@ enum Prefetch<F: Future> {
     Done(F::Output),
 }
 
-/// Publishes a heaven to a directory, atomically.
+/// Publishes robot heaven to a directory atomically.
 ///
-/// The files are written to a staging directory, which replaces the directory when complete.
-/// Unchanged files are reused, and if nothing changed, the directory stays untouched. The output
-/// does not depend on the current time. Pages without a description are removed.
+/// The files are written to a staging directory, which replaces the directory when it is complete.
+/// Unchanged files are reused; if nothing changed, the directory is left untouched. The output does
+/// not depend on the current time. Pages that no longer have a description are removed.
 ///
 /// # Errors
 ///
-/// Fails if the database or the file system fails, if another publication of the directory is in
-/// progress, or if the directory contains foreign files. The old tree then stays in place.
+/// Fails if the database or file system fails, if another publication to the directory is in
+/// progress, or if the directory contains files that do not belong to robot heaven. In that case,
+/// the old tree stays in place.
 pub async fn publish(
     library: &Library,
     directory: &Path,
@@ -103,7 +104,7 @@ pub async fn publish(
     blocking(directory, move || work.or_abandon(made)?.finish()).await
 }
 
-/// Renders the pages of all descriptions, with several batches in parallel.
+/// Renders the pages of all descriptions, several batches in parallel.
 async fn make(
     library: &Library,
     mut work: Work,
@@ -117,7 +118,7 @@ async fn make(
     while done.is_ok() && (has_more || !making.is_empty()) {
         let is_full = making.len() > most || !has_more;
         let first = making.pop_front_if(|_| is_full);
-        // The next batch is read while the first is finished.
+        // The next batch is read while the first is being finished.
         let next = async {
             if has_more {
                 reading.next().await
@@ -155,13 +156,13 @@ async fn make(
         }
     }
     for left in making {
-        // No task may still write when the staging directory is removed.
+        // No task may still be writing when the staging directory is removed.
         let _ = left.await;
     }
     Ok((work, done))
 }
 
-/// Runs file operations on a blocking thread.
+/// Runs file operations on a thread for blocking work.
 async fn blocking<T: Send + 'static>(
     directory: &Path,
     work: impl FnOnce() -> Result<T, HeavenError> + Send + 'static,
@@ -190,7 +191,7 @@ impl WrittenPages {
         } = shared;
         let mut made = Self::default();
         for description in descriptions {
-            // Pages added since the catalogue was built are published the next time.
+            // Pages that were added after the catalogue was built will be published the next time.
             if !has_page(description) || !catalogue.contains(description.url()) {
                 continue;
             }
@@ -294,7 +295,7 @@ impl Work {
         Ok(())
     }
 
-    /// Returns the work, or discards everything written if a step failed.
+    /// Returns the work, or discards everything that was written if a step failed.
     fn or_abandon(self, done: Result<(), HeavenError>) -> Result<Self, HeavenError> {
         match done {
             Ok(()) => Ok(self),
@@ -307,7 +308,7 @@ impl Work {
 }
 
 impl<F: Future> Prefetch<F> {
-    /// Starts the future without waiting.
+    /// Starts the future without waiting for it.
     async fn begin(future: F) -> Self {
         let mut future = Box::pin(future);
         let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));

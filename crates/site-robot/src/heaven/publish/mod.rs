@@ -1,4 +1,5 @@
-//! Publication of heaven as files: written to a staging directory, then moved into place.
+//! Publication of robot heaven as files, which are written to a staging directory and then moved
+//! into place.
 
 mod directory;
 mod exchange;

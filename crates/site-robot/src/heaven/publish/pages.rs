@@ -1,4 +1,4 @@
-//! List of the pages in a published heaven.
+//! List of the pages in a published robot heaven.
 
 use std::{
     fs::{self, File},
@@ -19,19 +19,19 @@ use crate::heaven::{HeavenPath, HeavenSettings};
 /// File that lists the URLs of all pages, one per line.
 pub(super) const LIST: &str = ".robot-heaven-pages";
 
-/// Maximum number of bytes read of the list: millions of URLs.
+/// Maximum number of bytes read from the list, enough for millions of URLs.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 
-/// Interval of checks for a new publication.
+/// Interval at which new publications are checked for.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Maximum number of attempts if a publication is replaced during a check.
 const MAX_LOOKS: usize = 3;
 
-/// Pages of a published heaven, as listed in its directory.
+/// Pages of a published robot heaven, as listed in its directory.
 ///
 /// A publication by any process is noticed within two seconds: the marker file is checked
-/// regularly, and a new marker reloads the list. Clones share their state.
+/// regularly, and the list is reloaded if the marker is new. Clones share their state.
 ///
 /// # Example
 ///
@@ -58,16 +58,16 @@ struct Shared {
     seen: ArcSwap<LoadedPublication>,
 }
 
-/// Publication found by the last check.
+/// Publication that the last check found.
 #[derive(Debug, Default)]
 struct LoadedPublication {
-    /// Stamp of the publication; `None` if nothing is published.
+    /// Stamp of the publication; `None` if there is no publication.
     stamp: Option<Stamp>,
     /// URLs of the published pages, sorted.
     urls: Vec<Box<str>>,
 }
 
-/// Stamp of a publication, from its unique marker file.
+/// Stamp that identifies a publication, taken from its unique marker file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -75,7 +75,7 @@ struct Stamp {
 }
 
 impl PublishedPages {
-    /// Creates an empty list for a directory, to be loaded with [`Self::refresh`].
+    /// Creates an empty list for a directory; [`Self::refresh`] loads the list.
     pub fn new(directory: impl Into<PathBuf>, settings: HeavenSettings) -> Self {
         let shared = Shared {
             directory: directory.into(),
@@ -90,11 +90,11 @@ impl PublishedPages {
     /// Reloads the list of pages if there is a new publication.
     pub async fn refresh(&self) {
         let shared = Arc::clone(&self.shared);
-        // The task fails only when the process ends.
+        // The task fails only if the process is ending.
         let _ = spawn_blocking(move || shared.refresh()).await;
     }
 
-    /// Watches for publications until stopped.
+    /// Watches for new publications until it is stopped.
     pub async fn follow(self, stop: CancellationToken) {
         let follow = async {
             loop {
@@ -105,21 +105,23 @@ impl PublishedPages {
         stop.run_until_cancelled(follow).await;
     }
 
-    /// Returns the link to the page for a path and query of the site, if there is one.
+    /// Returns the link to the page in robot heaven for a path and query of the site, if there is
+    /// one.
     ///
-    /// Takes no lock and reads no file.
+    /// This takes no lock and reads no file.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.link(&url))
     }
 
-    /// Returns the heaven path of the page for a path and query of the site, if there is one.
+    /// Returns the path in robot heaven of the page for a path and query of the site, if there is
+    /// one.
     pub fn page(&self, path_and_query: &str) -> Option<HeavenPath> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.page(&url))
     }
 
-    /// Returns `true` if the directory contains a publication.
+    /// Returns `true` if the directory contains a published robot heaven.
     pub fn is_published(&self) -> bool {
         self.shared.seen.load().stamp.is_some()
     }
@@ -132,7 +134,7 @@ impl PublishedPages {
     }
 }
 
-/// Returns the number of pages published in a directory; `None` if nothing is published.
+/// Returns the number of pages published to a directory; `None` if nothing is published.
 ///
 /// # Errors
 ///
@@ -160,12 +162,13 @@ impl Shared {
                 Some(Err(error)) => {
                     let directory = self.directory.display();
                     warn!(%error, %directory, "cannot read the list of pages published in {directory}: {error}");
-                    // Stored with the stamp, so that the warning appears once per publication.
+                    // The error is stored with the stamp, so that the warning appears once per
+                    // publication.
                     Vec::new()
                 }
             };
             let pages = urls.len();
-            info!(pages, "found published robot heaven with {pages} pages");
+            info!(pages, "found a published robot heaven with {pages} pages");
             self.seen.store(Arc::new(LoadedPublication { stamp, urls }));
         }
     }

@@ -1,4 +1,4 @@
-//! Files of a heaven during its publication.
+//! Files of a robot heaven that is being published.
 
 use std::{
     fs::{self, File},
@@ -13,29 +13,29 @@ use super::{
 };
 use crate::heaven::HeavenError;
 
-/// Number of bytes compared in one step.
+/// Number of bytes compared in a single step.
 const CHUNK: usize = 64 * 1024;
 
-/// Heaven being published, invisible until complete.
+/// A robot heaven that is being published and is invisible until it is complete.
 #[derive(Debug)]
 pub(super) struct Staging {
     places: Arc<PublishDirectory>,
     files: Files,
 }
 
-/// Writer of files for a publication; several may write different files in parallel.
+/// Writer of files for a publication; several writers may write different files in parallel.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// Keeps the lock while any writer exists.
+    /// Holds the lock while any writer exists.
     places: Arc<PublishDirectory>,
-    /// Whether a previously published heaven exists.
+    /// Whether a previously published robot heaven exists.
     has_old: bool,
-    /// Directory of the last written file.
+    /// Directory of the file that was written last.
     last: PathBuf,
     pub(super) tally: Tally,
 }
 
-/// Counts of written files.
+/// Numbers of files that were written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     /// Number of new or changed files.
@@ -44,7 +44,7 @@ pub(super) struct Tally {
     pub(super) unchanged: usize,
 }
 
-/// File that is written in parts.
+/// A file that is written in parts.
 #[derive(Debug)]
 pub(super) struct Stream {
     path: PathBuf,
@@ -66,7 +66,7 @@ impl Staging {
         })
     }
 
-    /// Returns another writer; pass its tally to [`Self::count`] afterwards.
+    /// Returns another writer, whose tally must be passed to [`Self::count`] afterwards.
     pub(super) fn files(&self) -> Files {
         Files {
             places: Arc::clone(&self.places),
@@ -86,7 +86,7 @@ impl Staging {
         self.files.tally
     }
 
-    /// Writes a file; an unchanged file becomes a hard link to the old file.
+    /// Writes a file; if it is unchanged, it becomes a hard link to the old file.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
         self.files.write(below, content)
     }
@@ -110,7 +110,7 @@ impl Staging {
         let old = self.places.heaven.join(below);
         if are_same(&old, &path).unwrap_or(false) {
             fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
-            // File systems without hard links get a copy.
+            // On file systems without hard links, the file is copied.
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
             linked.map_err(HeavenError::on("write", &path))?;
             self.files.tally.unchanged += 1;
@@ -122,7 +122,7 @@ impl Staging {
 
     /// Returns a function that flushes the files written so far to disk.
     pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
-        // Runs without the lock, so that the next publication need not wait.
+        // This runs without the lock, so that the next publication need not wait.
         let staging = self.places.staging.clone();
         move || sync(&staging)
     }
@@ -132,7 +132,7 @@ impl Staging {
         let Tally { written, unchanged } = self.files.tally;
         let is_as_before = written == 0
             && self.places.heaven.join(MARK).is_file()
-            // Only the marker file is not counted while writing.
+            // The marker file is the only file that is not counted when written.
             && count(&self.places.heaven).is_ok_and(|files| files == unchanged + 1);
         if is_as_before {
             remove(&self.places.staging)?;
@@ -142,7 +142,7 @@ impl Staging {
         Ok(true)
     }
 
-    /// Abandons the publication without changes.
+    /// Abandons the publication and makes no changes.
     pub(super) fn abandon(self) {
         // The next publication removes any leftovers.
         let _ = remove(&self.places.staging);
@@ -150,7 +150,7 @@ impl Staging {
 }
 
 impl Files {
-    /// Writes a file; an unchanged file becomes a hard link to the old file.
+    /// Writes a file; if it is unchanged, it becomes a hard link to the old file.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
         let path = self.path(below)?;
         if self.has_old {
@@ -166,7 +166,7 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the staging path of a file and creates its directory.
+    /// Returns the path of a file in the staging directory, and creates its directory.
     fn path(&mut self, below: &str) -> Result<PathBuf, HeavenError> {
         let path = self.places.staging.join(below);
         if let Some(directory) = path.parent()
@@ -180,7 +180,7 @@ impl Files {
 }
 
 impl Stream {
-    /// Returns the writer of the file.
+    /// Returns the writer for the file's content.
     pub(super) fn out(&mut self) -> &mut impl Write {
         &mut self.file
     }
@@ -192,7 +192,7 @@ impl Stream {
 }
 
 fn is_same(path: &Path, content: &[u8]) -> bool {
-    // Most changes affect the length, which is checked without reading.
+    // Most changes affect the length, which can be checked without reading the file.
     let is_as_long = |file: &File| {
         let length = file.metadata().map(|metadata| metadata.len());
         length.is_ok_and(|length| length == content.len() as u64)
@@ -225,7 +225,7 @@ fn are_same(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Counts the files in a tree.
+/// Counts the files in a directory tree.
 fn count(directory: &Path) -> io::Result<usize> {
     let mut waiting = vec![directory.to_owned()];
     let mut files = 0;

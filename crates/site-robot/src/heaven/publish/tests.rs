@@ -14,7 +14,7 @@ use crate::heaven::{
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::Store;
 
-/// Heaven in a temporary directory.
+/// A robot heaven in a temporary directory.
 struct Site {
     store: Store,
     library: Library,
@@ -37,7 +37,7 @@ impl Site {
         }
     }
 
-    /// Publishes the heaven; returns the number of files written and whether anything changed.
+    /// Publishes the heaven; returns the number of files written, and whether anything changed.
     async fn publish(&self) -> Result<(usize, bool), HeavenError> {
         let published = publish(&self.library, &self.heaven, &settings()).await?;
         Ok((published.written, published.is_changed))
@@ -47,7 +47,7 @@ impl Site {
         tree(&self.heaven)
     }
 
-    /// Returns the entries next to the directory.
+    /// Returns the directory entries next to the published directory.
     fn beside(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.parent).unwrap();
         let mut names: Vec<_> = entries
@@ -119,7 +119,7 @@ async fn markdown_files_and_links_exist_only_if_enabled() {
             let html = std::str::from_utf8(&files[path]).unwrap();
             assert_eq!(html.contains(&file), is_wanted, "{html}");
         }
-        // All files that llms.txt links to exist.
+        // All files that llms.txt links to must exist.
         let llms = std::str::from_utf8(&files["llms.txt"]).unwrap();
         let start = format!("]({SITE}/robot-heaven/");
         let links = llms.split(&start).skip(1);
@@ -192,7 +192,7 @@ async fn leftovers_of_a_killed_publication_are_removed() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let before = site.files();
-    // Killed while writing, and between the two steps of an exchange.
+    // The process was killed while writing, and between the two steps of an exchange.
     fs::create_dir_all(site.parent.join(".heaven.staging/b")).unwrap();
     fs::write(site.parent.join(".heaven.staging/b/half.html"), "<html").unwrap();
     fs::rename(&site.heaven, site.parent.join(".heaven.old")).unwrap();
@@ -244,7 +244,7 @@ async fn failed_publication_changes_nothing() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     let before = site.files();
-    // The database becomes unavailable in the middle.
+    // The database becomes unavailable during the publication.
     site.store.close().await;
     assert!(matches!(site.publish().await, Err(HeavenError::Store(_))));
     assert_eq!(site.files(), before);

@@ -26,13 +26,13 @@ use crate::heaven::{
     files, index, markdown, page, sitemap,
 };
 
-/// Interval of checks for database changes without a notification.
+/// Interval at which the database is checked for changes that were not announced by a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Robot heaven served from the database.
 ///
-/// Pages are rendered on request. The catalogue is in memory and follows publications, rollbacks
-/// and withdrawals within a second. Clones share their state.
+/// Pages are rendered on request. The catalogue is kept in memory and follows publications,
+/// rollbacks and withdrawals within a second. Clones share their state.
 ///
 /// # Example
 ///
@@ -69,7 +69,7 @@ struct Shared {
 }
 
 impl ServedHeaven {
-    /// Creates a heaven without pages, to be loaded with [`Self::reload`].
+    /// Creates a robot heaven without pages; [`Self::reload`] loads the pages.
     pub fn new(library: Library, settings: HeavenSettings) -> Self {
         let shared = Shared {
             library,
@@ -84,9 +84,9 @@ impl ServedHeaven {
         }
     }
 
-    /// Sets the part of the pages to serve; the default is the complete page.
+    /// Sets which part of the pages is served; by default, complete pages.
     ///
-    /// Use a clone per visitor.
+    /// Use a separate clone for each visitor.
     #[must_use]
     pub fn access(mut self, access: PageAccess) -> Self {
         self.access = access;
@@ -97,7 +97,7 @@ impl ServedHeaven {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails; the previous catalogue stays in use.
+    /// Fails if the database query fails; in that case, the previous catalogue stays in use.
     pub async fn reload(&self) -> Result<(), HeavenError> {
         let shared = &*self.shared;
         let catalogue = shared.library.catalogue(&shared.settings).await?;
@@ -105,7 +105,7 @@ impl ServedHeaven {
         Ok(())
     }
 
-    /// Follows database changes until stopped.
+    /// Follows changes in the database until it is stopped.
     pub async fn follow(self, stop: CancellationToken) {
         let follow = async {
             let mut known = None;
@@ -115,8 +115,8 @@ impl ServedHeaven {
                     Ok(version) => known = Some(version),
                     Err(error) => warn!(%error, "cannot reload robot heaven: {error}"),
                 }
-                // Reading a million pages takes a while: under constant changes, at most half of
-                // the time is spent on reading.
+                // Reading a million pages takes a while: if changes never stop, at most half of the
+                // time is spent on reading.
                 tokio::time::sleep(began.elapsed()).await;
                 self.wait(known).await;
             }
@@ -124,7 +124,7 @@ impl ServedHeaven {
         stop.run_until_cancelled(follow).await;
     }
 
-    /// Waits for a publication, with a timeout.
+    /// Waits for a publication, up to a timeout.
     async fn wait(&self, known: Option<(Option<i64>, i64)>) {
         let changed = async {
             match known {
@@ -132,14 +132,14 @@ impl ServedHeaven {
                 None => false,
             }
         };
-        // If the database keeps failing, retries are as rare as regular checks.
+        // If the database keeps failing, retries are as rare as the regular checks.
         match tokio::time::timeout(LOOK_EVERY, changed).await {
             Ok(true) | Err(_) => {}
             Ok(false) => tokio::time::sleep(LOOK_EVERY).await,
         }
     }
 
-    /// Reloads if something changed, and returns the current version.
+    /// Reloads the catalogue if something changed, and returns the current version.
     async fn look(
         &self,
         known: Option<(Option<i64>, i64)>,
@@ -147,7 +147,7 @@ impl ServedHeaven {
         if known.is_none() {
             self.shared.library.settle(&self.shared.settings).await?;
         }
-        // A publication between the two reads is noticed the next time.
+        // A publication between the two reads will be noticed the next time.
         let publication = self.shared.library.publication().await?;
         let version = (self.shared.library.changed_ms().await?, publication);
         if known != Some(version) {
@@ -163,9 +163,11 @@ impl ServedHeaven {
         self.shared.catalogue.load_full()
     }
 
-    /// Returns the link to the page for a path and query of the site, if there is one.
+    /// Returns the link to the page in robot heaven for a path and query of the site, if there is
+    /// one.
     ///
-    /// While the database is unavailable, only cached pages have links. Makes no database query.
+    /// While the database is unavailable, only cached pages have links. This makes no database
+    /// query.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
@@ -177,12 +179,12 @@ impl ServedHeaven {
 
     /// Returns `true` if a path and query of the site belong to a page with a public original.
     ///
-    /// Takes no lock, makes no database query, and allocates nothing.
+    /// This takes no lock, makes no database query, and allocates no memory.
     pub fn has_open_page(&self, path_and_query: &str) -> bool {
         self.shared.catalogue.load().may_be_open(path_and_query)
     }
 
-    /// Returns the link to the Markdown of a public page, relative to the site root.
+    /// Returns the link to the Markdown rendition of a public page, relative to the site root.
     pub fn markdown_link(&self, path_and_query: &str) -> Option<String> {
         let Shared {
             library,
@@ -196,7 +198,8 @@ impl ServedHeaven {
         has_one.then(|| format!("{}{}", settings.base(), page.markdown()))
     }
 
-    /// Answers a request for a path below heaven, such as `a/b.html`; empty for the start page.
+    /// Answers a request for a path below robot heaven, such as `a/b.html`; empty for the start
+    /// page.
     pub async fn answer(
         &self,
         method: &Method,
@@ -286,7 +289,7 @@ impl ServedHeaven {
         Ok(Some(Reply::new(kind, text).response(asked)))
     }
 
-    /// Renders a page; returns `None` if its description no longer exists.
+    /// Renders a page, or returns `None` if its description no longer exists.
     async fn page(
         &self,
         url: &str,
@@ -325,7 +328,7 @@ impl ServedHeaven {
         Ok(Some(reply.response(asked)))
     }
 
-    /// Returns an export or sitemap, which is generated while being sent.
+    /// Returns an export or sitemap, which is generated while it is being sent.
     fn long_file(
         &self,
         path: &str,
@@ -339,7 +342,7 @@ impl ServedHeaven {
             let reading = self.shared.library.read();
             (export.content_type(), Pieces::Export(export, reading))
         } else {
-            // 0 is the sitemap index, which a single sitemap does not need.
+            // Number 0 is the sitemap index, which is not needed for a single sitemap.
             let mut numbers = usize::from(count == 1)..=count;
             let number = numbers.find(|number| sitemap::file(*number, count) == path)?;
             if number == 0 {
@@ -406,7 +409,7 @@ impl ServedHeaven {
         Ok(briefs)
     }
 
-    /// Redirects a directory path without a trailing slash to the directory.
+    /// Redirects a directory path without a trailing slash to the path with a slash.
     fn directory(&self, path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
         let settings = &self.shared.settings;
         let index = format!("{path}/index.html");

@@ -1,4 +1,4 @@
-//! Long files, generated in parts while being sent.
+//! Long files, which are generated in parts while they are being sent.
 
 use std::{io, ops::Range, sync::Arc};
 
@@ -9,20 +9,20 @@ use crate::heaven::{
     Catalogue, HeavenSettings, entry::Entry, export::Export, library::DescriptionReader, sitemap,
 };
 
-/// Number of sitemap URLs written in one part.
+/// Number of sitemap URLs written per part.
 const URLS: usize = 1_000;
 
 /// Part of a response body that is still to be sent.
 #[derive(Debug)]
 pub(super) enum Pieces {
-    /// Descriptions from the database.
+    /// Descriptions that are read from the database.
     Export(Export, DescriptionReader),
     /// URLs of a sitemap.
     Sitemap {
         catalogue: Arc<Catalogue>,
         settings: Arc<HeavenSettings>,
         number: usize,
-        /// Remaining range of all entries.
+        /// Range of entries that are still to be sent.
         left: Range<usize>,
         is_first: bool,
     },
@@ -37,7 +37,7 @@ impl Pieces {
         }))
     }
 
-    /// Generates the next part, and returns it with the rest.
+    /// Generates the next part, and returns it together with the remaining parts.
     async fn step(self) -> io::Result<Option<(Vec<u8>, Option<Self>)>> {
         let mut out = Vec::new();
         match self {

@@ -1,4 +1,4 @@
-//! Responses of robot heaven.
+//! Responses that robot heaven sends.
 
 use axum::{
     body::Body,
@@ -16,7 +16,7 @@ pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// `Retry-After` in seconds for pages that the database did not return.
+/// Value of `Retry-After`, in seconds, for pages that could not be read from the database.
 // The database connection is retried at the same interval.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
@@ -31,9 +31,9 @@ pub(super) struct Reply {
     pub(super) date: Option<Date>,
     /// URL of the original, for content that cannot contain a canonical link (RFC 6596).
     pub(super) original: Option<String>,
-    /// Allowed uses of the content (`Content-Signal`); empty for no header.
+    /// Permitted uses of the content (`Content-Signal`); empty to omit the header.
     pub(super) signals: String,
-    /// Whether another rendition exists at the same URL.
+    /// Whether there is another rendition at the same URL.
     pub(super) varies: bool,
 }
 
@@ -70,7 +70,7 @@ impl Reply {
         {
             headers.insert(header::LAST_MODIFIED, date);
         }
-        // A `>` would end the link target, and the rest would be parsed as parameters.
+        // A `>` would end the link target, and the rest of the URL would be parsed as parameters.
         if let Some(url) = self.original.filter(|url| !url.contains('>'))
             && let Ok(link) = HeaderValue::try_from(format!(
                 "<{url}>; rel=\"canonical\", <{url}>; rel=\"alternate\"; type=\"text/html\""
@@ -86,14 +86,14 @@ impl Reply {
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         }
-        // A 304 response has the validators but no content headers (RFC 9110 §15.4.5).
+        // A 304 response contains the validators but no content headers (RFC 9110 §15.4.5).
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         let content_type = HeaderValue::from_static(self.content_type);
         headers.insert(header::CONTENT_TYPE, content_type);
-        // A HEAD response has the length of the GET response (RFC 9110 §8.6).
+        // A HEAD response contains the length of the GET response (RFC 9110 §8.6).
         if asked.is_head() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
@@ -102,7 +102,7 @@ impl Reply {
     }
 }
 
-/// Returns a response with one line of plain text.
+/// Returns a response whose body is a single line of plain text.
 pub(super) fn short(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;
@@ -117,7 +117,7 @@ pub(super) fn short(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Redirects the client to the path with a trailing slash.
+/// Redirects the client to the same path with a trailing slash.
 pub(super) fn moved(location: &str) -> Response<Body> {
     let mut response = short(StatusCode::MOVED_PERMANENTLY);
     if let Ok(location) = HeaderValue::try_from(location) {
@@ -140,7 +140,7 @@ pub(super) fn sent(original: &str, path: &str) -> Response<Body> {
     response
 }
 
-/// Starts a response whose body is generated while being sent.
+/// Starts a response whose body is generated while it is being sent.
 pub(super) fn streamed(content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let content_type = HeaderValue::from_static(content_type);

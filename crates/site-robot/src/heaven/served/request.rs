@@ -1,4 +1,4 @@
-//! Evaluation of requests for heaven pages.
+//! Evaluates requests for heaven pages.
 
 use axum::http::{HeaderMap, Method, header};
 use percent_encoding::percent_decode_str;
@@ -48,9 +48,9 @@ impl<'r> PageRequest<'r> {
     }
 }
 
-/// Returns the file for a path below heaven; `None` if the path is not valid UTF-8.
+/// Returns the file name for a path below robot heaven; `None` if the path is not valid UTF-8.
 pub(super) fn file(below: &str) -> Option<String> {
-    // The decoded path may contain `..`, which is harmless: the path is only compared with
+    // The decoded path may contain `..`, which is harmless, because the path is only compared with
     // generated paths and opens no file.
     let mut path = percent_decode_str(below).decode_utf8().ok()?.into_owned();
     if path.is_empty() || path.ends_with('/') {

@@ -16,7 +16,7 @@ async fn heaven() -> ServedHeaven {
     heaven
 }
 
-/// Returns status, headers and body.
+/// Returns the status, headers and body of a response.
 async fn get(
     heaven: &ServedHeaven,
     below: &str,
@@ -59,7 +59,7 @@ async fn served_pages_equal_published_pages() {
         }
         let (status, _, body) = get(&heaven, &below, &[]).await;
         assert_eq!(status, 200, "{below}");
-        // Only the served heaven has a file with all pages.
+        // Only the served robot heaven has a file that contains all pages.
         let lines = body.split_inclusive('\n');
         let body: String = lines.filter(|line| !line.contains("llms-full")).collect();
         assert!(body.as_bytes() == content, "{below} differs");

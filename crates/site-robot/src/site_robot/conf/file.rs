@@ -1,4 +1,4 @@
-//! Parser of a robot.conf, with comments and order preserved.
+//! Parser for robot.conf, which preserves comments and order.
 
 use std::{
     fmt,
@@ -16,10 +16,10 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// Maximum number of lines in a robot.conf.
 const MAX_LINES: usize = 10_000;
 
-/// Maximum number of lines of a quoted value.
+/// Maximum number of lines in a quoted value.
 const MAX_VALUE_LINES: usize = 4;
 
-/// Parsed robot.conf: one `key=value` per line, `#` comments, optional quotes.
+/// A parsed robot.conf file: one `key=value` per line, `#` comments, optional quotes.
 ///
 /// [`Display`](fmt::Display) writes the normal form.
 ///
@@ -51,7 +51,7 @@ enum Line {
 }
 
 impl RobotConfFile {
-    /// Parses a file. Errors are available from [`Self::notes`].
+    /// Parses a robot.conf file. [`Self::notes`] returns the errors.
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::new(text);
         reader.read();
@@ -65,17 +65,17 @@ impl RobotConfFile {
         file
     }
 
-    /// Returns the settings; invalid ones have their defaults.
+    /// Returns the settings; invalid settings have their default values.
     pub const fn conf(&self) -> &RobotConf {
         &self.conf
     }
 
-    /// Returns repairs, warnings and errors, sorted by line.
+    /// Returns the repairs, warnings and errors, sorted by line.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Returns the line that sets a key; the last if there are several.
+    /// Returns the line that sets a key; if several lines do, the last one.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.lines.iter().rev().find_map(|line| match line {
             Line::Pair { line, key: own, .. } if own.eq_ignore_ascii_case(key) => Some(*line),
@@ -153,7 +153,8 @@ impl<'t> Reader<'t> {
             .take(MAX_LINES + 1)
             .collect();
         if is_large || lines.len() > MAX_LINES {
-            let text = "larger than 1 MiB or 10,000 lines; is it a robot.conf?";
+            let text =
+                "the file is larger than 1 MiB or 10,000 lines; check that it is a robot.conf";
             notes.push(Note::error(1, text));
         }
         Self {
@@ -185,7 +186,7 @@ impl<'t> Reader<'t> {
             self.repair(line, "removed `\\` at the end".to_owned());
         }
         let Some((key, value)) = whole.split_once('=') else {
-            let text = format!("{} is not key=value", quoted(whole));
+            let text = format!("{} is not a key=value pair", quoted(whole));
             return self.notes.push(Note::error(line, text));
         };
         let (key, value) = (key.trim(), value.trim());
@@ -195,14 +196,17 @@ impl<'t> Reader<'t> {
             self.value(line, key, value)
         };
         if value.contains('"') && !is_seed(key) {
-            let text = format!("quote inside the value of {}; remove it", quoted(key));
+            let text = format!(
+                "the value of {} contains a quotation mark; remove it",
+                quoted(key)
+            );
             return self.notes.push(Note::error(line, text));
         }
         let key = key.to_owned();
         self.found.push(Line::Pair { line, key, value });
     }
 
-    /// Parses a value, which may continue on the next lines.
+    /// Parses a value, which may continue on the following lines.
     fn value(&mut self, line: usize, key: &str, text: &str) -> String {
         let Some(quotation) = unquote(text) else {
             return self.unquoted(line, key, text);
@@ -213,7 +217,9 @@ impl<'t> Reader<'t> {
             Some(QuoteFault::Curly) => {
                 self.repair(
                     line,
-                    format!("curly quotes of {key} read as straight quotes"),
+                    format!(
+                        "replaced the curly quotes around the value of {key} with straight quotes"
+                    ),
                 );
             }
             Some(QuoteFault::Unclosed) => match self.rest_of_quotation() {
@@ -222,7 +228,10 @@ impl<'t> Reader<'t> {
                     value.push_str(&more);
                     rest = after;
                 }
-                None => self.repair(line, format!("added missing closing quote of {key}")),
+                None => self.repair(
+                    line,
+                    format!("added the missing closing quote of the value of {key}"),
+                ),
             },
             None => {}
         }
@@ -230,7 +239,10 @@ impl<'t> Reader<'t> {
         if rest.starts_with('#') {
             self.found.push(Line::Comment(rest.to_owned()));
         } else if !rest.is_empty() {
-            let text = format!("{} after the value of {key}; remove it", quoted(rest));
+            let text = format!(
+                "unexpected {} after the value of {key}; remove it",
+                quoted(rest)
+            );
             self.notes.push(Note::error(line, text));
         }
         value
@@ -249,17 +261,18 @@ impl<'t> Reader<'t> {
             return String::new();
         }
         self.at += 1;
-        self.repair(line, format!("value of {key} read from the next line"));
+        self.repair(line, format!("took the value of {key} from the next line"));
         let next = unquote(next).map_or(next, |quotation| quotation.value);
         next.trim_end_matches('\\').trim().to_owned()
     }
 
-    /// Returns the text before and after the closing quote on the next lines, and skips the lines.
+    /// Returns the text before and after the closing quote on the following lines, and skips these
+    /// lines.
     fn rest_of_quotation(&mut self) -> Option<(String, &'t str)> {
         let mut value = String::new();
         for ahead in 0..MAX_VALUE_LINES {
             let text = *self.lines.get(self.at + ahead)?;
-            // An unclosed quote must not swallow the following keys.
+            // An unclosed quote must not swallow the keys that follow.
             if text.starts_with('#') || is_key(text) {
                 return None;
             }
@@ -284,12 +297,12 @@ fn is_key(text: &str) -> bool {
     key.is_some_and(|key| is_seed(key) || RobotKey::find(key).is_some())
 }
 
-/// Splits off a comment, which starts with `#` after white space.
+/// Splits off a comment, which starts with `#` at the beginning or after white space.
 fn cut_comment(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
         let (before, comment) = text.split_at(at + found);
-        // A `#` inside a word starts a URL fragment.
+        // A `#` inside a word is the start of a URL fragment.
         if before.is_empty() || before.ends_with(char::is_whitespace) {
             return (before.trim_end(), Some(comment));
         }
@@ -301,18 +314,18 @@ fn cut_comment(text: &str) -> (&str, Option<&str>) {
 /// Maximum size of a referenced file, in bytes.
 const MAX_NAMED_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Files on disk that directives of a filter.conf reference.
+/// Files on disk that the directives in a filter.conf reference.
 ///
-/// A relative path such as `./config/filterrules.conf` is searched below the directory of
-/// filter.conf, below its parent (the reference keeps filter.conf in `config`), and below the
-/// working directory.
+/// A relative path such as `./config/filterrules.conf` is searched for below the directory of
+/// filter.conf, below the parent of that directory (in the reference, filter.conf is in `config`),
+/// and below the working directory.
 #[derive(Clone, Debug)]
 pub struct ConfigFiles {
     directories: Vec<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Creates the reader for a filter.conf at a path.
+    /// Creates the reader for the filter.conf at a path.
     pub fn beside(filter_conf: &Path) -> Self {
         let directory = filter_conf.parent().unwrap_or(Path::new(""));
         let above = directory.join("..");
@@ -335,7 +348,7 @@ impl Files for ConfigFiles {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Reads one byte more than allowed, so that the parser rejects the file as too large.
+    // Reads one byte more than is allowed, so that the parser rejects the file as too large.
     let mut bytes = Vec::new();
     File::open(path)?
         .take(MAX_NAMED_BYTES + 1)

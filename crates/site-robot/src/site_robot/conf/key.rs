@@ -5,35 +5,35 @@ use crate::spelling::{nearest, quoted};
 
 use super::KEYS;
 
-/// Key of robot.conf: name, allowed values and default.
+/// A key of robot.conf, with its name, allowed values and default.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotKey {
-    /// Name of the key as in the reference; case-insensitive.
+    /// Name of the key, as in the reference; case-insensitive.
     pub name: &'static str,
     /// Alternative name of the key in the reference.
     pub alias: Option<&'static str>,
-    /// Kind of the key's values.
+    /// Kind of values that the key accepts.
     pub kind: RobotKeyKind,
-    /// Default value; empty for none.
+    /// Default value; empty if there is none.
     pub default: &'static str,
-    /// Description of the key, with units.
+    /// Description of the key, including units.
     pub help: &'static str,
 }
 
-/// Kind of a key's values.
+/// Kind of values that a key accepts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotKeyKind {
-    /// Text value.
+    /// A text value.
     Text,
-    /// Text value that is never displayed.
+    /// A text value that is never displayed.
     Secret,
-    /// Integer in a range.
+    /// An integer in a range.
     Integer(i64, i64),
-    /// Non-negative number of seconds, with decimals.
+    /// A non-negative number of seconds, which may have decimals.
     Seconds,
-    /// `true`, `yes`, `false` or `no`.
+    /// One of the words `true`, `yes`, `false` and `no`.
     Boolean,
     /// One of several words.
     Choice(&'static [&'static str]),
@@ -57,7 +57,7 @@ impl RobotKey {
         }
     }
 
-    /// Returns the key with a name or alias; case-insensitive, and `_` equals `-`.
+    /// Returns the key with a name or alias; case-insensitive, with `_` treated as `-`.
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.replace('_', "-");
         let same = |known: &str| known.eq_ignore_ascii_case(&name);

@@ -1,4 +1,4 @@
-//! Settings of the site robot.
+//! Settings of the site robot, as in robot.conf.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -10,20 +10,21 @@ use super::{
     values::Values,
 };
 
-/// Number of seconds for a timeout.
+/// Kind of a timeout: a whole number of seconds.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
-/// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
+/// Declares each key once, which defines its field in [`RobotConf`] and its row in [`KEYS`].
 ///
-/// A row is `field as "key" or "alias": type = kind, default, factor;` after the help text of the
-/// key. The alias is optional, and so is the factor that converts the file's unit.
+/// A row has the form `field as "key" or "alias": type = kind, default, factor;` and follows the
+/// help text of the key. The alias is optional, and so is the factor that converts the unit used in
+/// the file.
 macro_rules! keys {
     ($(
         #[doc = $help:literal]
         $field:ident as $name:literal $(or $alias:literal)?: $type:ty = $kind:expr, $default:expr $(, $factor:literal)?;
     )+) => {
-        /// Settings of the site robot: all robot.conf keys with their types.
+        /// Settings of the site robot: all robot.conf keys, with their types.
         ///
         /// # Example
         ///
@@ -44,12 +45,12 @@ macro_rules! keys {
                 #[doc = concat!("`", $name, "`:", $help)]
                 pub $field: $type,
             )+
-            /// Starting points (`seed=URL depth=N`, repeatable).
+            /// Starting points (`seed=URL depth=N`, which can be repeated).
             pub seeds: Vec<StartingPoint>,
             values: Values,
         }
 
-        /// All keys, in the order of the reference.
+        /// All keys, in the same order as in the reference.
         pub const KEYS: [RobotKey; 31] = [$(RobotKey {
             $(alias: Some($alias),)?
             ..RobotKey::new($name, $kind, $default, $help.trim_ascii_start())
@@ -72,7 +73,7 @@ keys! {
     auto_proxy as "auto-proxy": Option<String> = Text, "";
     /// directory placed first in the PATH of external programs
     bindir as "bindir": Option<PathBuf> = Text, "";
-    /// program run after a run that described pages
+    /// program to run after a run that described pages
     cmd_hook as "cmd-hook": Option<String> = Text, "";
     /// port that accepts commands
     command_port as "command-port": Option<u16> = Integer(1, 65_535), "";
@@ -80,15 +81,15 @@ keys! {
     connect_timeout as "connect-timeout" or "command-timeout": Duration = TIMEOUT, "120";
     /// timeout for converting a document, in seconds
     convert_timeout as "convert-timeout": Duration = TIMEOUT, "600";
-    /// number of links to follow from a starting point; -1 for no limit
+    /// maximum number of links to follow from a starting point; -1 for no limit
     depth as "depth": Option<u32> = Integer(-1, 4_294_967_295), "10";
     /// e-mail address of the operator, sent to servers
     email as "email": String = Text, "user@domain";
-    /// records the server's IP address in descriptions
+    /// whether to record the server's IP address in descriptions
     enable_ip as "enable-ip": bool = Boolean, "true";
-    /// asks servers for their own descriptions
+    /// whether to request descriptions of pages from their servers
     enable_rdm_probe as "enable-rdm-probe": bool = Boolean, "false";
-    /// obeys robots.txt
+    /// whether to obey robots.txt
     enable_robots_txt as "enable-robots-txt": bool = Boolean, "true";
     /// number of resources filtered in parallel
     engine_concurrent as "engine-concurrent": usize = HUNDRED, "10";
@@ -96,7 +97,7 @@ keys! {
     enumeration_filter as "enumeration-filter": String = Text, "enumeration-default";
     /// filter that generates descriptions
     generation_filter as "generation-filter": String = Text, "generation-default";
-    /// minutes between publications
+    /// number of minutes between publications
     index_after as "index-after-ngenerated": Duration = Integer(1, 525_600), "256", 60;
     /// log level: 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
     loglevel as "loglevel": u8 = Integer(0, 100), "1";
@@ -104,25 +105,25 @@ keys! {
     max_connections as "max-connections": usize = HUNDRED, "8";
     /// maximum size of a resource in kilobytes
     max_file_bytes as "max-filesize-kb": u64 = Integer(1, 1_048_576), "10240", 1024;
-    /// maximum bytes of a resource in memory; larger ones go to tmpdir
+    /// maximum number of bytes of a resource kept in memory; larger resources are stored in tmpdir
     max_memory_per_url_bytes as "max-memory-per-url" or "max-memory": u64 = Integer(1, 1_073_741_824), "64000";
     /// maximum number of URLs in progress
     max_working as "max-working": usize = Integer(1, 1_000_000), "1024";
-    /// action after a run
+    /// action to take after a run
     on_completion as "onCompletion": OnCompletion = Choice(&["idle", "loop", "quit"]), "idle";
     /// password for servers that require a login
     password as "password": Option<Password> = Secret, "";
     /// Referer header sent to servers
     referer as "referer": Option<String> = Text, "";
-    /// accepts commands from other hosts
+    /// whether to accept commands from other hosts
     remote_access as "remote-access": bool = Boolean, "false";
-    /// directory or database of the robot's state
+    /// directory or database that stores the robot's state
     robot_state_dir as "robot-state-dir": Option<String> = Text, "";
-    /// seconds between two requests to a site
+    /// number of seconds between two requests to a site
     server_delay as "server-delay": Option<Duration> = Seconds, "";
-    /// number of parallel requests to one site
+    /// number of parallel requests to a single site
     site_max_connections as "site-max-connections": usize = HUNDRED, "2";
-    /// treats www123.example.com as www.example.com
+    /// whether to treat www123.example.com as www.example.com
     smart_host_heuristics as "smart-host-heuristics": bool = Boolean, "false";
     /// directory for temporary files
     tmpdir as "tmpdir": Option<PathBuf> = Text, "";
@@ -132,33 +133,34 @@ keys! {
     username as "username": String = Text, "anonymous";
 }
 
-/// Action of the site robot after a run.
+/// Action that the site robot takes after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
-    /// Wait for a command or the schedule.
+    /// Wait for a command or for the schedule.
     #[default]
     Idle,
-    /// Start the next run when a run is complete.
+    /// Start the next run after a run is complete.
     Loop,
-    /// Exit when a run is complete.
+    /// Exit after a run is complete.
     Quit,
 }
 
 impl RobotConf {
-    /// Parses a file; `name` is the file name for messages.
+    /// Parses a robot.conf file; `name` is the file name that appears in messages.
     ///
     /// # Errors
     ///
-    /// Returns all unknown keys and invalid values.
+    /// If there are unknown keys or invalid values, returns all of them.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileErrors> {
         let file = RobotConfFile::parse(text);
         FileErrors::check(name, file.notes())?;
         Ok(file.conf().clone())
     }
 
-    /// Creates the settings from lines, keys and values, such as those of a table in another file.
+    /// Creates the settings from triples of line, key and value, for example from a table in
+    /// another file.
     ///
-    /// `seed` is repeatable. Notes contain errors and warnings; invalid values are ignored.
+    /// `seed` may be repeated. The notes contain errors and warnings; invalid values are ignored.
     pub fn from_pairs<'p>(
         pairs: impl IntoIterator<Item = (usize, &'p str, &'p str)>,
     ) -> (Self, Vec<Note>) {
@@ -170,21 +172,21 @@ impl RobotConf {
         (Self::of(values), notes)
     }
 
-    /// Allows one site to use all connections, unless `site-max-connections` is set.
+    /// Allows a single site to use all connections, unless `site-max-connections` is set.
     ///
-    /// Intended for runs without a pause between visits.
+    /// This is intended for runs that do not pause between visits.
     pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
         }
     }
 
-    /// Returns `true` if a key is set, even to its default.
+    /// Returns `true` if a key is set, even if it is set to its default.
     pub fn has_own(&self, key: &str) -> bool {
         self.values.own(key).is_some()
     }
 
-    /// Returns each key with its value, in the order of the reference.
+    /// Returns each key with its value, in the same order as in the reference.
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }
@@ -196,7 +198,7 @@ impl Default for RobotConf {
     }
 }
 
-/// Type of a key's value; the range has already been checked.
+/// Type of a key's value, whose range has already been checked.
 trait KeyValue: Sized {
     fn read(values: &Values, name: &str) -> Self;
 }
@@ -263,7 +265,7 @@ macro_rules! numbers {
         }
 
         impl KeyValue for Option<$type> {
-            // -1 ("no limit") is the only value that does not fit the type.
+            // -1 ("no limit") is the only value that the type cannot represent.
             fn read(values: &Values, name: &str) -> Self {
                 values.text(name)?.parse().ok()
             }
@@ -273,7 +275,7 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, usize);
 
-/// Key with its value, for display.
+/// A key with its value, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotConfRow {
@@ -281,9 +283,9 @@ pub struct RobotConfRow {
     pub key: &'static str,
     /// Normalized value; `None` if the key has no value. Passwords are masked.
     pub value: Option<String>,
-    /// Whether the value is the default because the key is not set.
+    /// Whether the value is the default, because the key is not set.
     pub is_default: bool,
-    /// Description of the key, with units.
+    /// Description of the key, including units.
     pub help: &'static str,
 }
 
@@ -303,7 +305,7 @@ fn rows(values: &Values) -> Vec<RobotConfRow> {
     KEYS.iter().map(row).collect()
 }
 
-/// Password that is hidden in debug output and tables.
+/// A password that is hidden in debug output and tables.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Password(String);
 

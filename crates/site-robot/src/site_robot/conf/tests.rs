@@ -86,7 +86,7 @@ fn errors_contain_file_line_and_key() {
     );
 }
 
-/// Generates text from typical file content in random order.
+/// Generates text by combining typical file content in random order.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("depth=3"),

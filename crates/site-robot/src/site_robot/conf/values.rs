@@ -1,4 +1,4 @@
-//! Values of the keys that are set.
+//! Values of the keys that are set in robot.conf.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl Values {
             .alias
             .is_some_and(|alias| alias.eq_ignore_ascii_case(name))
         {
-            let text = format!("{} read as {}", quoted(name), key.name);
+            let text = format!("replaced {} with {}", quoted(name), key.name);
             notes.push(Note::repair(line, text));
         }
         match key.normalise(value) {
@@ -44,7 +44,7 @@ impl Values {
         let before = self.set.iter_mut().find(|(name, _)| *name == key.name);
         match before {
             Some((_, known)) => {
-                let text = format!("duplicate {}; this value is used", key.name);
+                let text = format!("duplicate {}; the value on this line is used", key.name);
                 notes.push(Note::warning(line, text));
                 *known = value;
             }
@@ -52,7 +52,7 @@ impl Values {
         }
     }
 
-    /// Returns the value that is set, or `None` if missing or empty.
+    /// Returns the value that is set, or `None` if it is missing or empty.
     pub(super) fn own(&self, name: &str) -> Option<&str> {
         let found = self.set.iter().find(|(known, _)| *known == name)?;
         Some(found.1.as_str()).filter(|value| !value.is_empty())
@@ -71,14 +71,14 @@ impl Values {
 }
 
 impl fmt::Debug for Values {
-    /// Writes only the keys, because one of the values is a password.
+    /// Writes only the keys, because the values may include a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.set.iter().map(|(name, _)| name);
         f.debug_list().entries(keys).finish()
     }
 }
 
-/// Parses `URL depth=N`; the URL may be quoted.
+/// Parses a seed of the form `URL depth=N`; the URL may be quoted.
 fn seed(value: &str) -> Result<StartingPoint, String> {
     let value = value.trim();
     let (url, rest) = match unquote(value) {

@@ -1,4 +1,4 @@
-//! Access to a site: address and credentials.
+//! Access to a site: its address and credentials.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use url::{Origin, Url};
 
 use super::SourceError;
 
-/// Access to one site: headers that are sent to this site only.
+/// Access to one site, with headers that are sent to this site only.
 ///
 /// # Example
 ///
@@ -29,28 +29,28 @@ pub struct SiteAccess {
     pub(super) headers: HeaderMap,
 }
 
-/// Credentials of the site robot on a site.
+/// Credentials that the site robot uses on a site.
 #[derive(Clone)]
 pub enum Credentials {
     /// User name and password for HTTP Basic authentication (RFC 7617).
     Basic {
         /// User name (`username`); the default is `anonymous`.
         username: String,
-        /// Password of the login (`password`).
+        /// Password (`password`).
         password: String,
     },
-    /// Bearer token (RFC 6750).
+    /// A bearer token (RFC 6750).
     Bearer(String),
-    /// `Cookie` header as sent by a browser: `name=value; name=value`.
+    /// A `Cookie` header as a browser sends it: `name=value; name=value`.
     Cookie(String),
 }
 
 impl SiteAccess {
-    /// Creates the access to a site; the path of the URL is ignored.
+    /// Creates the access to a site; the path in the URL is ignored.
     ///
     /// # Errors
     ///
-    /// Fails if the URL is not `http:` or `https:`.
+    /// Fails if the URL's scheme is not `http:` or `https:`.
     pub fn new(site: &Url) -> Result<Self, SourceError> {
         if !matches!(site.scheme(), "http" | "https") {
             return Err(bad_site(site));
@@ -62,14 +62,14 @@ impl SiteAccess {
         })
     }
 
-    /// Sends requests for the site to another server, with the site's `Host`.
+    /// Sends requests for the site to another server, with the site's own `Host` header.
     ///
-    /// This allows the site robot of a proxy to request pages from the upstream directly. The
-    /// original URL is passed in `Host` and `X-Forwarded-Proto`.
+    /// With this, the site robot of a proxy can request pages from the upstream directly. The
+    /// original host and scheme are passed in `Host` and `X-Forwarded-Proto`.
     ///
     /// # Errors
     ///
-    /// Fails if the URL is not `http:` or `https:`.
+    /// Fails if the URL's scheme is not `http:` or `https:`.
     pub fn upstream(mut self, upstream: Url) -> Result<Self, SourceError> {
         if !matches!(upstream.scheme(), "http" | "https") {
             return Err(bad_site(&upstream));
@@ -105,7 +105,8 @@ impl SiteAccess {
     ) -> Result<Self, SourceError> {
         let value = HeaderValue::from_str(value);
         let mut value = value.map_err(|_| SourceError::BadSetting { setting })?;
-        // Excluded from debug output and from the HTTP/2 compression tables (RFC 7541 §7.1.3).
+        // The value is excluded from debug output and from the HTTP/2 compression tables (RFC 7541
+        // §7.1.3).
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
@@ -120,7 +121,8 @@ impl SiteAccess {
         url.origin() == self.origin
     }
 
-    /// Returns the upstream address for a URL of the site, and adds the required headers.
+    /// Returns the address at the upstream for a URL of the site, and adds the headers that are
+    /// required.
     pub(super) fn address(&self, url: &Url, headers: &mut HeaderMap) -> Option<Url> {
         let upstream = self.upstream.as_ref()?;
         let mut address = upstream.clone();
@@ -147,7 +149,7 @@ fn bad_site(url: &Url) -> SourceError {
 
 impl fmt::Debug for SiteAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values of secret headers are not written.
+        // The values of secret headers are not written.
         f.debug_struct("SiteAccess")
             .field("origin", &self.origin.ascii_serialization())
             .field("headers", &self.headers)

@@ -1,4 +1,4 @@
-//! Responses of page sources.
+//! Responses from page sources.
 
 use std::{
     net::IpAddr,
@@ -16,7 +16,7 @@ use robot_detection_store::fetch::Conditions;
 /// Maximum length of an accepted header value, in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 
-/// Maximum length of a stored validator; a longer one is treated as missing.
+/// Maximum length of a stored validator, in bytes; a longer validator is treated as missing.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
 /// Response to a [`PageRequest`](super::PageRequest), with any status.
@@ -25,11 +25,11 @@ const MAX_VALIDATOR_BYTES: usize = 1024;
 pub struct PageResponse {
     /// HTTP status code.
     pub status: u16,
-    /// Headers as received; without the length if the body was compressed.
+    /// Headers as received, except that `Content-Length` is removed if the body was compressed.
     pub headers: HeaderMap,
     /// IP address of the server, if there is one.
     pub peer: Option<IpAddr>,
-    /// Decompressed body; empty for HEAD and status 304.
+    /// Decompressed body; empty for HEAD requests and status 304.
     pub body: Bytes,
 }
 
@@ -43,7 +43,7 @@ impl PageResponse {
         }
     }
 
-    /// Returns `Content-Type` as received.
+    /// Returns the value of `Content-Type` as received.
     pub fn content_type(&self) -> Option<String> {
         self.text(&header::CONTENT_TYPE)
     }
@@ -55,7 +55,7 @@ impl PageResponse {
         (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
     }
 
-    /// Returns `Location` as received, for any status.
+    /// Returns the value of `Location` as received, for any status.
     pub fn location(&self) -> Option<String> {
         self.text(&header::LOCATION)
     }
@@ -65,7 +65,7 @@ impl PageResponse {
         matches!(self.status, 301 | 302 | 303 | 307 | 308) && self.location().is_some()
     }
 
-    /// Returns `ETag` and `Last-Modified` for a later conditional request.
+    /// Returns the `ETag` and `Last-Modified` headers for a later conditional request.
     pub fn conditions(&self) -> Conditions {
         let fits = |text: &String| text.len() <= MAX_VALIDATOR_BYTES;
         Conditions {
@@ -74,12 +74,12 @@ impl PageResponse {
         }
     }
 
-    /// Returns the time of `Last-Modified`.
+    /// Returns the time in the `Last-Modified` header.
     pub fn last_modified(&self) -> Option<SystemTime> {
         httpdate::parse_http_date(&self.text(&header::LAST_MODIFIED)?).ok()
     }
 
-    /// Returns the time of `Expires`.
+    /// Returns the time in the `Expires` header.
     pub fn expires(&self) -> Option<SystemTime> {
         httpdate::parse_http_date(&self.text(&header::EXPIRES)?).ok()
     }
@@ -89,19 +89,19 @@ impl PageResponse {
         self.texts(HeaderName::from_static("x-robots-tag"))
     }
 
-    /// Returns the URL in `Link: <…>; rel=canonical`, as written.
+    /// Returns the URL in a `Link: <…>; rel=canonical` header, as written.
     pub fn canonical(&self) -> Option<String> {
         self.texts(header::LINK)
             .find_map(|line| canonical_in(&line))
     }
 
-    /// Returns the pause requested by `Retry-After`, relative to `now`.
+    /// Returns the pause requested by a `Retry-After` header, relative to `now`.
     ///
-    /// The header contains seconds or a date; for a past date, the pause is zero.
+    /// The header contains seconds or a date; for a date in the past, the pause is zero.
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let text = self.text(&header::RETRY_AFTER)?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            // A number that does not fit is still a long time.
+            // A number that does not fit still means a long time.
             return Some(Duration::from_secs(
                 text.parse().unwrap_or(u64::from(u32::MAX)),
             ));
@@ -110,9 +110,10 @@ impl PageResponse {
         Some(date.duration_since(now).unwrap_or_default())
     }
 
-    /// Returns a header as text; the first if there are several lines.
+    /// Returns the value of a header as text; if there are several lines, the first.
     ///
-    /// Returns `None` if the header is empty or longer than 8 KiB. Invalid UTF-8 becomes `U+FFFD`.
+    /// Returns `None` if the header is empty or longer than 8 KiB. Invalid UTF-8 is replaced with
+    /// `U+FFFD`.
     pub fn text(&self, name: &HeaderName) -> Option<String> {
         self.texts(name.clone()).next()
     }
@@ -128,7 +129,7 @@ fn text_of(value: &HeaderValue) -> Option<String> {
     fits.then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Returns the canonical link in a `Link` header line (RFC 8288 §3).
+/// Returns the canonical link in a line of a `Link` header (RFC 8288 §3).
 pub fn canonical_in(line: &str) -> Option<String> {
     let mut rest = line;
     loop {
@@ -143,7 +144,7 @@ pub fn canonical_in(line: &str) -> Option<String> {
     }
 }
 
-/// Splits at the first comma outside quotation marks.
+/// Splits a text at the first comma outside quotation marks.
 fn until_comma(text: &str) -> (&str, &str) {
     let mut is_quoted = false;
     let at = text.find(|c| {
@@ -162,16 +163,16 @@ fn is_canonical(parameter: &str) -> bool {
     name.trim().eq_ignore_ascii_case("rel") && words.any(|it| it.eq_ignore_ascii_case("canonical"))
 }
 
-/// Limits of one request.
+/// Limits of a single request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceLimits {
-    /// Timeout for connecting (`connect-timeout`); default 120 seconds.
+    /// Timeout for connecting (`connect-timeout`); 120 seconds by default.
     pub connect_timeout: Duration,
-    /// Maximum time without data, or with less than 1 KiB per second; default 30 seconds.
+    /// Maximum time without data, or with less than 1 KiB per second; 30 seconds by default.
     pub idle_timeout: Duration,
-    /// Maximum time for a complete response; default 5 minutes.
+    /// Maximum time for a complete response; 5 minutes by default.
     pub timeout: Duration,
-    /// Maximum size of a decompressed body in bytes (`max-filesize-kb`); default 10 MiB.
+    /// Maximum size of a decompressed body, in bytes (`max-filesize-kb`); 10 MiB by default.
     pub max_body_bytes: u64,
 }
 

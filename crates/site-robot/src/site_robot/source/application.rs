@@ -1,4 +1,4 @@
-//! Source of pages of the application in this process.
+//! Source of pages that are requested from the application in this process.
 
 use std::{fmt, sync::Arc};
 
@@ -20,11 +20,11 @@ use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 type Prepare = dyn Fn(&mut Request<Body>) + Send + Sync;
 type App = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
-/// Source of pages that calls the application directly, without network or password.
+/// Source of pages that calls the application directly, without a network or a password.
 ///
-/// A closure marks each request as logged in, with an extension, a header, or whatever the
-/// application's login would add. The application receives origin-form URIs and `Host`, as over
-/// HTTP/1.1, and only the methods GET and HEAD. Clones are cheap.
+/// A closure marks each request as logged in, with an extension, a header, or anything else that
+/// the application's login would add. The application receives origin-form URIs and a `Host`
+/// header, as over HTTP/1.1, and only GET and HEAD requests. Clones are cheap.
 #[derive(Clone)]
 pub struct ApplicationSource {
     app: App,
@@ -81,8 +81,8 @@ impl ApplicationSource {
             request.beginning,
             self.limits.clone(),
         );
-        // Runs as a separate task, so that a panic of the application is contained and dropping
-        // this future cancels the request.
+        // This runs as a separate task, so that a panic in the application is contained, and
+        // dropping this future cancels the request.
         let mut tasks = JoinSet::new();
         tasks.spawn(exchange);
         let limit = self.limits.timeout;
@@ -136,7 +136,7 @@ impl fmt::Debug for ApplicationSource {
     }
 }
 
-/// Error without the URL.
+/// An error without the URL.
 enum Fault {
     Application(String),
     Timeout(time::Duration),
@@ -176,7 +176,7 @@ async fn exchange(
     } else {
         read(body, beginning, &limits).await?
     };
-    // There is no HTTP client in between that would decompress the body.
+    // No HTTP client is involved that would decompress the body.
     let encoding = parts.headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
         body = unzip(&body, &limits)?;
@@ -239,7 +239,7 @@ fn broken(error: &dyn std::error::Error) -> Fault {
     )
 }
 
-/// Returns path and query of a URL.
+/// Returns the path and query of a URL.
 fn path_of(url: &Url) -> Option<Uri> {
     match url.query() {
         Some(query) => format!("{}?{query}", url.path()).parse().ok(),

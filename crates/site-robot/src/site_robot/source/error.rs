@@ -1,10 +1,10 @@
-//! Errors of page sources.
+//! Errors from page sources.
 
 use std::{io, time::Duration};
 
 use robot_detection_store::fetch::FetchError;
 
-/// Error of a page source; error texts never contain a password.
+/// Error from a page source; the text of an error never contains a password.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -20,14 +20,14 @@ pub enum SourceError {
         reason: &'static str,
     },
     /// The application failed or aborted its response.
-    #[error("the application did not answer {url}: {reason}: see the application's log")]
+    #[error("the application did not respond to {url}: {reason}; see the application's log")]
     Application {
         /// URL of the page.
         url: String,
         /// Error message of the application.
         reason: String,
     },
-    /// The response did not arrive or finish in time.
+    /// The response did not arrive, or was not complete, in time.
     #[error("{url} took longer than {} s: try again later, or raise the limit", .limit.as_secs_f32())]
     Timeout {
         /// URL of the page.
@@ -36,7 +36,7 @@ pub enum SourceError {
         limit: Duration,
     },
     /// The body exceeds the size limit.
-    #[error("{url} is over {max_body_bytes} bytes: exclude it, or raise max-filesize-kb")]
+    #[error("{url} is larger than {max_body_bytes} bytes: exclude it, or raise max-filesize-kb")]
     TooLarge {
         /// URL of the page.
         url: String,
@@ -44,7 +44,7 @@ pub enum SourceError {
         max_body_bytes: u64,
     },
     /// A file cannot be read.
-    #[error("cannot read {url}: {reason}: check the file's permissions")]
+    #[error("cannot read {url}: {reason}; check the file's permissions")]
     File {
         /// URL of the file.
         url: String,
@@ -53,7 +53,7 @@ pub enum SourceError {
         reason: io::Error,
     },
     /// The directory of a file source cannot be read.
-    #[error("cannot read the directory {directory}: {reason}: check its path and permissions")]
+    #[error("cannot read the directory {directory}: {reason}; check its path and permissions")]
     Directory {
         /// Path of the directory.
         directory: String,
@@ -61,7 +61,7 @@ pub enum SourceError {
         #[source]
         reason: io::Error,
     },
-    /// A setting cannot be sent in a header.
+    /// The value of a setting cannot be sent in a header.
     #[error(
         "the {setting} of the site robot contains a character not allowed in a header: use plain ASCII"
     )]
@@ -69,7 +69,7 @@ pub enum SourceError {
         /// Name of the setting.
         setting: &'static str,
     },
-    /// The URL of a site access is not a site.
+    /// The URL of a site access is not a valid site URL.
     #[error("{url} is not a site URL: write it as http://… or https://…")]
     BadSite {
         /// Invalid URL.
@@ -81,8 +81,8 @@ pub enum SourceError {
         /// Reason, with advice.
         reason: String,
     },
-    /// The page requires a login although the site robot is logged in.
-    #[error("{url} requires another login: check the permissions of the site robot's user")]
+    /// The page requires a login even though the site robot is logged in.
+    #[error("{url} still requires a login: check the permissions of the site robot's user")]
     Locked {
         /// URL of the page.
         url: String,

@@ -1,4 +1,4 @@
-//! Source of pages in files below a directory.
+//! Source of pages that are files below a directory.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use url::Url;
 
 use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 
-/// Media types of files with text or links, by extension.
+/// Media types of files that contain text or links, by extension.
 const TYPES: [(&str, &str); 11] = [
     ("atom", "application/atom+xml"),
     ("htm", "text/html"),
@@ -32,14 +32,14 @@ const TYPES: [(&str, &str); 11] = [
     ("xml", "application/xml"),
 ];
 
-/// Source of `file:` URLs below one directory; other files are not read.
+/// Source of `file:` URLs below a directory; no other files are read.
 ///
-/// Responds like a server: 404 for missing files, symbolic links and names that start with a dot,
-/// and 304 for unchanged files. A directory is served as its `index.html`, after a redirect that
-/// adds the slash.
+/// This source responds like a server: with 404 for missing files, symbolic links and names that
+/// start with a dot, and with 304 for unchanged files. For a directory, it serves `index.html`,
+/// after a redirect that adds the trailing slash.
 #[derive(Clone, Debug)]
 pub struct FileSource {
-    /// Directory as specified, and its canonical path.
+    /// The directory as specified, and its canonical path.
     named: Arc<Path>,
     directory: Arc<Path>,
     limits: SourceLimits,
@@ -50,7 +50,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails if the path is not a directory or cannot be read.
+    /// Fails if the path is not a directory, or if the directory cannot be read.
     pub fn new(directory: &Path, limits: SourceLimits) -> Result<Self, SourceError> {
         let refused = |reason| SourceError::Directory {
             directory: directory.display().to_string(),
@@ -71,7 +71,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails for other URL schemes, files that are too large, and I/O errors.
+    /// Fails for other URL schemes, for files that are too large, and for I/O errors.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         if url.scheme() != "file" || url.host().is_some() {
@@ -107,7 +107,8 @@ impl FileSource {
         let headers = headers_of(&path, metadata.len(), metadata.modified().ok());
         let known = request.conditions.last_modified.as_deref();
         let last_modified = headers.get(header::LAST_MODIFIED);
-        // Compares for equality, because a file may be replaced with an older version.
+        // The dates are compared for equality, because a file may be replaced with an older
+        // version.
         if known.is_some() && known == last_modified.and_then(|it| it.to_str().ok()) {
             return Ok(PageResponse::new(304, headers, bytes::Bytes::new()));
         }
@@ -129,7 +130,8 @@ impl FileSource {
         Ok(PageResponse::new(200, headers, body.into()))
     }
 
-    /// Opens the file or directory of a URL, if it is below the directory.
+    /// Opens the file or directory that a URL refers to, if it is below the directory of this
+    /// source.
     async fn find(&self, url: &Url) -> io::Result<FileTarget> {
         let path = percent_decode_str(url.path()).decode_utf8_lossy();
         let Some(path) = self.below(Path::new(&*path)) else {
@@ -151,7 +153,7 @@ impl FileSource {
         opened.await.map_err(io::Error::other)?
     }
 
-    /// Returns the path relative to the directory; `None` for outside or hidden files.
+    /// Returns the path relative to the directory; `None` for files that are outside or hidden.
     fn below(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.named);
         let below = below.or_else(|_| path.strip_prefix(&self.directory)).ok()?;
@@ -172,10 +174,10 @@ impl FileSource {
     }
 }
 
-/// File or directory of a URL.
+/// File or directory that a URL refers to.
 enum FileTarget {
     File(File, PathBuf),
-    /// Directory without a trailing slash, which relative links require.
+    /// A directory whose URL has no trailing slash, which relative links require.
     Directory,
     Nothing,
 }
@@ -191,9 +193,9 @@ impl FileTarget {
     }
 }
 
-/// Opens a file below a directory, rejecting symbolic links.
+/// Opens a file below a directory, and rejects symbolic links.
 ///
-/// The kernel enforces this even if files are replaced concurrently.
+/// The kernel enforces this, even if files are replaced concurrently.
 #[cfg(target_os = "linux")]
 fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -205,7 +207,8 @@ fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     } else {
         path
     };
-    // Non-blocking, so that opening a named pipe does not wait for a writer.
+    // The file is opened in non-blocking mode, so that opening a named pipe does not wait for a
+    // writer.
     let file = openat2(
         directory,
         path,
@@ -215,13 +218,13 @@ fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     );
     match file {
         Ok(file) => Ok(file.into()),
-        // A symbolic link, or a path that leaves the directory.
+        // The path contains a symbolic link or leaves the directory.
         Err(Errno::LOOP | Errno::XDEV) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Opens a file below a directory, rejecting symbolic links.
+/// Opens a file below a directory, and rejects symbolic links.
 #[cfg(not(target_os = "linux"))]
 fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
     let path = directory.join(path);
@@ -267,7 +270,7 @@ fn headers_of(path: &Path, length: u64, modified: Option<SystemTime>) -> HeaderM
     if let Some((_, media_type)) = known {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     }
-    // A date before 1970 cannot be represented.
+    // Dates before 1970 cannot be represented.
     let modified = modified.filter(|it| *it > SystemTime::UNIX_EPOCH);
     let modified = modified.map(httpdate::fmt_http_date);
     if let Some(modified) = modified.and_then(|it| HeaderValue::from_str(&it).ok()) {

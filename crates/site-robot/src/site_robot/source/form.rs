@@ -1,11 +1,11 @@
-//! Parser of HTML forms, with the values that a browser would submit.
+//! Parser for HTML forms, which returns the values that a browser would submit.
 
 use html5gum::{Token, Tokenizer};
 
-/// Maximum number of forms read per page.
+/// Maximum number of forms that are read per page.
 const MAX_FORMS: usize = 50;
 
-/// Maximum number of fields read per form.
+/// Maximum number of fields that are read per form.
 const MAX_FIELDS: usize = 200;
 
 /// Input types that are submitted only if the user selects them.
@@ -13,26 +13,26 @@ const CHOSEN: [&str; 7] = [
     "button", "checkbox", "file", "image", "radio", "reset", "submit",
 ];
 
-/// HTML form of a page.
+/// An HTML form on a page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Form {
-    /// `action` as written; empty for the page itself.
+    /// Value of `action` as written; empty for the page itself.
     pub(super) action: String,
     pub(super) fields: Vec<FormField>,
 }
 
-/// Field of an HTML form.
+/// A field of an HTML form.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FormField {
     pub(super) name: String,
     pub(super) value: String,
     pub(super) is_password: bool,
-    /// Whether a browser submits the field without user interaction.
+    /// Whether a browser submits the field without any user interaction.
     pub(super) is_sent: bool,
 }
 
 impl Form {
-    /// Parses the forms of a page; fields outside of any form become a separate form.
+    /// Parses the forms on a page; fields outside any form become a separate form.
     pub(super) fn read_all(html: &str) -> Vec<Self> {
         let (mut forms, mut open) = (Vec::new(), Self::default());
         for Ok(token) in Tokenizer::new(html) {

@@ -1,4 +1,4 @@
-//! Source of pages over HTTP.
+//! Source of pages that are requested over HTTP.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{
     session::LoginSession,
 };
 
-/// Value of `Accept`, preferring pages, feeds and texts.
+/// Value of the `Accept` header, which prefers pages, feeds and texts.
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, application/xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -27,32 +27,32 @@ type Sign = dyn Fn(&Method, &Url, &mut HeaderMap) + Send + Sync;
 pub struct HttpSettings {
     /// User-Agent of the site robot, such as `robot-detection/1.0` (`user-agent`).
     pub user_agent: Option<String>,
-    /// E-mail address of the operator (`email`), sent after the name and as `From`.
+    /// E-mail address of the operator (`email`), sent after the name and in the `From` header.
     pub email: Option<String>,
-    /// Default `Referer` of requests (`referer`).
+    /// Default `Referer` header of requests (`referer`).
     pub referrer: Option<String>,
     /// HTTP proxy (`auto-proxy`).
     pub proxy: Option<Url>,
     /// Limits of each request.
     pub limits: SourceLimits,
-    /// Sites with their own access settings.
+    /// Sites that have their own access settings.
     pub sites: Vec<SiteAccess>,
-    /// Login with a form, for the pages of those sites; none by default.
+    /// Form login for the pages of those sites; none by default.
     pub login: Option<FormLogin>,
     /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
-    /// Signer of requests for front proxies before a site; not used for requests sent directly to
-    /// an upstream. None by default.
+    /// Signer of requests for front proxies before a site, which is not used for requests that are
+    /// sent directly to an upstream; none by default.
     pub pass: Option<RequestSigner>,
 }
 
 /// Function that adds a signature to the headers of a request.
 ///
-/// The function receives the URL of the page, even if another server is contacted.
+/// The function receives the URL of the page, even if the request is sent to another server.
 #[derive(Clone)]
 pub struct RequestSigner(Arc<Sign>);
 
-/// Source of pages over HTTP: sends GET and HEAD, and follows no redirects.
+/// Source of pages over HTTP, which sends GET and HEAD requests and follows no redirects.
 ///
 /// Clones share connections and logins.
 #[derive(Clone, Debug)]
@@ -83,8 +83,8 @@ impl HttpSource {
     ///
     /// # Errors
     ///
-    /// Fails if a limit is zero, a setting is invalid in a header, the proxy is invalid, or TLS
-    /// cannot be set up.
+    /// Fails if a limit is zero, if a setting is not valid in a header, if the proxy is invalid, or
+    /// if TLS cannot be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, SourceError> {
         let user_agent = settings.user_agent.as_deref();
         let name = match (user_agent, settings.email.as_deref()) {
@@ -99,7 +99,7 @@ impl HttpSource {
             timeout: limits.timeout,
             max_body_bytes: limits.max_body_bytes,
             proxy: settings.proxy,
-            // The administrator chooses the sites, which may have private addresses.
+            // The administrator chooses the sites, so they may have private addresses.
             is_public_only: false,
         })?;
         let mut headers = HeaderMap::new();
@@ -124,7 +124,7 @@ impl HttpSource {
         })
     }
 
-    /// Fetches a page, logged in if a login is configured.
+    /// Fetches a page, as a logged-in user if a login is configured.
     ///
     /// # Errors
     ///
@@ -136,12 +136,13 @@ impl HttpSource {
         }
     }
 
-    /// Returns the URL of the login form if its cookies are not sent to a page at another address.
+    /// Returns the URL of the login form if the cookies of that form are not sent to a page because
+    /// its address differs.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         self.session.as_ref()?.foreign_login(page)
     }
 
-    /// Starts a run: a failed login is tried again.
+    /// Starts a run, in which a failed login is tried again.
     pub(super) async fn begin_run(&self) {
         if let Some(session) = &self.session {
             session.begin_run().await;
@@ -190,7 +191,7 @@ impl HttpSource {
         Ok(answer)
     }
 
-    /// Submits a form to an address, with headers from [`Self::prepare`].
+    /// Submits a form to an address, with headers returned by [`Self::prepare`].
     pub(super) async fn post_form(
         &self,
         form: &FilledForm,
@@ -215,7 +216,7 @@ impl HttpSource {
         }
     }
 
-    /// Returns the address of a request, and the headers for its site.
+    /// Returns the address for a request, and the headers for its site.
     pub(super) fn prepare(
         &self,
         method: &Method,
@@ -244,9 +245,10 @@ impl fmt::Debug for RequestSigner {
     }
 }
 
-/// Decompresses a body with the old coding name `x-gzip` (RFC 9110 §8.4.1.3).
+/// Decompresses a body that has the old coding name `x-gzip` (RFC 9110 §8.4.1.3).
 ///
-/// A body that cannot be decompressed stays unchanged. The error is the exceeded limit.
+/// A body that cannot be decompressed is left unchanged. The error contains the limit that was
+/// exceeded.
 fn unzip_old_name(answer: &mut PageResponse, max_bytes: u64) -> Result<(), u64> {
     let coding = answer.text(&header::CONTENT_ENCODING).unwrap_or_default();
     if !coding.eq_ignore_ascii_case("x-gzip") || answer.body.is_empty() {

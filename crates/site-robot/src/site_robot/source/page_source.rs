@@ -10,27 +10,27 @@ use super::{ApplicationSource, FileSource, HttpSource, PageResponse, SourceError
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PageSource {
-    /// Servers, requested over HTTP.
+    /// Servers that are requested over HTTP.
     Http(HttpSource),
     /// The application in this process.
     Application(ApplicationSource),
     /// Files below a directory.
     Files(FileSource),
-    /// Servers over HTTP, and files below a directory for `file:` URLs.
+    /// Servers that are requested over HTTP, and files below a directory for `file:` URLs.
     HttpAndFiles(HttpSource, FileSource),
 }
 
-/// Request for a page, sent to a [`PageSource`].
+/// A request for a page, which is sent to a [`PageSource`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageRequest<'a> {
     /// URL of the page.
     pub url: &'a Url,
-    /// Whether to request only the headers, with HEAD instead of GET.
+    /// Whether to request only the headers, using HEAD instead of GET.
     pub is_head: bool,
-    /// Validators of the stored version; status 304 means that it is current.
+    /// Validators of the stored version; status 304 means that this version is current.
     pub conditions: Conditions,
-    /// `Referer` to send instead of the source's default.
+    /// Value of `Referer` to send instead of the source's default.
     pub referrer: Option<&'a str>,
     /// Number of bytes of the body that are sufficient; `None` for the complete body.
     pub beginning: Option<u64>,
@@ -42,7 +42,7 @@ impl PageSource {
     /// # Errors
     ///
     /// Fails if no complete response arrives within the limits, or if the source does not serve
-    /// such URLs. No status is an error.
+    /// this kind of URL. No status is treated as an error.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
             Self::Application(source) => source.ask(request).await,
@@ -54,7 +54,8 @@ impl PageSource {
         }
     }
 
-    /// Returns the URL of the login form if its cookies are not sent to a page at another address.
+    /// Returns the URL of the login form if the cookies of that form are not sent to a page because
+    /// its address differs.
     pub(in crate::site_robot) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         match self {
             Self::Http(source) | Self::HttpAndFiles(source, _) => source.foreign_login(page),
@@ -62,7 +63,7 @@ impl PageSource {
         }
     }
 
-    /// Starts a run: a failed login is tried again.
+    /// Starts a run, in which a failed login is tried again.
     pub(in crate::site_robot) async fn begin_run(&self) {
         if let Self::Http(source) | Self::HttpAndFiles(source, _) = self {
             source.begin_run().await;
@@ -109,21 +110,22 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Makes the request conditional on a version other than the stored one.
+    /// Makes the request conditional, so that a page is returned only if it differs from the stored
+    /// version.
     #[must_use]
     pub fn unless(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
         self
     }
 
-    /// Truncates the body after a number of bytes.
+    /// Sets the number of bytes after which the body is truncated.
     #[must_use]
     pub fn beginning(mut self, bytes: u64) -> Self {
         self.beginning = Some(bytes);
         self
     }
 
-    /// Sets the page that contains the link, sent as `Referer`.
+    /// Sets the page that contains the link, which is sent as `Referer`.
     #[must_use]
     pub fn from_page(mut self, url: &'a str) -> Self {
         self.referrer = Some(url);

@@ -1,4 +1,4 @@
-//! Session of a form login: started with the first page, and renewed after it ends.
+//! Session of a form login, which starts with the first page and is renewed after it has ended.
 
 use std::{
     fmt,
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::document::decode;
 
-/// Maximum number of redirects followed after submitting the form.
+/// Maximum number of redirects followed after the form is submitted.
 const MAX_STEPS: usize = 5;
 
-/// Number of consecutive futile logins after which no further login is tried.
-// A site may close some pages to its robot, and each costs a login. This many in a row do not
-// indicate an expired session, and more would look like password guessing.
+/// Number of consecutive futile logins after which the login is not tried again.
+// A site may close some pages to its robot, and each of these pages causes a login. This many in a
+// row do not indicate an expired session, and more would look like password guessing.
 const MAX_FUTILE: u32 = 5;
 
-/// Login session of a source, shared by its clones and kept in memory only.
+/// Login session of a source, which is shared by its clones and kept in memory only.
 pub(super) struct LoginSession {
     login: FormLogin,
     /// Sites whose pages require the login; cookies are sent to no other site.
@@ -37,7 +37,7 @@ pub(super) struct LoginSession {
 }
 
 // `logins` counts successful logins, so that only the first of several pages renews an expired
-// session. `failure` stays until the next run, so that a wrong password is not sent again.
+// session. `failure` is kept until the next run, so that a wrong password is not sent again.
 #[derive(Debug, Default)]
 struct SessionState {
     logins: u64,
@@ -55,18 +55,19 @@ impl LoginSession {
         }
     }
 
-    /// Clears the result of the last login; cookies stay until they expire.
+    /// Clears the result of the last login; cookies are kept until they expire.
     pub(super) async fn begin_run(&self) {
         let mut state = self.state.lock().await;
         (state.futile, state.failure) = (0, None);
     }
 
-    /// Returns `true` for pages that may require the login; robots.txt never does.
+    /// Returns `true` for pages that may require the login, which robots.txt never does.
     pub(super) fn covers(&self, url: &Url) -> bool {
         self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
     }
 
-    /// Returns the URL of the form if its cookies are not sent to a page at another address.
+    /// Returns the URL of the form if its cookies are not sent to a page because the page's address
+    /// differs.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         let form = self.login.url();
         let is_foreign = form.origin() != page.origin() && self.cookie(page).is_none();
@@ -115,9 +116,9 @@ impl LoginSession {
         cookies.header(url)
     }
 
-    /// Logs in, unless done since login number `since`; returns the number of the login.
+    /// Logs in, unless this was done since login number `since`; returns the number of the login.
     async fn logged_in(&self, source: &HttpSource, since: u64) -> Result<u64, SourceError> {
-        // Concurrent requests wait here for a single login.
+        // Concurrent requests wait here until a single login is done.
         let mut state = self.state.lock().await;
         if let Some(reason) = &state.failure {
             return Err(failed(reason));
@@ -127,7 +128,7 @@ impl LoginSession {
         }
         match (LoginSteps::new(&self.login, source)).log_in().await {
             Ok(cookies) => {
-                // Set immediately, so that no page is requested with the old cookies.
+                // The cookies are set immediately, so that no page is requested with the old ones.
                 *self.cookies.write().unwrap_or_else(PoisonError::into_inner) = cookies;
                 state.logins += 1;
                 Ok(state.logins)
@@ -142,7 +143,7 @@ impl LoginSession {
     }
 }
 
-/// Login in progress, with the cookies received so far.
+/// A login in progress, with the cookies received so far.
 struct LoginSteps<'s> {
     login: &'s FormLogin,
     source: &'s HttpSource,
@@ -164,12 +165,12 @@ impl<'s> LoginSteps<'s> {
         let page = self.step(url).await?;
         if let Some(to) = next_step(url, &page) {
             return Err(format!(
-                "{shown} redirects to {to}: set the page with the form in site_robot.login_form"
+                "{shown} redirects to {to}: set site_robot.login_form to the page with the form"
             ));
         }
         if page.status >= 300 {
             return Err(format!(
-                "{shown} returned status {}: set the page with the form in site_robot.login_form",
+                "{shown} returned status {}: set site_robot.login_form to the page with the form",
                 page.status
             ));
         }
@@ -190,7 +191,7 @@ impl<'s> LoginSteps<'s> {
         self.end(filled.url, answer).await
     }
 
-    /// Follows a login to its final page and evaluates the page.
+    /// Follows the redirects after a login to the final page, and evaluates that page.
     async fn end(mut self, mut url: Url, mut answer: PageResponse) -> Result<Cookies, String> {
         for _ in 0..MAX_STEPS {
             let Some(next) = next_step(&url, &answer) else {
@@ -202,7 +203,7 @@ impl<'s> LoginSteps<'s> {
         let shown = self.login.shown();
         if answer.status >= 400 || self.login.is_asked_for(&url, &answer) {
             return Err(format!(
-                "the login at {shown} was refused, {} returned status {}: check site_robot.login_fields \
+                "the login at {shown} was refused: {} returned status {}; check site_robot.login_fields \
                  and the password",
                 url.path(),
                 answer.status,
@@ -248,18 +249,18 @@ impl fmt::Debug for LoginSession {
 /// Maximum number of cookies accepted from one response.
 const MAX_GIVEN: usize = 50;
 
-/// Maximum number of stored cookies; further ones are ignored.
+/// Maximum number of stored cookies; any further cookies are ignored.
 const MAX_KEPT: usize = 500;
 
 /// Maximum length of a `Cookie` header, in bytes.
 const MAX_COOKIE_BYTES: usize = 16 * 1024;
 
-/// Cookies of one login, by site and path (RFC 6265).
+/// Cookies of a login, by site and path (RFC 6265).
 #[derive(Default)]
 pub(super) struct Cookies(CookieStore);
 
 impl Cookies {
-    /// Stores the cookies of a response; cookies for another site are rejected.
+    /// Stores the cookies in a response; cookies for another site are rejected.
     pub(super) fn keep(&mut self, url: &Url, headers: &HeaderMap) {
         let lines = headers.get_all(header::SET_COOKIE).iter().take(MAX_GIVEN);
         let lines = lines.filter_map(|line| line.to_str().ok());
@@ -271,7 +272,7 @@ impl Cookies {
         }
     }
 
-    /// Returns the `Cookie` header for a URL; `None` if empty or too long.
+    /// Returns the `Cookie` header for a URL; `None` if it would be empty or too long.
     pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
         let pairs = self.0.get_request_values(url);
         let pairs: Vec<_> = pairs
@@ -282,7 +283,7 @@ impl Cookies {
             return None;
         }
         let mut cookie = HeaderValue::from_str(&cookie).ok()?;
-        // Excluded from debug output and from the HTTP/2 compression tables.
+        // The value is excluded from debug output and from the HTTP/2 compression tables.
         cookie.set_sensitive(true);
         Some(cookie)
     }

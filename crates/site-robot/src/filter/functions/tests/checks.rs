@@ -1,4 +1,4 @@
-//! Tests of error messages for invalid directives.
+//! Tests of the error messages for invalid directives.
 
 use super::*;
 

@@ -24,7 +24,7 @@ fn assign_type_by_extension_is_repaired_from_the_misprint_in_the_reference() {
     assert_eq!(source(&page, "type").as_deref(), Some("text/plain"));
     let repairs = notes(&text, Severity::Repair);
     assert!(
-        repairs.contains("read as fn=assign-type-by-extension"),
+        repairs.contains("with fn=assign-type-by-extension"),
         "{repairs}"
     );
 }

@@ -79,7 +79,7 @@ fn filter_by_prefix_passes_all_text_types() {
     let denied = bench.data(&mut with("http://h.example/", "image/png", ""));
     assert_eq!(
         reason(&denied),
-        "type \"image/png\", but only a value that begins with \"text\" is allowed"
+        "type \"image/png\" is denied: only a value that begins with \"text\" is allowed"
     );
     let known = "MetaData fn=assign-source dst=type value=image/png\n\
                  MetaData fn=filter-by-prefix src=type allow=text";
