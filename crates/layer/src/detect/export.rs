@@ -1,4 +1,4 @@
-//! Export of the registry for other programs, in the order of detection.
+//! Export of the registry for other programs, in order of detection precedence.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,9 +13,9 @@ use crate::registry::{
 
 /// Exports robots in a format that other programs read.
 ///
-/// The flat file contains all robots. The other formats contain only robots that can be detected,
-/// and list the omitted ones in comments, if the format has comments. nginx and `HAProxy` apply the
-/// first matching expression, so their expressions are sorted by the precedence of
+/// The flat file contains all robots. The other formats contain only detectable robots and, if the
+/// format allows comments, list the omitted robots in comments. nginx and `HAProxy` apply the first
+/// matching expression, so expressions for them are sorted by the precedence of
 /// [`Detector::identify`](super::Detector::identify). No format contains the generic rule for
 /// unlisted robots.
 ///
@@ -92,7 +92,7 @@ fn expression(robot: &Robot, ranked: &Ranked) -> Option<Expression> {
     }
 }
 
-/// Returns the expression for one of the literals that a pattern is equivalent to.
+/// Returns the expression for one of the literals that make up a pattern.
 fn plain_expression(literal: &[u8], plain: &Plain) -> Expression {
     let mark = |edge, text| match edge {
         Edge::Free => "",
