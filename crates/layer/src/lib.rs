@@ -2,7 +2,7 @@
 //!
 //! A [`registry`] lists the known robots, [`detect`] finds them in a header, a [`policy`] decides
 //! about their requests, and the Tower [`layer`] carries out the decision. Nothing in this crate
-//! needs a database, a network or a runtime.
+//! requires a database, a network or a runtime.
 //!
 //! Applications use this crate through the crate `robot-detection`.
 

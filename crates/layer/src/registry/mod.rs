@@ -1,14 +1,14 @@
-//! Known robots, and import and export of registries.
+//! Known robots, with import and export of registries.
 //!
 //! A registry is read from bytes in one of several [`Format`]s, and consists of [`Robot`]s with
-//! [`Pattern`]s derived from their useragents. The functions do no I/O. An invalid record does not
-//! make the whole input fail: unusable records are reported next to the usable robots.
+//! [`Pattern`]s derived from their User-Agents. The functions do no I/O. A single invalid record
+//! does not make the whole input fail: unusable records are reported alongside the usable robots.
 //!
 //! # Flat file
 //!
 //! The Web Robots Database publishes records of `robot-…: value` lines, separated by blank lines.
-//! The parser repairs the damage that copies of the file have accumulated in twenty years: line
-//! endings, encodings, entities, fields glued together, missing ids. The following fields are used:
+//! The parser repairs the damage that copies of the file have accumulated over twenty years: line
+//! endings, encodings, entities, joined fields, missing IDs. The following fields are used:
 //!
 //! | field | becomes |
 //! | --- | --- |
@@ -20,7 +20,7 @@
 //! | `robot-exclusion-useragent` | [`Robot::product_token`] |
 //! | `robot-purpose` | [`Robot::purpose`]: the first known word; `indexing` is search |
 //!
-//! These fields are additions of this project, for the bundled registry and for exports:
+//! The following fields are additions of this project, for the bundled registry and for exports:
 //!
 //! | field | becomes |
 //! | --- | --- |
@@ -33,7 +33,7 @@
 //! | `robot-evidence` | [`Robot::evidence`], for bundled and manual robots only |
 //! | `robot-checked` | [`Robot::checked`], for bundled and manual robots only |
 //!
-//! A field may contain at most 2,048 bytes, a file at most 50,000 robots.
+//! A field may contain at most 2,048 bytes, and a file at most 50,000 robots.
 //!
 //! # Example
 //!

@@ -123,13 +123,13 @@ fn hmac_key(key: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, key)
 }
 
-/// Returns the signed text; no part of a request can contain a line break.
+/// Returns the text to sign; no part of a request can contain a line break.
 fn signed(method: &http::Method, host: &str, path_and_query: &str, minute: i64) -> String {
     let host = without_port(host).to_ascii_lowercase();
     format!("{PURPOSE}\n{method}\n{host}\n{path_and_query}\n{minute}")
 }
 
-/// Removes the port, but no part of an IPv6 address.
+/// Removes the port from a host, without removing a part of an IPv6 address.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
