@@ -228,7 +228,7 @@ pub struct Step {
     /// "heaven", "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt",
     /// "mode" or the word of an [`Action`](super::Action).
     pub name: &'static str,
-    /// What the step found, as a sentence.
+    /// The finding of this step, as a sentence.
     pub text: String,
 }
 

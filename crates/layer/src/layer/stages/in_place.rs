@@ -1,4 +1,4 @@
-//! Serves heaven pages directly, in place of the requested pages.
+//! Serves heaven pages directly instead of the requested pages.
 
 use std::sync::{Arc, Once};
 

@@ -190,7 +190,7 @@ impl ResolvedFile {
     }
 }
 
-/// Returns the token of the group to use for a robot that has no group of its own.
+/// Returns the token of the group to use for a robot without its own group.
 ///
 /// Google documents this for its robots: Googlebot-Image and others obey the group for Googlebot.
 fn fallback(token: &str) -> Option<&'static str> {
