@@ -258,7 +258,7 @@ fn invalid_headers_are_rejected_with_their_place() {
         ),
         (
             "{ 'Content-Length' = '3' }",
-            ":4: rule.headers: \"Content-Length\": the header belongs to the transfer of messages",
+            ":4: rule.headers: \"Content-Length\": the header controls how messages are transferred",
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",

@@ -62,12 +62,12 @@ fn in_order(
         .iter()
         .filter(|robot| !kept.contains(&Arc::as_ptr(robot)))
     {
-        left_out.leave_out(robot, "with an id that a better source has");
+        left_out.leave_out(robot, "with an ID that is also in a better source");
     }
     let mut builder = Builder::new(LIMITS);
     for (number, robot) in best.iter().enumerate() {
         if !builder.add(number, robot).is_empty() {
-            left_out.leave_out(robot, "with a pattern that detection refuses");
+            left_out.leave_out(robot, "with a pattern that detection rejects");
         }
     }
     let mut expressions = Vec::new();

@@ -253,5 +253,5 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Act
     }
     Stats::count(shared.stats.would.of(action));
     let (robot, path) = (claim.id(), request.uri().path());
-    debug!(robot, %action, "dry run: decision {action} for robot {robot:?} at {path:?} not applied");
+    debug!(robot, %action, "dry run: the decision {action} for robot {robot:?} at {path:?} was not applied");
 }

@@ -137,11 +137,11 @@ impl fmt::Display for Front {
         let (id, name) = (&*record.id, &*record.name);
         write!(
             f,
-            "{percent} % of the requests have the User-Agent of {name}, which hides the visitors' own, so robots behind it count as human; "
+            "{percent} % of the requests have the User-Agent of {name} instead of the visitor's, so robots are treated as human; "
         )?;
         match id {
             "amazon-cloudfront" => f.write_str(
-                "attach an origin request policy to the distribution that forwards the User-Agent header, such as Managed-UserAgentRefererHeaders",
+                "attach an origin request policy that forwards the User-Agent header, such as Managed-UserAgentRefererHeaders, to the distribution",
             ),
             _ => write!(f, "configure {name} to forward the visitor's User-Agent"),
         }

@@ -119,11 +119,11 @@ actions! {
     Slow = "slow" {
         done: "slowed",
         help: &[
-            "limits the rate to requests in per_seconds (60), up to burst at once;",
-            "429 beyond. Within the limit, the rules after this decide. An unlisted",
+            "allows requests per per_seconds (60), up to burst at once, and gives 429",
+            "beyond the limit; within it, the rules after this one decide. An unlisted",
             "robot is identified by its name (without numbers) and its network",
-            "(/24, /48); per counts by address, network, asn, user-agent or for the",
-            "whole site; errors counts responses 403, 404 and 410, not requests",
+            "(/24, /48). per: one limit per address, network, asn, user-agent, or for the",
+            "whole site. errors: counts responses with 403, 404 and 410, not requests",
         ],
         keys: &["text", "requests", "per_seconds", "burst", "per", "errors", "when.requests_per_second", "when.upstream_milliseconds"],
         is_for_redirected_methods: false,

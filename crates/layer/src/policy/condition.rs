@@ -143,7 +143,10 @@ impl Conditions {
             return self.claimless_contradiction();
         }
         if first.is_none() && self.visitors.is_some() {
-            return Some(("visitors", "robots names no robot of these kinds"));
+            return Some((
+                "visitors",
+                "the setting robots lists no robot of these kinds",
+            ));
         }
         if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
             // These two are the last kinds.
@@ -219,9 +222,9 @@ impl Mismatch {
                 None => "no source lists the robot".to_owned(),
             },
             Self::Kind => match claim.kind() {
-                Kind::Person => "the rule does not name people".to_owned(),
+                Kind::Person => "the rule does not apply to people".to_owned(),
                 kind @ (Kind::Nameless | Kind::Shared) => {
-                    format!("the rule does not name {kind} visitors")
+                    format!("the rule does not apply to {kind} visitors")
                 }
                 kind => format!("the robot is {kind}"),
             },
@@ -232,7 +235,7 @@ impl Mismatch {
                 _ => format!("the verdict is {verdict}"),
             },
             Self::Spoofed => {
-                "the claim is spoofed, and the rule does not name spoofed claims".to_owned()
+                "the claim is spoofed, and the rule does not include spoofed claims".to_owned()
             }
             Self::Load => "the site's load is below the rule's threshold".to_owned(),
         }
@@ -246,7 +249,7 @@ impl Mismatch {
                 Some(host) => format!("the host is {}", quoted(host.as_bytes())),
                 None => "the request has no host".to_owned(),
             },
-            _ => "the User-Agent names no known robot".to_owned(),
+            _ => "the User-Agent does not belong to a known robot".to_owned(),
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum PolicyError {
     #[error("method {0:?} is not an HTTP method name; use names such as GET and HEAD")]
     Method(String),
     /// A path to be exempt from redirects is not a path, or is the whole site.
-    #[error("path {path:?} exempt from redirects: {reason}")]
+    #[error("path {path:?} to be exempt from redirects: {reason}")]
     Never {
         /// The exempt path as written in the settings.
         path: String,
@@ -87,7 +87,7 @@ impl PolicyError {
 
 /// A robot ID in a rule or list that is not in the registry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{by} names the robot {id:?}, which the registry does not list{}", hint(.nearest.as_deref()))]
+#[error("{by} refers to the robot {id:?}, which is not in the registry{}", hint(.nearest.as_deref()))]
 #[non_exhaustive]
 pub struct UnknownRobot {
     /// The rule or list that contains the ID, such as `rule 2` or `allow_robots`.

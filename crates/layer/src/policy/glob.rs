@@ -199,7 +199,7 @@ fn check(pattern: &str) -> Result<(), String> {
     } else if pattern.chars().any(char::is_control) {
         "it contains a control character"
     } else if names_query(pattern) {
-        "it names a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
+        "it contains a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
     } else {
         return Ok(());
     };

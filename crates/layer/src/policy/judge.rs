@@ -240,7 +240,7 @@ impl Policy {
                 trace.step("rule", || match kind {
                     Kind::Person => "No rule on this path applies to the person.".to_owned(),
                     _ => format!(
-                        "No rule on this path names {kind} visitors, so the request passes."
+                        "No rule on this path applies to {kind} visitors, so the request passes."
                     ),
                 });
                 Judgement::pass(match kind {
@@ -284,14 +284,14 @@ fn judge_robot<'v>(
 ) -> Result<Visitor<'v>, PassReason> {
     trace.step("robot", || {
         match visitor.map(|visitor| (visitor.claim, visitor.claim.robot())) {
-            None | Some((Claim::Person, _)) => "The User-Agent names no known robot.".to_owned(),
+            None | Some((Claim::Person, _)) => "The User-Agent does not belong to a known robot.".to_owned(),
             Some((Claim::Nameless, _)) => {
                 "The request has no User-Agent, or an empty one: the visitor is nameless."
                     .to_owned()
             }
             Some((claim @ Claim::Shared(shared), _)) => {
                 let name = quoted(shared.robot.name.as_bytes());
-                format!("Many visitors share the User-Agent of {name}, by the {claim}.")
+                format!("Many visitors share the User-Agent of {name}, recognised by the {claim}.")
             }
             Some((claim, Some(robot))) if claim.pattern().is_none() => {
                 let id = quoted(robot.id.as_bytes());
@@ -299,17 +299,17 @@ fn judge_robot<'v>(
             }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
-                format!("The User-Agent names the robot {id} by the {claim}.")
+                format!("The User-Agent identifies the robot {id} by the {claim}.")
             }
             Some((Claim::Signed(signed), None)) => match &signed.signer {
                 Some(signer) => {
                     let name = quoted(signer.as_str().as_bytes());
-                    format!("The request is signed by {name}, which the registry does not list: the robot is unlisted.")
+                    format!("The request is signed by {name}, which is not in the registry: the robot is unlisted.")
                 }
-                None => "The request is signed, but the signature proves no robot of the registry: the robot is unlisted.".to_owned(),
+                None => "The request is signed, but the signature does not belong to a robot in the registry: the robot is unlisted.".to_owned(),
             },
             Some((claim, None)) => {
-                format!("The User-Agent belongs to an unlisted robot, by its {claim}.")
+                format!("The User-Agent belongs to an unlisted robot, recognised by its {claim}.")
             }
         }
     });

@@ -191,7 +191,7 @@ impl Explanation<'_> {
     /// Allows a request to pass because robots.txt lists the page.
     pub(super) fn pass_named(&mut self) {
         let name = "never";
-        let text = "But /robots.txt names the page for robots, so the request passes.".to_owned();
+        let text = "But /robots.txt lists the page for robots, so the request passes.".to_owned();
         self.steps.push(Step { name, text });
         self.judgement = Judgement::pass(PassReason::NeverFiltered);
         self.decision = self.judgement.decision;

@@ -37,7 +37,7 @@ impl RateKey {
             Self::Address => ", per address (IPv6: per /64)",
             Self::Network => ", per network (/24, /48)",
             Self::Asn => ", per autonomous system",
-            Self::UserAgent => ", per User-Agent without numbers",
+            Self::UserAgent => ", per User-Agent (ignoring numbers)",
             Self::Site => ", in total",
         }
     }

@@ -32,7 +32,7 @@ const REFUSED: [(&str, &str); 5] = [
         "alt-svc connection content-length date expect host http2-settings keep-alive \
          proxy-authenticate proxy-authorization proxy-connection te trailer \
          transfer-encoding upgrade via",
-        "belongs to the transfer of messages, which only the server controls",
+        "controls how messages are transferred, which is up to the server",
     ),
     (
         "accept-ranges content-encoding content-location content-range content-type etag \
@@ -41,7 +41,7 @@ const REFUSED: [(&str, &str); 5] = [
     ),
     (
         "age cache-control expires pragma vary",
-        "controls caches: robot-detection sets it for its own responses, the site for its pages",
+        "controls caches: robot-detection sets it for its own responses, and the site for its pages",
     ),
     (
         "location refresh",
@@ -291,8 +291,12 @@ mod tests {
     #[test]
     fn headers_that_no_rule_may_set_are_rejected_with_the_reason() {
         for (name, value, hint) in [
-            ("Content-Length", "5", "the transfer of messages"),
-            ("transfer-encoding", "chunked", "the transfer of messages"),
+            ("Content-Length", "5", "how messages are transferred"),
+            (
+                "transfer-encoding",
+                "chunked",
+                "how messages are transferred",
+            ),
             ("Content-Type", "text/html", "describes the body"),
             ("Cache-Control", "max-age=9", "controls caches"),
             ("VARY", "Accept", "controls caches"),

@@ -210,7 +210,7 @@ impl RuleBuilder {
         };
         if rule.is_unconfirmed() {
             rule.shown
-                .push("reports only, until people = true".to_owned());
+                .push("only reported until people = true".to_owned());
         }
         Ok(rule)
     }
@@ -267,7 +267,7 @@ impl RuleBuilder {
 
     fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
         if self.requests.is_some() && self.errors.is_some() {
-            let reason = "a rule counts requests or errors; write a rule for each";
+            let reason = "a rule counts either requests or errors; write a rule for each";
             return Err(("errors", reason.to_owned()));
         }
         let count = self.requests.or(self.errors);
@@ -283,7 +283,7 @@ impl RuleBuilder {
             if number == Some(0) {
                 return Err((
                     key,
-                    "with a load of 0 the rule would always act; remove the key".to_owned(),
+                    "with a load of 0, the rule would always act; remove the key".to_owned(),
                 ));
             }
         }
@@ -340,7 +340,7 @@ impl RuleBuilder {
                 "the rule has no condition on verdicts to wait for; set verdicts, or remove the key"
             }
             Some(wait) if wait.as_millis() == 0 || wait > MAX_WAIT => {
-                "a rule waits for 1 to 10000 milliseconds"
+                "a rule can wait for 1 to 10000 milliseconds"
             }
             _ => return Ok(()),
         };

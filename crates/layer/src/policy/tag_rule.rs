@@ -133,12 +133,12 @@ impl TagRule {
         };
         let text = match self.scope.mismatch(asked, visitor) {
             None => format!(
-                "The response gets X-Robots-Tag: {} by {label}.",
+                "The response gets X-Robots-Tag: {} from {label}.",
                 self.value()
             ),
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, visitor, &self.scope.places);
-                format!("The response gets no X-Robots-Tag by {label}: {reason}.")
+                format!("The response gets no X-Robots-Tag from {label}: {reason}.")
             }
         };
         Step { name: "tag", text }

@@ -228,7 +228,7 @@ impl When {
         }
         let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
         if !visitors.contains(&Kind::Person) {
-            let reason = "only people can be suspects, but visitors does not name them, so the rule never matches; set visitors = \"person\", or remove the key";
+            let reason = "only people can be suspects, but visitors does not include them, so the rule never matches; set visitors = \"person\", or remove the key";
             return Err((key, reason.to_owned()));
         }
         Ok(())
@@ -319,7 +319,7 @@ fn country(text: &str) -> Result<[u8; 2], String> {
         [first, second] if text.chars().all(|c| c.is_ascii_alphabetic()) => {
             Ok([first.to_ascii_uppercase(), second.to_ascii_uppercase()])
         }
-        _ => Err("it is not a country; write its two-letter code, such as DE".to_owned()),
+        _ => Err("it is not a country code; write two letters, such as DE".to_owned()),
     }
 }
 

@@ -85,7 +85,7 @@ formats! {
         is_json: false,
         read: Some(|bytes, source| {
             let parsed = flat_file::read(bytes, source);
-            parsed.ok_or_else(|| "no robot-id field in it".to_owned())
+            parsed.ok_or_else(|| "no robot-id field found".to_owned())
         }),
         record_line: Some(flat_line),
     }

@@ -44,7 +44,7 @@ pub enum ParseError {
         reason: String,
     },
     /// The program was built without the feature `formats`.
-    #[error("the format {} needs the feature `formats`", .0.as_str())]
+    #[error("the format {} requires the feature `formats`", .0.as_str())]
     NotBuilt(Format),
 }
 
@@ -137,11 +137,11 @@ mod tests {
         assert_eq!(reason(b"robot-id: x\0y"), "binary data");
         assert_eq!(
             reason(b"User-agent: *\nDisallow: /\n"),
-            "no robot-id field in it"
+            "no robot-id field found"
         );
         assert_eq!(
             reason(b"[{\"pattern\": \"Acmebot\"}]"),
-            "no robot-id field in it; it looks like crawler-user-agents"
+            "no robot-id field found; it looks like crawler-user-agents"
         );
     }
 

@@ -29,7 +29,7 @@ impl NoProductToken {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Odd => "with invalid characters in its product token",
-            Self::Unnamed => "without a product token and with a name that is not suitable as one",
+            Self::Unnamed => "without a product token or a name that is suitable as one",
         }
     }
 }

@@ -55,22 +55,22 @@ reasons! {
         "no release of this browser has such a User-Agent";
     /// Hardly anyone uses this browser version any more.
     VersionOutdated = "version-outdated", 3, "user-agent",
-        "this browser version is hardly used any more";
+        "hardly anyone uses this browser version any more";
     /// The request contains a header that the browser version did not support.
     HeaderTooNew = "header-too-new", 7, "user-agent",
         "this browser version did not support the Sec-Fetch or Sec-CH-UA headers of the request";
     /// `Sec-CH-UA` is missing over HTTPS.
     ClientHintsMissing = "client-hints-missing", 4, "sec-ch-ua",
-        "over HTTPS this browser sends Sec-CH-UA";
+        "over HTTPS, this browser sends Sec-CH-UA";
     /// `Sec-CH-UA` and the User-Agent give different versions.
     ClientHintsDiffer = "client-hints-differ", 10, "sec-ch-ua",
-        "Sec-CH-UA and User-Agent name different versions";
+        "Sec-CH-UA and User-Agent give different versions";
     /// `Sec-CH-UA` lists a headless browser.
     ClientHintsHeadless = "client-hints-headless", 10, "sec-ch-ua",
-        "Sec-CH-UA names a headless browser, which is controlled by a program";
+        "Sec-CH-UA lists a headless browser, which is controlled by a program";
     /// The `Sec-Fetch-*` headers are missing over HTTPS.
     FetchMetadataMissing = "fetch-metadata-missing", 4, "sec-fetch-mode",
-        "over HTTPS this browser sends Sec-Fetch headers";
+        "over HTTPS, this browser sends Sec-Fetch headers";
     /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` are missing.
     FetchMetadataIncomplete = "fetch-metadata-incomplete", 7, "sec-fetch-mode",
         "browsers send Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest together";
@@ -85,28 +85,28 @@ reasons! {
         "browsers send Accept-Language with every request";
     /// `Accept-Language` contains `*`.
     LanguageForeign = "accept-language-foreign", 5, "accept-language",
-        "no browser accepts any language";
+        "no browser sends * in Accept-Language";
     /// `Accept-Encoding` is missing.
     EncodingMissing = "accept-encoding-missing", 5, "accept-encoding",
         "browsers send Accept-Encoding with every request";
     /// The value of `Accept-Encoding` is not one that browsers send.
     EncodingForeign = "accept-encoding-foreign", 4, "accept-encoding",
-        "no browser accepts these encodings in this order";
+        "no browser lists these encodings in this order";
     /// `Accept-Encoding` lacks an encoding that the browser version supports.
     EncodingPoor = "accept-encoding-poor", 1, "accept-encoding",
-        "over HTTPS this browser version accepts br, or br and zstd";
+        "over HTTPS, this browser version accepts br, or br and zstd";
     /// `Upgrade-Insecure-Requests` is missing from a request that opens a page.
     UpgradeMissing = "upgrade-insecure-requests-missing", 4, "upgrade-insecure-requests",
         "this browser opens pages with Upgrade-Insecure-Requests";
     /// The `Connection` header differs from the one that browsers send over HTTP/1.1.
     ConnectionForeign = "connection-foreign", 2, "connection",
-        "over HTTP/1.1 browsers send Connection: keep-alive, in lower case";
+        "over HTTP/1.1, browsers send Connection: keep-alive, in lower case";
     /// The headers are not in the order in which the browser sends them.
     HeaderOrder = "header-order", 5, "user-agent",
         "this browser sends its headers in a different order";
     /// A subresource was requested, but no header refers to a page.
     RequestBare = "request-bare", 4, "referer",
-        "a subresource is requested, and no header refers to a page";
+        "a subresource was requested, but no header refers to a page";
     /// Many addresses with the same User-Agent act as a fleet.
     Fleet = "fleet", 10, "user-agent",
         "thousands of requests with this User-Agent come from many networks and behave unlike human visitors";
@@ -118,7 +118,7 @@ reasons! {
         "the application reported that the visitor is not human";
     /// A trap was requested, which is not sufficient on its own.
     Trap = "trap", 7, "user-agent",
-        "a trap was requested, which no human visitor is shown and robots.txt disallows";
+        "the request was for a trap, which robots.txt disallows and human visitors cannot see";
 }
 
 /// Displays the code of the reason.

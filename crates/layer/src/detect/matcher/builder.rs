@@ -220,7 +220,7 @@ impl Builder {
             }
             Plan::Always(_) if self.always >= self.limits.always => {
                 return Err(format!(
-                    "must run on every User-Agent, and the limit of {} such expressions is reached",
+                    "the expression must run on every User-Agent, and the limit of {} such expressions is reached",
                     self.always
                 ));
             }

@@ -64,7 +64,7 @@ impl SiteRobotKey {
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
-        reason = "digits, a dot and Base64 are valid"
+        reason = "digits, a dot and Base64 form a valid header value"
     )]
     pub fn signature(
         &self,
@@ -77,7 +77,8 @@ impl SiteRobotKey {
         let signed = signed(method, host, path_and_query, minute);
         let tag = hmac::sign(&self.key.load(), signed.as_bytes());
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
-        let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are valid");
+        let mut value = HeaderValue::try_from(text)
+            .expect("digits, a dot and Base64 form a valid header value");
         // Prevents HPACK from indexing the value and `Debug` from showing it.
         value.set_sensitive(true);
         value

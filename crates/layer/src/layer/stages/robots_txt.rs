@@ -69,6 +69,6 @@ fn log(visit: &RobotRequest<'_>, outcome: &CountedViolation) {
         host,
         %verdict,
         %answer,
-        "the robot {robot:?} violates robots.txt, further violations are only counted: {breach}"
+        "the robot {robot:?} violates robots.txt (further violations are only counted): {breach}"
     );
 }

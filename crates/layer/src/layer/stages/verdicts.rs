@@ -19,7 +19,8 @@ use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Text of the response to a request with a replayed signature.
-const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request again.\n";
+const SIGN_AGAIN: &str =
+    "The nonce of this signature has already been used. Sign the request again.\n";
 
 /// A robot's request, with the data needed to verify its claim.
 #[derive(Clone, Copy, Debug)]

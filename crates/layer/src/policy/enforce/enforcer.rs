@@ -416,7 +416,7 @@ fn judge_visitor<'v>(
             Kind::Shared => {
                 "Many people share the User-Agent, and robots.txt is enforced for robots only."
             }
-            _ => "robots.txt is not enforced for nameless visitors; a rule may name them.",
+            _ => "robots.txt is not enforced for nameless visitors; a rule can apply to them.",
         }),
         Some(_) if settings.rules == EnforcementMode::Off => {
             Some("robots.txt is not enforced: robots_txt.enforce is off.")

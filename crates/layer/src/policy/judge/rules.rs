@@ -70,7 +70,7 @@ fn judge_rule<'p>(
         };
         match mismatch {
             None if rule.is_unconfirmed() => format!(
-                "{named} matches{}; its action, {}, is only reported because the rule applies to people: people = true confirms it.",
+                "{named} matches{}; its action, {}, is only reported because the rule applies to people; set people = true to confirm it.",
                 reason(),
                 rule.action()
             ),
