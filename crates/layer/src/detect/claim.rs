@@ -62,16 +62,17 @@ pub enum Claim<'d> {
     Unlisted(Unlisted),
     /// An unlisted robot (one that is not in the registry), detected by its request signature.
     ///
-    /// Returned only by [`Detector::claim_signed`](super::Detector::claim_signed).
+    /// Only [`Detector::claim_signed`](super::Detector::claim_signed) returns this claim.
     Signed(Signed),
     /// A visitor that sends no User-Agent or an empty one, and so claims nothing.
     ///
-    /// Returned by [`Detector::claim`](super::Detector::claim), but not by `Detector::identify`.
+    /// [`Detector::claim`](super::Detector::claim) returns this claim, but `Detector::identify`
+    /// does not.
     Nameless,
     /// A User-Agent shared by many human visitors, according to a registry record with the purpose
     /// [`Shared`](Purpose::Shared); no robot is claimed.
     ///
-    /// Returned only by [`Detector::claim`](super::Detector::claim).
+    /// Only [`Detector::claim`](super::Detector::claim) returns this claim.
     Shared(Listed<'d>),
     /// A human visitor, or a client that looks human; used by rules, never returned by detectors.
     Person,

@@ -65,11 +65,11 @@ pub enum BuildError {
 impl Detector {
     /// Builds a detector for the active robots among `robots`.
     ///
-    /// Of several robots with the same id, the one from the best source is used
-    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and reported by
+    /// If several robots have the same ID, the one from the best source is used
+    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and returned by
     /// [`Detector::rejected`]: literals that are empty or longer than 512 bytes, and regular
-    /// expressions that do not compile within 1 MiB, that match an empty User-Agent, or that exceed
-    /// the limit of 64 expressions without a literal of three bytes.
+    /// expressions that need more than 1 MiB to compile, that match an empty User-Agent, or that
+    /// exceed the limit of 64 expressions without a literal of three bytes.
     ///
     /// Building a detector with a thousand patterns takes milliseconds, so do not build one per
     /// request.

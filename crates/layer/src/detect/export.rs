@@ -11,7 +11,7 @@ use crate::registry::{
     ExportFormat, Exported, Expression, Robot, write_haproxy, write_nginx, write_robots_txt,
 };
 
-/// Exports robots in a format that other programs read.
+/// Exports robots in a format that other programs can read.
 ///
 /// The flat file contains all robots. The other formats contain only detectable robots and, if the
 /// format allows comments, list the omitted robots in comments. nginx and `HAProxy` apply the first

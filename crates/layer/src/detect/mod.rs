@@ -30,7 +30,7 @@
 //! (`Battle.net/1.3`), random letters, and the URLs used by old browsers, companies and phone
 //! profiles do not count.
 //!
-//! Such robots are reported as [`Claim::Unlisted`] with the id [`UNLISTED`], so that a site can
+//! Such robots are reported as [`Claim::Unlisted`] with the ID [`UNLISTED`], so that a site can
 //! treat them differently. Their marks are found in the same pass.
 //!
 //! # Signed requests

@@ -19,7 +19,7 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 /// Maximum nesting depth of groups in a regular expression.
 const MAX_NESTING: u32 = 50;
 
-/// Strategy for matching a regular expression.
+/// A strategy for matching a regular expression.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// Matches these literals, which are equivalent to the expression.

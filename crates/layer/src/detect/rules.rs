@@ -29,12 +29,12 @@ pub(super) struct Plain {
 /// A condition at one end of a literal, taken from a regular expression.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Edge {
-    /// No requirement.
+    /// No condition on the text next to the literal.
     #[default]
     Free,
-    /// The end of the text: `^` or `$`.
+    /// The literal must be at the start or end of the text: `^` or `$`.
     Text,
-    /// An ASCII word boundary: `\b`.
+    /// The literal must be at an ASCII word boundary: `\b`.
     Word,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct PreparedAnswers {
     pub(super) accept_signature: Option<Arc<dyn Fn() -> Option<HeaderValue> + Send + Sync>>,
 }
 
-/// A policy and its response heads.
+/// A policy, with the response heads prepared for it.
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) policy: Arc<Policy>,

@@ -123,7 +123,7 @@ impl Shared {
         Ok((LayerReply::Passes(case.additions), outcome))
     }
 
-    /// Determines the disposition of a request.
+    /// Determines the action taken on a request.
     fn judge<B>(
         &self,
         received: &ReceivedRequest<'_, B>,

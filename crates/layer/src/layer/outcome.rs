@@ -60,7 +60,7 @@ enum Requester {
     Own,
 }
 
-/// Cause of a decision.
+/// The cause of a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Cause {
     /// The label of a rule.

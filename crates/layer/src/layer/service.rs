@@ -1,4 +1,4 @@
-//! The service that wraps the application.
+//! The Tower service that wraps the application.
 
 use std::{
     convert::Infallible,

@@ -33,7 +33,7 @@ pub struct Stats {
     pub people: AtomicU64,
     /// Requests from human visitors whose User-Agent was replaced by a front, such as a CDN.
     pub behind_front: AtomicU64,
-    /// Passed requests without a User-Agent.
+    /// Requests without a User-Agent that passed.
     pub nameless_passed: AtomicU64,
     /// Requests that make a claim, by action.
     ///

@@ -32,7 +32,7 @@ pub struct Visit {
     pub at_ms: i64,
     /// Requested host in lower case; empty if the request has none.
     pub method: Box<str>,
-    /// Requested host in lower case; empty if the request names none.
+    /// Requested host in lower case; empty if the request has no host.
     pub host: Box<str>,
     /// Request path, truncated if long.
     pub path: Box<str>,

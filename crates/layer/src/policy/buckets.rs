@@ -66,7 +66,7 @@ impl UnlistedKeys {
     /// Creates the keys of a visitor, or returns `None` if the visitor cannot be distinguished from
     /// others.
     ///
-    /// Each rate has separate buckets.
+    /// Each rate limit has its own buckets.
     pub(super) fn new(
         hasher: &impl BuildHasher,
         claim: &Claim<'_>,

@@ -27,8 +27,8 @@ pub(super) const NO_REDIRECT_URL: &str =
 
 /// Purposes for which robots are not redirected by default.
 ///
-/// Libraries, automated browsers and monitors are tools of human users, and a preview of robot
-/// heaven would be shown to human visitors.
+/// Libraries, automated browsers and monitors are tools that people use, and a preview of robot
+/// heaven would be seen by human visitors.
 const NOT_REDIRECTED: [Purpose; 4] = [
     Purpose::Library,
     Purpose::Automation,

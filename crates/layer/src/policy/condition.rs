@@ -75,7 +75,7 @@ impl Conditions {
             })
     }
 
-    /// Checks whether the conditions can match visitors of a kind.
+    /// Returns `true` if the conditions can match visitors of the given kind.
     ///
     /// Nameless and shared visitors match only if the rule explicitly includes them: a rule about
     /// robots is not meant for them.

@@ -42,7 +42,7 @@ pub enum PolicyError {
         /// Why the host name is invalid, and how to correct it.
         reason: String,
     },
-    /// Robots are denied, but there is no redirect URL.
+    /// A setting lists denied robots, but there is no redirect URL to send them to.
     #[error("no redirect target for denied robots; set a redirect URL")]
     NowhereToRedirect,
     /// Robots with a spoofed claim are to be redirected, but there is no redirect URL.

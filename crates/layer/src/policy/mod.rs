@@ -13,7 +13,7 @@
 //! | `?` | one character |
 //! | `[abc]`, `[a-z]` | one of these characters; place `]` first and `-` first or last |
 //! | `[!abc]`, `[^abc]` | one character except these |
-//! | `\*` | the character after the backslash; in a list `\,` is a comma |
+//! | `\*` | the character after the backslash; in a list, `\,` is a comma |
 //! | `%C3%A9` | the decoded bytes, so that a copied path is a valid pattern |
 //! | anything else | itself; patterns are case-sensitive |
 //!
@@ -93,7 +93,7 @@
 //!
 //! | [`Spoofed`] | An impostor |
 //! | --- | --- |
-//! | `Report` | is treated like the claimed robot; rules may do more |
+//! | `Report` | is treated like the claimed robot; rules may do more than that |
 //! | `Redirect` | is redirected on filtered paths, regardless of its purpose |
 //! | `Refuse` | gets 403 everywhere, including heaven, except on paths that are never redirected |
 //!

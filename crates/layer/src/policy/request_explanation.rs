@@ -12,7 +12,7 @@ use super::{
 
 /// An explanation of the response to a request, with the reason for each step.
 ///
-/// Rate limits are not checked.
+/// Rate limits are not taken into account.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestExplanation<'p> {

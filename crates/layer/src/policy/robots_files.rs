@@ -155,7 +155,7 @@ impl SharedRobotsFiles {
 
     /// Replaces the files and the robots that each site refuses regardless of its file.
     ///
-    /// The `refused` entries of hosts without a file have no effect.
+    /// Entries in `refused` for hosts without a file have no effect.
     pub fn replace_with(&self, files: RobotsFiles, refused: HostMap<RefusedRobots>) {
         self.current.store(Arc::new(ActiveFiles { files, refused }));
     }

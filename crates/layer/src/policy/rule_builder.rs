@@ -150,7 +150,7 @@ impl RuleBuilder {
     /// Sets the application's mean response time at which a rule that slows robots down starts to
     /// act.
     ///
-    /// The mean covers the last second, or at least the last sixteen responses.
+    /// The mean covers the last second, but at least the last sixteen responses.
     pub fn load_time(mut self, milliseconds: u32) -> Self {
         self.load.upstream_milliseconds = Some(milliseconds);
         self

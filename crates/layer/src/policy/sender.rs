@@ -45,7 +45,7 @@ pub struct Addresses {
 pub struct Place {
     /// Number of the autonomous system.
     pub asn: Option<u32>,
-    /// ISO 3166-1 country code: two letters in upper case.
+    /// ISO 3166-1 country code, which consists of two letters in upper case.
     pub country: Option<[u8; 2]>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct TextPattern {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
-    /// Byte in lower case.
+    /// A literal byte, in lower case.
     Byte(u8),
     AnyByte,
     AnyRun,

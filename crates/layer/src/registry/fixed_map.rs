@@ -120,7 +120,7 @@ impl<K, N: Default> FixedMap<K, N> {
     }
 }
 
-/// Multiplier that mixes all bits: 2⁶⁴ divided by the golden ratio.
+/// A multiplier that mixes all bits: 2⁶⁴ divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KeyHash {

@@ -89,21 +89,21 @@ formats! {
         }),
         record_line: Some(flat_line),
     }
-    /// `crawler-user-agents.json` of monperrus/crawler-user-agents.
+    /// The file `crawler-user-agents.json` from monperrus/crawler-user-agents.
     CrawlerUserAgents = "crawler-user-agents" {
         file_name: "crawler-user-agents.json",
         is_json: true,
         read: published!(crawler_user_agents),
         record_line: None,
     }
-    /// `robots.json` of ai-robots-txt/ai.robots.txt.
+    /// The file `robots.json` from ai-robots-txt/ai.robots.txt.
     AiRobotsTxt = "ai-robots-txt" {
         file_name: "robots.json",
         is_json: true,
         read: published!(ai_robots_txt),
         record_line: None,
     }
-    /// `regexes/bots.yml` of matomo-org/device-detector.
+    /// The file `regexes/bots.yml` from matomo-org/device-detector.
     Matomo = "matomo" {
         file_name: "bots.yml",
         is_json: false,

@@ -12,7 +12,7 @@
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-id` | [`Robot::id`]; spaces and odd characters become `-` |
+//! | `robot-id` | [`Robot::id`]; spaces and invalid characters become `-` |
 //! | `robot-name` | [`Robot::name`] |
 //! | `robot-details-url` | [`Robot::details_url`], if it is `http:` or `https:` |
 //! | `robot-useragent`, `robot-useragent2`, … | [`Robot::useragent`] and [`Robot::patterns`] |
@@ -24,8 +24,8 @@
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | kind of the useragent with this number, which is then used unchanged |
-//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the useragent |
+//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | pattern kind of the User-Agent with the same number, which is then used unchanged |
+//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the User-Agent |
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], for bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], for bundled and manual robots only |

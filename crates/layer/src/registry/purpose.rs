@@ -17,7 +17,7 @@ macro_rules! purposes {
         }
 
         impl Purpose {
-            /// All purposes, in the order of the documentation.
+            /// All purposes, in the order used in the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Shared, Self::Unknown];
 
             /// All purposes that robots can have, that is, all except `Shared`.

@@ -22,7 +22,8 @@ pub struct Robot {
     pub patterns: Vec<Pattern>,
     /// Purpose of the robot.
     pub purpose: Purpose,
-    /// Company or project that operates the robot (bundled registry and modern lists only).
+    /// Company or project that operates the robot (only in the bundled registry and in modern
+    /// lists).
     pub operator: Option<String>,
     /// Published token by which robots.txt refers to the robot, if any
     /// (`robot-exclusion-useragent`).

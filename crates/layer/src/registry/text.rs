@@ -80,7 +80,7 @@ const MAX_ENTITY_BYTES: usize = 10;
 
 /// Decodes UTF-8 or, if the bytes are invalid UTF-8, Windows-1252. Never fails.
 ///
-/// Bytes that Windows-1252 does not define are dropped.
+/// Bytes that are undefined in Windows-1252 are dropped.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -64,7 +64,7 @@ pub struct BrowserCheck {
     senders: Senders,
 }
 
-/// Connection details of a request, as far as the server knows them; unknown by default.
+/// The connection details of a request that are known to the server; by default, none.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Transport {
     /// Whether the client is known to use HTTPS.

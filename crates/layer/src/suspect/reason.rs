@@ -107,7 +107,7 @@ reasons! {
     /// A subresource was requested, but no header refers to a page.
     RequestBare = "request-bare", 4, "referer",
         "a subresource was requested, but no header refers to a page";
-    /// Many addresses with the same User-Agent act as a fleet.
+    /// Many addresses with the same User-Agent behave like a single robot (a fleet).
     Fleet = "fleet", 10, "user-agent",
         "thousands of requests with this User-Agent come from many networks and behave unlike human visitors";
     /// The address or network behaves unlike any human visitor.

@@ -24,7 +24,7 @@ pub(super) struct Family {
     pub(super) revision: Option<u32>,
     /// Latest known version of the browser.
     pub(super) latest: u32,
-    /// Day on which the latest known version was current.
+    /// A day on which the latest known version was the current one.
     pub(super) latest_day: Box<str>,
     pub(super) outdated: u32,
     pub(super) hints: Option<u32>,

@@ -41,7 +41,7 @@ enum Rule {
     User,
     /// Followed by a host name that does not belong to a device profile's URL.
     Url,
-    /// Preceded by a name and followed by a domain.
+    /// Between a name and a domain.
     Address,
     /// Not in the User-Agent of a browser that calls itself compatible.
     Compatible,

@@ -48,7 +48,7 @@ enum WordKind {
     Collects,
 }
 
-/// Words found in a User-Agent.
+/// The kinds of words found in a User-Agent.
 #[derive(Debug, Default)]
 pub(super) struct WordsFound {
     /// Whether the User-Agent contains a word of human visitors' devices or programs.

@@ -49,7 +49,7 @@ pub enum Answer {
     Forbidden,
     /// The request is refused with 429 and `Retry-After`.
     TooManyRequests {
-        /// Time after which the robot may retry.
+        /// Duration after which the robot may retry the request.
         retry_after: Duration,
     },
     /// The robot is redirected as the policy specifies, or refused with 403 if the policy does not

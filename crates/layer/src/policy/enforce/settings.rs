@@ -18,7 +18,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// Response to a robot that requests a disallowed path.
+    /// The response to a robot that requests a disallowed path.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Refusal {

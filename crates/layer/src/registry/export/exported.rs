@@ -111,7 +111,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Only the IDs of manually added robots may contain other characters.
 ///
-/// Only ids of manually added robots may contain other characters.
+/// Only IDs of manually added robots may contain other characters.
 pub(super) fn plain_id(id: &str) -> String {
     id.chars()
         .map(|c| {

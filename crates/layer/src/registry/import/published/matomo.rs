@@ -14,7 +14,7 @@ const BOUNDARY: &str = "(?i)(?:^|[^A-Z0-9_-]|[^A-Z0-9-]_|sprd-|MZ-)(?:";
 /// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Categories that correspond to a purpose.
+/// Matomo's categories of robots, with the corresponding purposes.
 const CATEGORIES: &[(&str, Purpose)] = &[
     ("Search bot", Purpose::Search),
     ("Feed Fetcher", Purpose::Feed),
