@@ -273,7 +273,7 @@ fn the_explanation_starts_with_the_verdict_and_its_evidence() {
             "The address is in no range of \"ranges.json\".",
             "The method \"GET\" is one of the redirected methods GET, HEAD.",
             "The path, read as \"/members-only-stuff/a\", matches the filter pattern /members-only-stuff/*.",
-            "On this path, robots are redirected by their purpose.",
+            "On this path, robots are redirected depending on their purpose.",
             "The path is not exempt from redirects.",
             "The path does not belong to robot heaven, /robot-heaven/.",
             "The User-Agent identifies the robot \"googlebot\" by the token \"Googlebot\".",

@@ -170,7 +170,7 @@ impl<'p> Judgement<'p> {
             let lines = rule.headers.iter().flat_map(|headers| headers.shown());
             lines.map(move |line| Step {
                 name: "header",
-                text: format!("{whose} {line}, by {}.", named(rule)),
+                text: format!("{whose} {line}, added by {}.", named(rule)),
             })
         })
     }

@@ -209,7 +209,7 @@ impl BrowserCheck {
         let (latest, day) = (family.latest, &family.latest_day);
         Findings {
             browser: Some(format!(
-                "{id} {version} (known up to version {latest}, {day})"
+                "{id} {version} (latest known version: {latest}, {day})"
             )),
             reasons,
             seen: reasons

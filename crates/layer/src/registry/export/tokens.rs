@@ -54,7 +54,7 @@ fn token_of_line(line: &str) -> Option<Pattern> {
 /// Header comment at the start of the list.
 const HEADER: &str = "\
 # Robots, one token per line. A token matches anywhere in the User-Agent, ignoring case,
-# if no letter or digit precedes and no letter follows.
+# unless it is preceded by a letter or digit, or followed by a letter.
 ";
 
 /// Writes the tokens of the active robots, one per line.

@@ -476,7 +476,7 @@ fn findings_contain_escaped_headers() {
     let found = BrowserCheck::new().explain(&request("GET", "/", &lines), DIRECT);
     assert_eq!(
         found.browser.as_deref(),
-        Some("chromium 156 (known up to version 156, 2026-11-26)")
+        Some("chromium 156 (latest known version: 156, 2026-11-26)")
     );
     let seen: Vec<_> = found
         .seen
