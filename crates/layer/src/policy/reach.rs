@@ -182,7 +182,9 @@ fn describe_reach(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -
                 rule.action().words().may
             )
         }
-        (None, _) if acts => "On this path, robots are redirected depending on their purpose.".to_owned(),
+        (None, _) if acts => {
+            "On this path, robots are redirected depending on their purpose.".to_owned()
+        }
         (_, Some(rule)) => format!(
             "On this path, {} may {}.",
             named(rule),
