@@ -52,7 +52,7 @@ impl Specificity {
         }
     }
 
-    /// Sets the length of the name.
+    /// Sets the length of the robot's name.
     pub(super) fn with_length(self, length: usize) -> Self {
         Self {
             length: Reverse(length),

@@ -1,4 +1,4 @@
-//! Conditions of a rule that concern the robot.
+//! The conditions of a rule on the robot.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{
     Places, Visitor, decision::NormalizedRequest, decision::quoted, sender::SenderMismatch,
 };
 
-/// The conditions of a rule that concern the robot, all of which must hold.
+/// The conditions of a rule on the robot, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) robots: Option<RobotSet>,

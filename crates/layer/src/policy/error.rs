@@ -20,7 +20,7 @@ pub enum PolicyError {
         /// Why the redirect URL is invalid, and how to correct it.
         reason: String,
     },
-    /// The redirect status is not a supported one.
+    /// The redirect status is not supported.
     #[error("redirect status {0}: use 301, 302, 303, 307 or 308")]
     Status(u16),
     /// The method is not an HTTP token (RFC 9110 §9.1).

@@ -144,11 +144,11 @@ fn split_csv(list: &str) -> impl Iterator<Item = &str> {
 enum Token {
     /// Bytes that must match literally.
     Literal(Box<[u8]>),
-    /// `?`: one character, or one byte of invalid UTF-8.
+    /// `?`, which matches one character, or one byte of invalid UTF-8.
     AnyChar,
-    /// `*`: any run of bytes, including slashes.
+    /// `*`, which matches any run of bytes, including slashes.
     AnyRun,
-    /// `[…]`: one character within the ranges; with `!` or `^`, one character outside them.
+    /// `[…]`, which matches one character within the ranges or, with `!` or `^`, one outside them.
     Set {
         ranges: Box<[(char, char)]>,
         is_negated: bool,

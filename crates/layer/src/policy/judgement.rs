@@ -39,7 +39,7 @@ pub struct Explanation<'p> {
 /// The possible effect of rules and lists on a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Effects {
-    /// Some robots may get a different response.
+    /// Some robots may get a different response than human visitors.
     Acts,
     /// All passing requests get the same response, but robots may be slowed down.
     Alike,

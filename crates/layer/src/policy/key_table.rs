@@ -50,7 +50,8 @@ pub(super) struct KeyTable {
     shards: Box<[Shard; SHARDS]>,
 }
 
-/// Aligned so that two cores that use different shards do not write to the same cache line.
+/// A shard of the table, aligned so that two cores that use different shards do not write to the
+/// same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Shard(Mutex<ShardSets>);

@@ -59,7 +59,7 @@ pub struct Policy {
     pub(super) plain: Box<[bool]>,
     /// Whether any decision depends on the host of a request.
     pub(super) asks_for_host: bool,
-    /// Whether a rule applies to people.
+    /// Whether a rule of the policy applies to human visitors.
     pub(super) judges_people: bool,
     pub(super) places: Places,
     /// The load of the site, if a rule depends on it.
@@ -128,7 +128,7 @@ impl Policy {
         self.asks_for_host
     }
 
-    /// Returns `true` if a rule applies to people.
+    /// Returns `true` if a rule of the policy applies to human visitors.
     ///
     /// If none does, no [`Visitor::person`] is needed for human visitors.
     #[must_use]

@@ -49,7 +49,7 @@ pub struct Rule {
     pub(super) wait: Option<Duration>,
     /// The rule's conditions as text.
     pub(super) shown: Vec<String>,
-    /// Whether the rule's action may affect people.
+    /// Whether the rule's action may affect human visitors.
     pub(super) is_confirmed: bool,
     pub(super) headers: Option<Arc<ResponseHeaders>>,
 }
@@ -177,7 +177,7 @@ impl Rule {
         !self.is_confirmed && self.touches_people()
     }
 
-    /// Returns `true` if the rule's action may affect people.
+    /// Returns `true` if the rule's action may affect human visitors.
     #[must_use]
     pub fn touches_people(&self) -> bool {
         self.acts() && self.scope.robots.is_about(Kind::Person)

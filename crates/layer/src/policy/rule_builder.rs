@@ -115,8 +115,8 @@ impl RuleBuilder {
         /// The server waits, but the Tower layer alone does not: see
         /// [`Policy::wait`](super::Policy::wait).
         wait: Duration,
-        /// Confirms that the rule's action may affect people; by default, the action is only
-        /// reported.
+        /// Confirms that the rule's action may affect human visitors; by default, the action is
+        /// only reported.
         people: bool,
     }
 

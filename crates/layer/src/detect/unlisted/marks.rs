@@ -22,34 +22,35 @@ pub(in crate::detect) struct Mark {
 enum Rule {
     /// Matches anywhere, because attacks are not names.
     Anywhere,
-    /// Spelled as a word, and not part of a device name.
+    /// Matches if the text is spelled as a word and is not part of a device name.
     Word,
-    /// Not followed by a letter, except in a plural or before a new word: `bots`, `botCheck`.
+    /// Matches if no letter follows, except in a plural or before a new word: `bots`, `botCheck`.
     EndOfWord,
-    /// Not adjacent to a letter, except at a new word: `FooResearch`, not `Presearch`.
+    /// Matches if no letter is adjacent, except at a new word: `FooResearch`, not `Presearch`.
     WholeWord,
-    /// Not on a phone, where apps of human visitors scan, check and translate.
+    /// Matches except on phones, where apps of human visitors scan, check and translate.
     Tool,
-    /// Like [`Tool`](Self::Tool), but not followed by a letter.
+    /// Matches like [`Tool`](Self::Tool), but only if no letter follows.
     EndOfTool,
-    /// In a text that starts like a browser's User-Agent and does not belong to an app; other texts
-    /// are judged by their shape.
+    /// Matches in a text that starts like a browser's User-Agent and does not belong to an app;
+    /// other texts are judged by their shape.
     Mozilla,
-    /// The last part of a name in a browser's User-Agent: `ExampleAgent`, `example-agent`.
+    /// Matches the last part of a name in a browser's User-Agent: `ExampleAgent`, `example-agent`.
     Agent,
-    /// Like [`Agent`](Self::Agent), but followed by a version at most: `ExampleUser/1.0`.
+    /// Matches like [`Agent`](Self::Agent), but only if nothing or a version follows:
+    /// `ExampleUser/1.0`.
     User,
-    /// Followed by a host name that does not belong to a device profile's URL.
+    /// Matches if a host name follows that does not belong to a device profile's URL.
     Url,
-    /// Between a name and a domain.
+    /// Matches between a name and a domain.
     Address,
-    /// Not in the User-Agent of a browser that calls itself compatible.
+    /// Matches except in the User-Agent of a browser that calls itself compatible.
     Compatible,
-    /// After the engine, and followed by a name that belongs to neither a browser nor a device.
+    /// Matches after the engine if a name follows that belongs to neither a browser nor a device.
     Engine,
-    /// Followed by a domain, and not preceded by a name.
+    /// Matches if a domain follows and no name precedes.
     Domain,
-    /// At the end of a site's name, after the first part of a browser's User-Agent.
+    /// Matches at the end of a site's name, after the first part of a browser's User-Agent.
     Site,
 }
 
@@ -347,7 +348,7 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a name ends with this part and is followed by a version at most.
+/// Returns `true` if a name ends with this part and nothing or only a version follows.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }

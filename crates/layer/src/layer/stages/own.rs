@@ -8,7 +8,7 @@ use crate::policy::is_own_path;
 
 use super::Stage;
 
-/// Cause reported for requests for the program's own pages.
+/// The cause reported for requests for the program's own pages.
 pub const INTERNAL_PAGE: &str = "own-page";
 
 /// Header that contains the signature of our site robot.

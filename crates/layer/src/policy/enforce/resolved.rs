@@ -42,7 +42,7 @@ pub(super) struct ResolvedFiles {
 /// The cached results for one set of files.
 #[derive(Debug)]
 struct ResolvedSet {
-    /// Kept alive so that no other set of files gets the same address.
+    /// The set of files, kept alive so that no other set gets the same address.
     files: Arc<ActiveFiles>,
     /// Results by the address of each file in the set.
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,

@@ -7,7 +7,7 @@ crate::words! {
     /// The enforcement mode of robots.txt.
 #[derive(Default, Hash)]
     pub enum EnforcementMode {
-        /// Requests are not checked against robots.txt.
+        /// Enforcement is off: requests are not checked against robots.txt.
         Off = "off",
         /// Violations are counted and displayed; all requests pass.
         #[default]
