@@ -129,7 +129,7 @@ async fn unknown_robot_is_an_error_with_the_nearest_id() {
     let build = |rule: RuleBuilder| RobotDetectionLayer::builder().rule(rule).build();
     let rule = || Rule::builder(Action::Pass);
     let error = build(rule().robots(["gptbto"])).unwrap_err().to_string();
-    let expected = "rule 1 names the robot \"gptbto\", which the registry does not list; did you mean \"gptbot\"?";
+    let expected = "rule 1 refers to the robot \"gptbto\", which is not in the registry; did you mean \"gptbot\"?";
     assert_eq!(error, expected);
     let denied = RobotDetectionLayer::builder().policy(|policy| policy.deny_robots(["our-own"]));
     let error = denied.clone().build().unwrap_err().to_string();

@@ -350,7 +350,7 @@ fn unmatched_robots_are_omitted_and_reported() {
             reasons,
             [
                 ("in quarantine", 1),
-                ("with an id that a better source has", 1),
+                ("with an ID that is also in a better source", 1),
                 ("without a pattern", 1)
             ]
         );

@@ -232,7 +232,7 @@ fn explain_shows_each_reason_with_the_observed_header() {
     let directory = tempfile::tempdir().unwrap();
     let text = explained(directory.path(), "", &[]);
     for expected in [
-        "suspect   The User-Agent claims to be firefox 153 (known up to version",
+        "suspect   The User-Agent claims to be firefox 153 (latest known version:",
         "The request's suspicion weight is 13 (threshold 10): the visitor is a suspect.",
         "reason    accept-language-missing (4): browsers send Accept-Language with every request. The request has no accept-language.",
         "reason    header-order (5): this browser sends its headers in a different order.",

@@ -143,17 +143,17 @@ fn explain_shows_each_header() {
             "/a.pdf",
             FIREFOX,
             &[
-                "tag       The response gets X-Robots-Tag: noindex, nofollow by x_robots_tag 1 (robot-detection.toml:3).",
-                "tag       The response gets no X-Robots-Tag by x_robots_tag 2 (robot-detection.toml:7): the User-Agent names no known robot.",
-                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the rule's paths do not match.",
+                "tag       The response gets X-Robots-Tag: noindex, nofollow from x_robots_tag 1 (robot-detection.toml:3).",
+                "tag       The response gets no X-Robots-Tag from x_robots_tag 2 (robot-detection.toml:7): the User-Agent does not belong to a known robot.",
+                "tag       The response gets no X-Robots-Tag from x_robots_tag 3 (robot-detection.toml:11): the rule's paths do not match.",
             ][..],
         ),
         (
             "/news/a",
             GPTBOT,
             &[
-                "tag       The response gets X-Robots-Tag: noarchive by x_robots_tag 2 (robot-detection.toml:7).",
-                "tag       The response gets no X-Robots-Tag by x_robots_tag 3 (robot-detection.toml:11): the robot is \"gptbot\".",
+                "tag       The response gets X-Robots-Tag: noarchive from x_robots_tag 2 (robot-detection.toml:7).",
+                "tag       The response gets no X-Robots-Tag from x_robots_tag 3 (robot-detection.toml:11): the robot is \"gptbot\".",
             ],
         ),
     ] {

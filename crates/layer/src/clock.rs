@@ -1,7 +1,7 @@
-//! Clock that follows the system time or is set by a test.
+//! A clock that follows the system time or that a test controls.
 //!
-//! Everything that compares dates takes a [`Clock`], so that a test can advance the time by thirty
-//! days without waiting.
+//! Everything that compares dates accepts a [`Clock`], so that a test can advance the time by
+//! thirty days without waiting.
 //!
 //! # Example
 //!
@@ -23,9 +23,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Clock that returns the time in milliseconds since 1970, UTC.
+/// A clock that returns the time in milliseconds since 1970, UTC.
 ///
-/// Clones share the time: moving one clone moves all of them.
+/// Clones share the time: advancing one clone advances all of them.
 #[derive(Clone)]
 pub struct Clock {
     time: Time,
@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Creates a clock that moves only by [`Clock::advance`].
+    /// Creates a clock that advances only when [`Clock::advance`] is called.
     #[must_use]
     pub fn manual(now_ms: i64) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock forward. Has no effect on a system clock.
+    /// Advances a manual clock. Has no effect on a system clock.
     pub fn advance(&self, by: Duration) {
         if let Time::Manual(now_ms) = &self.time {
             now_ms.fetch_add(duration_ms(by), Ordering::Relaxed);

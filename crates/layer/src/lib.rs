@@ -1,10 +1,11 @@
-//! Distinguishes robots from human visitors by the `User-Agent` header and applies rules to robots.
+//! Distinguishes robots from human visitors by the `User-Agent` header, and applies rules to
+//! robots.
 //!
 //! A [`registry`] lists the known robots, [`detect`] finds them in a header, a [`policy`] decides
 //! about their requests, and the Tower [`layer`] carries out the decision. Nothing in this crate
-//! needs a database, a network or a runtime.
+//! requires a database, a network or a runtime.
 //!
-//! Applications use this crate through the crate `robot-detection`.
+//! Applications should use this crate through the `robot-detection` crate.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,5 @@
-//! Enums with a word for each value (for settings, logs and JSON), and word lists.
+//! Macro for enums with a word for each value (for settings, logs and JSON), and parsing of word
+//! lists.
 
 /// Declares an enum with a word for each value: `ALL`, `as_str`, `from_word` and `Display`.
 #[doc(hidden)]
@@ -16,13 +17,13 @@ macro_rules! words {
             /// All values of the enum, in order.
             $visibility const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the word of the value.
+            /// Returns the word for the value.
             #[must_use]
             $visibility const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
 
-            /// Returns the value with the given word.
+            /// Returns the value for the given word.
             #[must_use]
             $visibility fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == word)

@@ -383,7 +383,7 @@ fn paths_that_robots_txt_names_are_open_to_robots() {
     ];
     let told = succeed(directory.path(), &arguments);
     assert!(
-        told.contains("/robots.txt names the page for robots"),
+        told.contains("/robots.txt lists the page for robots"),
         "{told}"
     );
     assert!(told.contains("decision  pass"), "{told}");

@@ -132,7 +132,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[geoip]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
-        "rule.countries: \"Germany\": it is not a country; write its two-letter code, such as DE",
+        "rule.countries: \"Germany\": it is not a country code; write two letters, such as DE",
     ),
     (
         "[geoip]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",

@@ -133,7 +133,7 @@ async fn explain_shows_the_pace_and_its_key() {
     let asked = ["--path", "/", "--user-agent", FIREFOX];
     let told = house.explain(&asked);
     let expected = "slow      The limit allows at most 9 requests in 86400 s, 9 at once, \
-        per User-Agent without numbers; further requests get 429.\n";
+        per User-Agent (ignoring numbers); further requests get 429.\n";
     assert!(told.contains(expected), "{told}");
     let told = house.explain(&[&asked[..], &["--json"]].concat());
     assert!(told.contains("9 at once, per User-Agent"), "{told}");

@@ -26,7 +26,7 @@ fn invalid_paces_are_reported_with_their_line() {
         (
             "slow",
             "requests = 1\nerrors = 20",
-            "c.toml:5: rule.errors: a rule counts requests or errors; write a rule for each",
+            "c.toml:5: rule.errors: a rule counts either requests or errors; write a rule for each",
         ),
         (
             "refuse",

@@ -231,14 +231,14 @@ fn explain_shows_each_header() {
     let text = explain("/a", GOOGLEBOT);
     for line in [
         "rules     On this path, rule \"search\" (robot-detection.toml:5) may add headers to passing responses.",
-        "header    The response gets Content-Usage: train-ai=n, search=y, by rule \"search\" (robot-detection.toml:5).",
-        "header    The response gets X-Robots-Tag: noarchive, by rule \"search\" (robot-detection.toml:5).",
+        "header    The response gets Content-Usage: train-ai=n, search=y, added by rule \"search\" (robot-detection.toml:5).",
+        "header    The response gets X-Robots-Tag: noarchive, added by rule \"search\" (robot-detection.toml:5).",
         "decision  pass",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
     let text = explain("/articles/1", GPTBOT);
-    let told = "header    The response has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
+    let told = "header    The response has WWW-Authenticate: License error=\"insufficient_scope\", added by rule \"training pays\"";
     assert!(text.contains(told), "{text}");
     let text = explain("/slow/1", GPTBOT);
     assert!(
@@ -258,7 +258,7 @@ fn invalid_headers_are_rejected_with_their_place() {
         ),
         (
             "{ 'Content-Length' = '3' }",
-            ":4: rule.headers: \"Content-Length\": the header belongs to the transfer of messages",
+            ":4: rule.headers: \"Content-Length\": the header controls how messages are transferred",
         ),
         (
             "{ 'Content-Usage' = 'train-ai=no' }",

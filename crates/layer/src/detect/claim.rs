@@ -1,4 +1,4 @@
-//! Claims of requests, and verdicts on them.
+//! Identity claims made by requests, and verdicts on these claims.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -6,92 +6,94 @@ use crate::registry::{Pattern, Purpose, Robot};
 
 use super::{Signed, Unlisted};
 
-/// Id shared by all robots that no registry lists.
+/// ID shared by all robots that are not in the registry.
 pub const UNLISTED: &str = "unlisted";
 
-/// Id shared by all visitors without a User-Agent.
+/// ID shared by all visitors that send no User-Agent.
 pub const NAMELESS: &str = "nameless";
 
-/// Id of claims with a User-Agent that many people share.
+/// ID of claims made by a User-Agent that many human visitors share.
 pub const SHARED: &str = "shared";
 
-/// Id of a human visitor's claim.
+/// ID of the claim to be a human visitor.
 const PERSON: &str = "person";
 
-/// Display text of a claim made by a signature.
+/// Text displayed for a claim that is made by a request signature.
 const SIGNATURE: &str = "signature of the request";
 
 crate::words! {
-    /// Kind of a visitor, as claimed by its request.
+    /// Kind of visitor that a request claims to come from.
 #[derive(Hash)]
     #[non_exhaustive]
     pub enum Kind {
-        /// Visitor with a User-Agent that is not a robot's.
+        /// A visitor whose User-Agent is not that of a robot.
         Person = PERSON,
-        /// Robot in the registry.
+        /// A robot in the registry.
         Listed = "listed",
-        /// Robot that no registry lists.
+        /// A robot that is not in the registry.
         Unlisted = UNLISTED,
-        /// Visitor with no or an empty User-Agent.
+        /// A visitor that sends no User-Agent or an empty one.
         Nameless = NAMELESS,
-        /// Visitor with a User-Agent that stands for many people, such as that of a CDN.
+        /// A visitor whose User-Agent is shared by many human visitors, such as that of a CDN.
         Shared = SHARED,
     }
 }
 
 impl Kind {
-    /// Kinds of human visitors.
+    /// The kinds of visitors that are human.
     pub const PEOPLE: &'static [Self] = &[Self::Person, Self::Shared];
 
-    /// Kinds of visitors that are not human.
+    /// The kinds of visitors that are not human.
     pub const ROBOTS: &'static [Self] = &[Self::Listed, Self::Unlisted, Self::Nameless];
 
-    /// Returns `true` for the kinds of human visitors.
+    /// Returns `true` if visitors of this kind are human.
     #[must_use]
     pub fn is_of_people(self) -> bool {
         Self::PEOPLE.contains(&self)
     }
 }
 
-/// Claim of a request about its sender, such as a robot's name; a claim is not a proof.
+/// The identity that a request claims, such as a robot's name. A claim is not proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Claim<'d> {
-    /// Robot in the registry.
+    /// A robot in the registry.
     Listed(Listed<'d>),
-    /// Robot that no registry lists, detected by the generic rule.
+    /// An unlisted robot (one that is not in the registry), detected by the generic rule.
     Unlisted(Unlisted),
-    /// Robot that no registry lists, detected by the signature of its request.
+    /// An unlisted robot (one that is not in the registry), detected by its request signature.
     ///
-    /// Returned only by [`Detector::claim_signed`](super::Detector::claim_signed).
+    /// Only [`Detector::claim_signed`](super::Detector::claim_signed) returns this claim.
     Signed(Signed),
-    /// No or an empty User-Agent, which claims nothing.
+    /// A visitor that sends no User-Agent or an empty one, and so claims nothing.
     ///
-    /// Returned by [`Detector::claim`](super::Detector::claim), but not by `Detector::identify`.
+    /// [`Detector::claim`](super::Detector::claim) returns this claim, but `Detector::identify`
+    /// does not.
     Nameless,
-    /// Many people, according to a registry record with the purpose [`Shared`](Purpose::Shared); no
-    /// robot is claimed.
+    /// A User-Agent shared by many human visitors, according to a registry record with the purpose
+    /// [`Shared`](Purpose::Shared); no robot is claimed.
     ///
-    /// Returned only by [`Detector::claim`](super::Detector::claim).
+    /// Only [`Detector::claim`](super::Detector::claim) returns this claim.
     Shared(Listed<'d>),
-    /// A human visitor, or a client that looks like one; used by rules, not returned by detectors.
+    /// A human visitor, or a client that looks human; used by rules, never returned by detectors.
     Person,
 }
 
-/// Claim to be a robot in the registry, with the pattern that matched.
+/// A claim to be a robot in the registry, with the pattern that matched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Listed<'d> {
-    /// Most specific robot that matched.
+    /// The most specific robot that matched.
     pub robot: &'d Arc<Robot>,
-    /// Pattern that matched; `None` if the robot is named by the request's signature.
+    /// The pattern that matched; `None` if the request's signature identifies the robot.
     pub pattern: Option<&'d Pattern>,
     /// Byte range of the User-Agent that the pattern matched.
     pub range: Range<usize>,
 }
 
 impl<'d> Claim<'d> {
-    /// Returns the robot's id, [`UNLISTED`] for a robot in no registry, [`NAMELESS`] or [`SHARED`].
+    /// Returns the robot's ID, or [`UNLISTED`], [`NAMELESS`] or [`SHARED`] for a claim without a
+    /// listed robot.
     ///
-    /// An unlisted robot with a valid signature is named by its [signer](Signed::signer).
+    /// For an unlisted robot with a valid signature, returns the [signer](Signed::signer).
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -158,7 +160,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the byte range of the User-Agent that reveals the robot.
+    /// Returns the byte range of the User-Agent that identifies the robot.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
@@ -169,7 +171,7 @@ impl<'d> Claim<'d> {
     }
 }
 
-/// Shows how the robot was recognised: its pattern, the sign of the generic rule, or a signature.
+/// Displays how the robot was recognised: by a pattern, a sign of the generic rule, or a signature.
 impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -186,19 +188,20 @@ impl fmt::Display for Claim<'_> {
 }
 
 crate::words! {
-    /// Verdict on a robot's claim of identity.
+    /// Verdict on a visitor's claim to be a certain robot.
     ///
-    /// The `verify` module verifies claims; without it every claim is unverifiable.
+    /// The `verify` module verifies claims; without that module, every claim is unverifiable.
 #[derive(Default, Hash)]
     pub enum Verdict {
-        /// The claim is true, by a proof that the robot's operator offers.
+        /// The claim is true, as proven by a method that the robot's operator supports.
         Verified = "verified",
         /// Data published by the robot's operator contradicts the claim.
         Spoofed = "spoofed",
-        /// The operator publishes no proof, or the proof could not be retrieved.
+        /// The operator publishes nothing to verify the claim with, or the data could not be
+        /// retrieved.
         #[default]
         Unverifiable = "unverifiable",
-        /// The verification is in progress.
+        /// Verification is still in progress.
         Pending = "pending",
     }
 }

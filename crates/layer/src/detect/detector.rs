@@ -1,4 +1,4 @@
-//! The detector, which identifies the robot behind a User-Agent.
+//! The detector, which identifies robots by their User-Agent.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use super::{
 use crate::keys::AgentKey;
 use crate::registry::{self, Pattern, Purpose, Robot, Source};
 
-/// Limits of a detector.
+/// Size limits of a detector.
 pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
     // Each of these runs on every User-Agent; more of them would slow down all requests.
@@ -26,10 +26,10 @@ pub(super) const LIMITS: Limits = Limits {
     table_bytes: 32 << 20,
 };
 
-/// Immutable detector of the active robots of a registry.
+/// An immutable detector that recognises the active robots of a registry.
 ///
-/// Clones share the detector's tables. [`SharedDetector`](super::SharedDetector) replaces one
-/// detector by another while requests are served.
+/// Clones share the detector's tables. Use a [`SharedDetector`](super::SharedDetector) to replace
+/// the detector while requests are being served.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     robots: Vec<Arc<Robot>>,
@@ -37,23 +37,23 @@ pub struct Detector {
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
     signers: Arc<Signers>,
-    /// `None` if User-Agents are not remembered.
+    /// Cache of recent User-Agents; `None` if caching is disabled.
     known: Option<Arc<KnownAgents>>,
 }
 
-/// Pattern of an active robot that the detector cannot match.
+/// A pattern of an active robot that the detector cannot use.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RejectedPattern {
-    /// The robot, which is still detected by its other patterns, if any.
+    /// The robot with the rejected pattern; its other patterns, if any, are still detected.
     pub robot: Arc<Robot>,
     /// The rejected pattern.
     pub pattern: Pattern,
-    /// Short reason for the rejection.
+    /// A short explanation of why the pattern was rejected.
     pub reason: String,
 }
 
-/// Error caused by patterns that no detector can be built from.
+/// Error returned when no detector can be built from the patterns.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -63,19 +63,20 @@ pub enum BuildError {
 }
 
 impl Detector {
-    /// Builds a detector of the active robots among `robots`.
+    /// Builds a detector for the active robots among `robots`.
     ///
-    /// Of several robots with the same id, the one from the best source is used
-    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and reported by
+    /// If several robots have the same ID, the one from the best source is used
+    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and returned by
     /// [`Detector::rejected`]: literals that are empty or longer than 512 bytes, and regular
-    /// expressions that do not compile within 1 MiB, that match an empty User-Agent, or that exceed
-    /// the limit of 64 expressions without a literal of three bytes.
+    /// expressions that need more than 1 MiB to compile, that match an empty User-Agent, or that
+    /// exceed the limit of 64 expressions without a literal of three bytes.
     ///
-    /// Building takes milliseconds for a thousand patterns; do not build a detector per request.
+    /// Building a detector with a thousand patterns takes milliseconds, so do not build one per
+    /// request.
     ///
     /// # Errors
     ///
-    /// Returns an error if the literals exceed 4 MiB, or if there are too many to be addressed.
+    /// Returns an error if the literals exceed 4 MiB or if there are too many of them.
     pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
@@ -109,7 +110,7 @@ impl Detector {
         })
     }
 
-    /// Returns the detector of the bundled registry, which is built once and shared.
+    /// Returns the detector for the bundled registry, which is built once and shared.
     #[must_use]
     pub fn bundled() -> &'static Self {
         static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
@@ -120,7 +121,7 @@ impl Detector {
         &BUNDLED
     }
 
-    /// Sets whether robots that no registry lists are detected; disabled by default.
+    /// Sets whether robots that are not in the registry are detected; disabled by default.
     ///
     /// See [unlisted robots](super#unlisted-robots) for the criteria.
     #[must_use]
@@ -131,44 +132,45 @@ impl Detector {
         self.remember_user_agents(remembers)
     }
 
-    /// Sets whether the layer caches the detected robot, or that there is none, of the last 4,096
-    /// User-Agents; enabled by default.
+    /// Sets whether the layer caches the detection results of the 4,096 most recent User-Agents;
+    /// enabled by default.
     #[must_use]
     pub fn remember_user_agents(mut self, remember: bool) -> Self {
         self.known = remember.then(Arc::default);
         self
     }
 
-    /// Returns `true` if robots that no registry lists are detected.
+    /// Returns `true` if robots that are not in the registry are detected.
     #[must_use]
     pub fn recognises_unlisted(&self) -> bool {
         self.recognises_unlisted
     }
 
-    /// Returns the robot that a User-Agent names, if any.
+    /// Returns the robot that a User-Agent identifies, if any.
     ///
-    /// A listed robot takes precedence over an unlisted one. Of several listed robots the most
-    /// specific is returned: names of libraries and driven browsers come last; then the longer
-    /// literal wins (signs at its ends do not count), then the better source
-    /// ([`Source::precedence`]), then the order. A regular expression is as long as the shortest
-    /// literal that it requires.
+    /// A listed robot takes precedence over an unlisted one. If several listed robots match, the
+    /// most specific one is returned: names of libraries and automated browsers have the lowest
+    /// precedence; then the longer literal wins (punctuation at its ends is not counted), then the
+    /// better source ([`Source::precedence`]), then the earlier robot. The length of a regular
+    /// expression is that of the shortest literal that it requires.
     ///
-    /// The run time is linear in the length of the User-Agent, of which only the first
-    /// [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) are scanned, and does not depend on
-    /// the number of patterns. Literals never allocate; regular expressions allocate while they
-    /// warm up. At most 64 regular expressions run in addition to those that always run.
+    /// The run time is linear in the length of the User-Agent and does not depend on the number of
+    /// patterns; only the first [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) are scanned.
+    /// Matching literals never allocates; regular expressions allocate on their first uses. At most
+    /// 64 regular expressions run in addition to those that always run.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let claim = self.find(user_agent)?;
         claim.shared().is_none().then_some(claim)
     }
 
-    /// Returns the robot or the shared record that a User-Agent names.
+    /// Returns the robot or the shared record that a User-Agent identifies.
     fn find(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         self.search(user_agent).0
     }
 
-    /// Returns the claim, and the matched pattern if it names a listed robot.
+    /// Returns the claim made by a User-Agent, with the matched pattern if the claim is a listed
+    /// robot.
     fn search(&self, user_agent: &[u8]) -> (Option<Claim<'_>>, Option<Hit>) {
         let Some(matcher) = self.matcher.as_deref() else {
             return (None, None);
@@ -196,7 +198,7 @@ impl Detector {
         )
     }
 
-    /// Returns the listed robot of a hit.
+    /// Returns the listed robot that a cached or scanned hit refers to.
     fn listed(&self, hit: &Hit) -> Option<Listed<'_>> {
         let robot = self.robots.get(hit.robot as usize)?;
         Some(Listed {
@@ -206,7 +208,7 @@ impl Detector {
         })
     }
 
-    /// Returns the unlisted robot that a robot word outside of the shared name reveals.
+    /// Returns the unlisted robot revealed by a robot word outside the name of a shared User-Agent.
     fn named_unlisted(
         &self,
         user_agent: &[u8],
@@ -223,11 +225,11 @@ impl Detector {
         (found.sign == Sign::Word && is_beside).then_some(found)
     }
 
-    /// Returns the claim made by a User-Agent; an empty one is [nameless](Claim::Nameless).
+    /// Returns the claim made by a User-Agent; an empty User-Agent is [nameless](Claim::Nameless).
     ///
-    /// A User-Agent that stands for many people is [shared](Claim::Shared). For any other the
-    /// result is that of [`identify`](Self::identify). Pass an empty User-Agent if the header is
-    /// missing.
+    /// A User-Agent that many human visitors share is [shared](Claim::Shared). For any other
+    /// User-Agent, the result is that of [`identify`](Self::identify). If the header is missing,
+    /// pass an empty User-Agent.
     ///
     /// # Example
     ///
@@ -247,10 +249,10 @@ impl Detector {
         self.find(user_agent)
     }
 
-    /// Returns the claim made by a User-Agent with a known key, using and updating the cache.
+    /// Returns the claim made by a User-Agent with the given key, using and updating the cache.
     ///
-    /// Most requests have a User-Agent seen before; scanning it again would cost a twentieth of a
-    /// passing request, and a tenth of a redirect.
+    /// Most User-Agents have been seen before; scanning them again would take a twentieth of the
+    /// time of a passing request and a tenth of that of a redirect.
     pub(crate) fn claim_cached(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);
@@ -275,9 +277,9 @@ impl Detector {
         }
     }
 
-    /// Returns `true` if a User-Agent is a robot's, as reported by [`Detector::identify`].
+    /// Returns `true` if [`Detector::identify`] would return a robot for the User-Agent.
     ///
-    /// Faster than `identify`, because the first matching robot is sufficient.
+    /// This is faster than `identify` because the search stops at the first matching robot.
     ///
     /// # Example
     ///
@@ -307,7 +309,7 @@ impl Detector {
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()
     }
 
-    /// Returns the robots by their signature agents.
+    /// Returns the index of robots by their `Signature-Agent`.
     pub(super) fn signers(&self) -> &Signers {
         &self.signers
     }
@@ -318,13 +320,13 @@ impl Detector {
         &self.robots
     }
 
-    /// Returns the patterns of active robots that are not matched, with the reasons.
+    /// Returns the rejected patterns of active robots, with the reasons.
     #[must_use]
     pub fn rejected(&self) -> &[RejectedPattern] {
         &self.rejected
     }
 
-    /// Returns the number of matched patterns.
+    /// Returns the number of patterns that the detector uses.
     #[must_use]
     pub fn pattern_count(&self) -> usize {
         self.matcher.as_deref().map_or(0, Matcher::pattern_count)
@@ -337,12 +339,12 @@ impl Detector {
     }
 }
 
-/// Returns the part of a User-Agent that is scanned.
+/// Returns the part of a User-Agent that the detector scans.
 fn read(user_agent: &[u8]) -> &[u8] {
     user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent)
 }
 
-/// Removes inactive robots, and robots with an id that a better source has.
+/// Removes inactive robots, and robots whose ID also occurs in a better source.
 pub(super) fn keep_best_sources(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
     let mut active: Vec<_> = robots
         .into_iter()

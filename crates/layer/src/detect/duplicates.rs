@@ -1,11 +1,11 @@
-//! Robots listed by several sources.
+//! Detection of robots that several sources list.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Detector, regexes::probes};
 use crate::registry::{PatternKind, Robot, Source};
 
-/// Index that finds robots which never match because another robot takes precedence.
+/// An index that finds robots that are never detected because another robot takes precedence.
 ///
 /// # Example
 ///
@@ -39,7 +39,7 @@ pub struct Duplicates<'d> {
 }
 
 impl<'d> Duplicates<'d> {
-    /// Creates the index of a detector's robots.
+    /// Creates an index of the robots in a detector.
     #[must_use]
     pub fn new(detector: &'d Detector) -> Self {
         let robots = || detector.robots().iter().enumerate();
@@ -52,12 +52,12 @@ impl<'d> Duplicates<'d> {
         }
     }
 
-    /// Returns the robot that is detected instead of an active robot.
+    /// Returns the robot that is detected instead of the given active robot.
     ///
-    /// That is the robot with the same id in a better source, or the robot detected for each name
-    /// in the other robot's patterns; if several are detected, the one of the first name. Of robots
-    /// in the same or in equal sources, the earlier one wins. `None` for a robot with a name of its
-    /// own, and for robots that are never matched.
+    /// This is the robot with the same ID in a better source, or the robot that is detected for
+    /// every name in the given robot's patterns; if several robots are detected, the one for the
+    /// first name. If two sources are the same or equally good, the earlier robot wins. Returns
+    /// `None` if the given robot has a name that no other robot has, or if it can never match.
     #[must_use]
     pub fn winner(&self, robot: &Robot) -> Option<&'d Arc<Robot>> {
         if !robot.is_active() {

@@ -1,4 +1,4 @@
-//! Export of the registry for other programs, in the order of detection.
+//! Export of the registry for other programs, in order of detection precedence.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,11 +11,11 @@ use crate::registry::{
     ExportFormat, Exported, Expression, Robot, write_haproxy, write_nginx, write_robots_txt,
 };
 
-/// Exports robots in a format that other programs read.
+/// Exports robots in a format that other programs can read.
 ///
-/// The flat file contains all robots. The other formats contain only robots that can be detected,
-/// and list the omitted ones in comments, if the format has comments. nginx and `HAProxy` apply the
-/// first matching expression, so their expressions are sorted by the precedence of
+/// The flat file contains all robots. The other formats contain only detectable robots and, if the
+/// format allows comments, list the omitted robots in comments. nginx and `HAProxy` apply the first
+/// matching expression, so expressions for them are sorted by the precedence of
 /// [`Detector::identify`](super::Detector::identify). No format contains the generic rule for
 /// unlisted robots.
 ///
@@ -62,12 +62,12 @@ fn in_order(
         .iter()
         .filter(|robot| !kept.contains(&Arc::as_ptr(robot)))
     {
-        left_out.leave_out(robot, "with an id that a better source has");
+        left_out.leave_out(robot, "with an ID that is also in a better source");
     }
     let mut builder = Builder::new(LIMITS);
     for (number, robot) in best.iter().enumerate() {
         if !builder.add(number, robot).is_empty() {
-            left_out.leave_out(robot, "with a pattern that detection refuses");
+            left_out.leave_out(robot, "with a pattern that detection rejects");
         }
     }
     let mut expressions = Vec::new();
@@ -92,7 +92,7 @@ fn expression(robot: &Robot, ranked: &Ranked) -> Option<Expression> {
     }
 }
 
-/// Returns the expression for one of the literals that a pattern is equivalent to.
+/// Returns the expression for one of the literals that make up a pattern.
 fn plain_expression(literal: &[u8], plain: &Plain) -> Expression {
     let mark = |edge, text| match edge {
         Edge::Free => "",

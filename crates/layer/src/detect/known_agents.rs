@@ -1,23 +1,23 @@
-//! Cache of the robots that recent User-Agents named.
+//! A cache of detection results for recent User-Agents.
 
 use std::ops::Range;
 
 use super::matcher::Owner;
 use crate::keys::{AgentKey, KeyedWords};
 
-/// Number of remembered User-Agents, in 64 KiB.
+/// Number of cached User-Agents; they occupy 64 KiB.
 const AGENTS: usize = 4_096;
 
-/// Word of a User-Agent that names no robot.
+/// Cached word for a User-Agent that matches no robot.
 const NOBODY: u64 = 0;
 
-/// Bits of the parts of a [`Hit`] in a word, the last part first.
+/// Number of bits for each part of a [`Hit`] packed into a word, from the lowest bits up.
 const START_BITS: u32 = 14;
 const LENGTH_BITS: u32 = 10;
 const PATTERN_BITS: u32 = 16;
 const ROBOT_BITS: u32 = u64::BITS - PATTERN_BITS - LENGTH_BITS - START_BITS;
 
-/// Pattern of a robot, and the range that it matched.
+/// A robot's pattern and the range of the User-Agent that the pattern matched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hit {
     pub(super) robot: u32,
@@ -34,7 +34,7 @@ impl Hit {
         }
     }
 
-    /// Packs the hit into a word other than [`NOBODY`]; `None` if it does not fit.
+    /// Packs the hit into a word that is never [`NOBODY`]; `None` if the hit does not fit.
     fn packed(&self) -> Option<u64> {
         let parts = [
             (u64::from(self.robot) + 1, ROBOT_BITS),
@@ -63,14 +63,14 @@ impl Hit {
     }
 }
 
-/// Cached result for a User-Agent.
+/// The cached detection result for a User-Agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum CachedResult {
     Nobody,
     Robot(Hit),
 }
 
-/// Cache of the last User-Agents; contains no texts and takes no lock.
+/// A lock-free cache of the results for recent User-Agents; stores no texts.
 #[derive(Debug, Default)]
 pub(super) struct KnownAgents(KeyedWords<AGENTS>);
 
@@ -82,7 +82,7 @@ impl KnownAgents {
         Some(Hit::unpacked(word).map_or(CachedResult::Nobody, CachedResult::Robot))
     }
 
-    /// Caches the result for a User-Agent if it fits.
+    /// Caches the detection result for a User-Agent, unless the result is too large for a slot.
     pub(super) fn set(&self, key: AgentKey, known: &CachedResult) {
         let word = match known {
             CachedResult::Nobody => Some(NOBODY),

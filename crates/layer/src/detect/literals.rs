@@ -1,8 +1,8 @@
-//! Extraction of the literals that a regular expression requires.
+//! Extraction of the literals that a text must contain to match a regular expression.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Minimum length of a gate literal; shorter ones occur in too many texts.
+/// Minimum length of a gate literal; shorter literals occur in too many User-Agents.
 const MIN_GATE_BYTES: usize = 3;
 
 /// Maximum number of literals of one regular expression.
@@ -11,13 +11,15 @@ const MAX_LITERALS: usize = 64;
 /// Maximum length of a literal joined from parts.
 const MAX_JOINED_BYTES: usize = 256;
 
-/// Maximum number of bytes of an expanded class: each multiplies the literals.
+/// Maximum number of bytes in a character class that is expanded; each byte multiplies the
+/// literals.
 const MAX_CLASS: usize = 4;
 
-/// Maximum number of expanded repetitions, for the same reason.
+/// Maximum repetition count that is expanded, because each repetition adds literals.
 const MAX_REPEATS: u32 = 4;
 
-/// Parts of nearly every User-Agent, which are poor gates because they always open.
+/// Text found in nearly every User-Agent; literals from it are poor gates because they always
+/// match.
 const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
     +https://www. .com .org .net .html mozilla/4.0 (compatible; msie \
     (windows nt 10.0; win64; x64) applewebkit/537.36 (khtml, like gecko) \
@@ -25,14 +27,14 @@ const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
     (macintosh; intel mac os x 10_15_7) (iphone; cpu iphone os like mac os x) \
     gecko/20100101 firefox/ edg/ browser user-agent bot/ /bot robot crawler spider";
 
-/// Literal that a regular expression matches or requires.
+/// A literal that a regular expression matches or requires.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Literal {
-    /// The bytes; case-insensitive letters are in lower case.
+    /// Bytes of the literal; case-insensitive letters are in lower case.
     pub(super) bytes: Vec<u8>,
-    /// Whether there are case-sensitive letters.
+    /// Whether the literal contains case-sensitive letters.
     pub(super) cased: bool,
-    /// Whether there are case-insensitive letters.
+    /// Whether the literal contains case-insensitive letters.
     pub(super) caseless: bool,
 }
 
@@ -63,9 +65,9 @@ impl Literal {
     }
 }
 
-/// Returns all texts that an expression matches, if there are few.
+/// Returns all texts that an expression matches, or `None` if there are too many.
 ///
-/// Assertions such as `^` and `\b` count as empty; the caller handles them.
+/// Assertions such as `^` and `\b` are treated as empty; the caller handles them.
 pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Some(vec![Literal::default()]),
@@ -103,9 +105,10 @@ pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
     }
 }
 
-/// Returns literals one of which occurs in every text that an expression matches.
+/// Returns a set of literals, at least one of which occurs in every text that the expression
+/// matches.
 ///
-/// `None` if there are none, too many, or only short ones.
+/// Returns `None` if there are no such literals, too many of them, or only short ones.
 pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     if let Some(texts) = all_texts(hir) {
         return usable(texts);
@@ -131,14 +134,14 @@ fn usable(literals: Vec<Literal>) -> Option<Vec<Literal>> {
     (long && literals.len() <= MAX_LITERALS).then_some(literals)
 }
 
-/// Returns the length of the shortest literal; 0 without one.
+/// Returns the length of the shortest literal, or 0 if there are no literals.
 pub(super) fn shortest(literals: &[Literal]) -> usize {
     let lengths = literals.iter().map(|literal| literal.bytes.len());
     lengths.min().unwrap_or_default()
 }
 
-/// Joins adjacent parts while they match few texts, and returns the best gates among the joined
-/// texts and the parts between them.
+/// Joins adjacent parts that match few texts, and returns the best gates among the joined texts and
+/// the remaining parts.
 fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     let mut candidates = Vec::new();
     let mut run = vec![Literal::default()];

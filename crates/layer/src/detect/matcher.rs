@@ -1,4 +1,4 @@
-//! Matching of many robots' patterns in one pass over a User-Agent.
+//! Matches the patterns of all robots in one pass over a User-Agent.
 
 mod automaton;
 mod builder;
@@ -16,60 +16,61 @@ pub(super) use builder::{Builder, Limits};
 #[cfg(feature = "formats")]
 pub(super) use ranked::Ranked;
 
-/// Number of bytes of a User-Agent within which a match must end; the rest is not scanned.
+/// Number of bytes of a User-Agent that are scanned; a match must end within them.
 pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 
-/// Literals, rules and regular expressions of many robots.
+/// The literals, rules and regular expressions of all robots.
 #[derive(Debug)]
 pub(super) struct Matcher {
     /// All distinct literals.
     literals: Literals,
-    /// Index of the first form of each literal, and the end of the last.
+    /// Index of the first form of each literal, followed by the end of the last.
     starts: Box<[u32]>,
-    /// Forms by literal, the most specific first.
+    /// Forms grouped by literal, the most specific first.
     forms: Box<[Form]>,
     plains: Box<[Plain]>,
     regexes: Box<[Regex]>,
-    /// Regular expressions that need no literal.
+    /// Regular expressions that run on every User-Agent because they require no literal.
     always: Box<[Form]>,
     patterns: usize,
 }
 
-/// Robot and pattern of a hit.
+/// The robot and the pattern that a hit belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Owner {
-    /// Position in the order of specificity: the lowest is the most specific.
+    /// Position in the order of specificity; the most specific pattern has the lowest.
     pub(super) rank: u32,
     /// Number of the robot, as passed to [`Builder::add`].
     pub(super) robot: u32,
-    /// Index among the robot's patterns.
+    /// Index of the pattern among the robot's patterns.
     pub(super) pattern: u32,
-    /// Whether the pattern, or the best source of its name, is a shared User-Agent's.
+    /// Whether the pattern belongs to a shared User-Agent, or the best source lists its name as
+    /// one.
     pub(super) is_shared: bool,
 }
 
-/// One form in which a pattern can match.
+/// One of the forms in which a pattern can match.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     owner: Owner,
     test: Test,
 }
 
-/// Test at an occurrence of a form's literal.
+/// Test to run when the literal of a form occurs.
 #[derive(Clone, Copy, Debug)]
 enum Test {
     Rule(Rule),
     Plain(u32),
     Regex(u32),
-    /// No test yet: marks are tested only if no robot is found.
+    /// A mark of unlisted robots, which is tested later, and only if no robot is found.
     Mark(u8),
 }
 
-/// Receiver of a scan's hits.
+/// Receives the hits found by a scan.
 pub(super) trait HitVisitor {
-    /// Returns `true` if a hit of the owner would matter.
+    /// Returns `true` if a hit of this robot's pattern is of interest.
     fn wants(&self, owner: Owner) -> bool;
-    /// Returns `true` if a regular expression may run; called when a gate opens.
+    /// Returns `true` if a regular expression may run; called when one of its gate literals occurs.
     fn may_run(&mut self, regex: u32) -> bool;
     /// Called for each hit of a pattern.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
@@ -77,12 +78,13 @@ pub(super) trait HitVisitor {
     fn is_done(&self) -> bool {
         false
     }
-    /// Called for each occurrence of a mark, before its rule is tested.
+    /// Called for each occurrence of a mark of unlisted robots, before the rule of the mark is
+    /// tested.
     fn mark(&mut self, _mark: u8, _start: usize) {}
 }
 
 impl Matcher {
-    /// Scans a User-Agent and calls `visitor` for each hit.
+    /// Scans a User-Agent and passes each hit to `visitor`.
     pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl HitVisitor) {
         // One more byte, so that the rules see that the text continues.
         let text = user_agent
@@ -102,7 +104,7 @@ impl Matcher {
         }
     }
 
-    /// Returns the number of matched patterns.
+    /// Returns the number of patterns that can match.
     pub(super) fn pattern_count(&self) -> usize {
         self.patterns
     }
@@ -112,7 +114,7 @@ impl Matcher {
         self.regexes.len()
     }
 
-    /// Returns the size of the tables, excluding regular expressions.
+    /// Returns the size of the tables in bytes, excluding regular expressions.
     pub(super) fn memory_bytes(&self) -> usize {
         self.literals.memory_bytes()
             + size_of_val(&*self.starts)
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
     use crate::registry::{Pattern, PatternKind, Robot, Source};
 
-    /// Visitor that accepts everything and counts its calls.
+    /// A scan visitor that accepts every hit and counts the calls.
     #[derive(Default)]
     struct Counter {
         asked: Cell<usize>,

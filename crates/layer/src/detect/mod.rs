@@ -1,21 +1,21 @@
 //! Detection of the robot that a request's User-Agent claims to be.
 //!
 //! A [`Detector`] is an immutable index of a registry's patterns; a [`SharedDetector`] allows
-//! replacing the detector while requests are served. `self_test` quarantines robots with patterns
-//! that would match the browsers of human visitors.
+//! replacing the detector while requests are being served. `self_test` quarantines robots whose
+//! patterns would match browsers of human visitors.
 //!
 //! # How a User-Agent is matched
 //!
 //! All literals are compiled into one automaton of the `aho-corasick` crate, which scans a
 //! User-Agent once, regardless of the number of robots, and reports every literal, including
 //! overlapping ones. At each occurrence, the detector checks the rule of the pattern's
-//! [`PatternKind`](crate::registry::PatternKind), and that the name is not only compared with, as
-//! in `like Googlebot`. A regular expression that is equivalent to literals is compiled to
-//! literals; any other runs only after a literal that it requires has occurred.
+//! [`PatternKind`](crate::registry::PatternKind), and that the name is not part of a comparison
+//! such as `like Googlebot`. A regular expression that is equivalent to literals is compiled to
+//! literals; any other expression runs only if a literal that it requires occurs.
 //!
-//! Letters and digits are those of ASCII: every other byte, including all bytes from 0x80, is a
-//! boundary. Literals are compared ignoring ASCII case. Matches must end within the first
-//! [`MAX_USER_AGENT_BYTES`]; the rest is not scanned.
+//! Only ASCII letters and digits count as such: every other byte, including all bytes from 0x80, is
+//! a boundary. Literals are compared without regard to ASCII case. Matches must end within the
+//! first [`MAX_USER_AGENT_BYTES`]; the rest is not scanned.
 //!
 //! # Unlisted robots
 //!
@@ -30,21 +30,23 @@
 //! (`Battle.net/1.3`), random letters, and the URLs used by old browsers, companies and phone
 //! profiles do not count.
 //!
-//! Such robots are reported as [`Claim::Unlisted`] with the id [`UNLISTED`], so that a site can
+//! Such robots are reported as [`Claim::Unlisted`] with the ID [`UNLISTED`], so that a site can
 //! treat them differently. Their marks are found in the same pass.
 //!
 //! # Signed requests
 //!
 //! A client that signs its requests as robots do (Web Bot Auth) is a robot, whatever its
-//! User-Agent: [`Detector::claim_signed`] looks up the agent in `Signature-Agent`. An agent in no
-//! registry makes a [`Claim::Signed`], named by its host once the signature is verified.
+//! User-Agent: [`Detector::claim_signed`] looks up the agent in `Signature-Agent`. An agent that is
+//! not in the registry yields a [`Claim::Signed`], which is identified by its host once the
+//! signature is verified.
 //!
 //! # Shared User-Agents
 //!
 //! A record with the purpose [`Shared`](crate::registry::Purpose::Shared) is not a robot: its
-//! User-Agent is used for many people, as with a CDN or a translation service. The name of any
-//! robot, and a word that robots use in their names, takes precedence. Otherwise
-//! [`Detector::claim`] returns [`Claim::Shared`], and [`Detector::identify`] returns `None`.
+//! User-Agent is sent on behalf of many human visitors, for example by a CDN or a translation
+//! service. A robot's name in the same User-Agent, or a word that robots use in their names, takes
+//! precedence. Otherwise [`Detector::claim`] returns [`Claim::Shared`], and [`Detector::identify`]
+//! returns `None`.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Compilation of imported regular expressions, so that they run as rarely as possible.
+//! Compilation of imported regular expressions, arranged so that they run as rarely as possible.
 
 use regex::bytes::Regex;
 use regex_syntax::{
@@ -13,27 +13,27 @@ use super::{
     rules::{Edge, Plain},
 };
 
-/// Maximum length of a regular expression, as registries are external.
+/// Maximum length of a regular expression; registries come from external sources.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
-/// Maximum nesting of groups.
+/// Maximum nesting depth of groups in a regular expression.
 const MAX_NESTING: u32 = 50;
 
-/// Strategy for matching a regular expression.
+/// A strategy for matching a regular expression.
 #[derive(Debug)]
 pub(super) enum Plan {
-    /// The expression is equivalent to these literals.
+    /// Matches these literals, which are equivalent to the expression.
     Literals(Vec<(Literal, Plain)>),
-    /// The expression runs if one of these literals occurs.
+    /// Runs the expression only if one of these literals occurs.
     Gated(Regex, Vec<Literal>),
-    /// The expression runs on every User-Agent.
+    /// Runs the expression on every User-Agent.
     Always(Regex),
 }
 
 impl Plan {
-    /// Chooses the plan for a regular expression.
+    /// Chooses the strategy for matching a regular expression.
     ///
-    /// Returns a short reason if the expression is rejected.
+    /// Returns a short explanation if the expression is rejected.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT_BYTES {
             return Err(format!("longer than {MAX_TEXT_BYTES} bytes"));
@@ -56,9 +56,9 @@ impl Plan {
     }
 }
 
-/// Returns texts, in the expression's case, one of which occurs in each matching text.
+/// Returns literals in their original case, at least one of which occurs in every matching text.
 ///
-/// `None` if the expression needs no such text, or is rejected.
+/// Returns `None` if the expression requires no literal or is rejected.
 pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
     match Plan::new(text).ok()? {
         Plan::Literals(literals) => Some(
@@ -72,7 +72,7 @@ pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns the last line of an error's text, which contains the reason.
+/// Returns the last line of an error message, which contains the reason.
 fn reason(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default().trim();
@@ -80,10 +80,10 @@ fn reason(error: &dyn std::error::Error) -> String {
     last.trim_end_matches('.').to_owned()
 }
 
-/// Returns the literals that an expression is equivalent to, with their edges.
+/// Returns the literals to which an expression is equivalent, with the conditions at their edges.
 ///
-/// `None` if the expression is more than an alternation of literals, or matches an empty text
-/// somewhere.
+/// Returns `None` if the expression is not a plain alternation of literals, or if it can match an
+/// empty text.
 fn plain_literals(hir: &Hir) -> Option<Vec<(Literal, Plain)>> {
     match hir.kind() {
         HirKind::Capture(capture) => plain_literals(&capture.sub),
@@ -147,7 +147,7 @@ fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>
 mod tests {
     use super::*;
 
-    /// Returns a short description of the plan for a regular expression.
+    /// Returns a short description of the matching strategy for a regular expression.
     fn plan(text: &str) -> String {
         let join = |literals: Vec<String>| literals.join(" ");
         let show = |literal: &Literal| String::from_utf8_lossy(&literal.bytes).into_owned();

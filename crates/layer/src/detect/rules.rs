@@ -1,10 +1,10 @@
-//! Rules for the text around a literal, by kind of pattern.
+//! Rules about the text around a literal, for each kind of pattern.
 
 use std::ops::Range;
 
 use crate::registry::PatternKind;
 
-/// Rule that an occurrence of a literal must satisfy to be a hit.
+/// A rule that an occurrence of a literal must satisfy to count as a hit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Rule {
     /// The rule of [`PatternKind::Token`].
@@ -17,29 +17,29 @@ pub(super) enum Rule {
     Exact,
 }
 
-/// Edges and spelling of a literal that a regular expression was reduced to.
+/// Edge conditions and spelling of a literal to which a regular expression was reduced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Plain {
     pub(super) before: Edge,
     pub(super) after: Edge,
-    /// The literal in its original case, if it is case-sensitive.
+    /// The literal in its original spelling, if the match is case-sensitive.
     pub(super) spelled: Option<Box<[u8]>>,
 }
 
-/// Requirement of a regular expression at an end of its literal.
+/// A condition at one end of a literal, taken from a regular expression.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Edge {
-    /// No requirement.
+    /// No condition on the text next to the literal.
     #[default]
     Free,
-    /// The end of the text: `^` or `$`.
+    /// The literal must be at the start or end of the text: `^` or `$`.
     Text,
-    /// An ASCII word boundary: `\b`.
+    /// The literal must be at an ASCII word boundary: `\b`.
     Word,
 }
 
 impl Rule {
-    /// Returns the rule for a kind of literal, or `None` for regular expressions.
+    /// Returns the rule for a kind of pattern, or `None` for regular expressions.
     pub(super) fn of(kind: PatternKind) -> Option<Self> {
         match kind {
             PatternKind::Token => Some(Self::Token),
@@ -87,17 +87,16 @@ impl Edge {
     }
 }
 
-/// Words before the name of a robot that a client only compares itself with.
+/// Words that introduce a comparison with a robot, as in "like Googlebot".
 const COMPARISONS: [&[u8]; 4] = [b"like ", b"compatible with ", b"similar to ", b"treat as "];
 
-/// Separators between the names of several such robots.
+/// Separators between robot names in a comparison.
 const CONJUNCTIONS: [&[u8]; 5] = [b" and ", b" or ", b", ", b"/", b" & "];
 
-/// Maximum number of names in a row to examine.
+/// Maximum number of consecutive names in a comparison that are examined.
 const MAX_COMPARED: usize = 4;
 
-/// Returns `true` if the name at `start` is that of a robot that another client compares itself
-/// with.
+/// Returns `true` if the name at `start` is only part of a comparison, such as `like Googlebot`.
 pub(super) fn is_compared(text: &[u8], start: usize) -> bool {
     let mut before = text.get(..start).unwrap_or_default();
     for _ in 0..MAX_COMPARED {
@@ -126,12 +125,12 @@ fn without_end<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
     own.eq_ignore_ascii_case(end).then_some(rest)
 }
 
-/// Returns `true` if a text does not end within a word.
+/// Returns `true` unless a text ends in the middle of a word.
 fn ends_word(text: &[u8]) -> bool {
     !text.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Returns the texts before and after a range.
+/// Returns the text before and the text after a range.
 fn around<'t>(text: &'t [u8], range: &Range<usize>) -> (&'t [u8], &'t [u8]) {
     let before = text.get(..range.start).unwrap_or_default();
     (before, text.get(range.end..).unwrap_or_default())
@@ -141,8 +140,8 @@ fn is_word(byte: Option<&u8>) -> bool {
     byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns `true` if a product's name ends before `after`: followed by nothing, `/`, `_`, ` (`, or
-/// a number with or without a space.
+/// Returns `true` if a product name ends before `after`, which is empty or starts with `/`, `_`, `
+/// (`, or a number with or without a space.
 fn ends_product(after: &[u8]) -> bool {
     matches!(
         after,

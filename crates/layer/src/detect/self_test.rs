@@ -1,34 +1,34 @@
-//! Check that no pattern matches a browser.
+//! A self-test which ensures that no pattern matches a browser.
 
 use std::ops::Range;
 
 use super::matcher::{Builder, HitVisitor, Limits, Owner};
 use crate::registry::{Pattern, Purpose, Robot, Source, Status};
 
-/// Robot with a pattern that matches a browser.
+/// A robot with a pattern that matches a browser.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct BrowserHit<'r> {
-    /// Robot with the matching pattern.
+    /// The robot whose pattern matches a browser.
     pub robot: &'r Robot,
-    /// Pattern that matches the browser.
+    /// The pattern that matches the browser.
     pub pattern: &'r Pattern,
-    /// User-Agent of the browser.
+    /// User-Agent of the browser that the pattern matches.
     pub browser: &'static str,
 }
 
-/// Returns User-Agents of browsers that no pattern may match.
+/// Returns the browsers' User-Agents, which no pattern may match.
 pub fn browsers() -> impl Iterator<Item = &'static str> {
     include_str!("browsers.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Quarantines the robots with a pattern that matches a browser, and returns their number.
+/// Quarantines all robots with a pattern that matches a browser, and returns their number.
 ///
-/// Robots added by hand are not quarantined, but reported by [`browser_hits`], so that the caller
-/// can warn. Robots that are already quarantined or unusable do not change. Records of [shared
-/// User-Agents](Purpose::Shared) may match browsers.
+/// Robots that an administrator added are not quarantined but reported by [`browser_hits`], so that
+/// the caller can log a warning. Robots that are already quarantined or unusable do not change.
+/// Records of [shared User-Agents](Purpose::Shared) may match browsers.
 pub fn self_test(robots: &mut [Robot]) -> usize {
     let mut quarantined = 0;
     for hit in first_hits(robots) {
@@ -50,7 +50,7 @@ pub fn self_test(robots: &mut [Robot]) -> usize {
     quarantined
 }
 
-/// Returns the robots with a pattern that matches a browser, regardless of their status.
+/// Returns all robots with a pattern that matches a browser, regardless of their status.
 #[must_use]
 pub fn browser_hits(robots: &[Robot]) -> Vec<BrowserHit<'_>> {
     let resolve = |hit: FirstHit| {
@@ -70,7 +70,7 @@ struct FirstHit {
     browser: &'static str,
 }
 
-/// Returns the first hit of each robot, in the order of the robots.
+/// Returns the first match with a browser for each robot, in the order of the robots.
 fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
     let mut builder = Builder::new(Limits::NONE);
     let robots_only = |(_, robot): &(usize, &Robot)| robot.purpose != Purpose::Shared;
@@ -96,7 +96,7 @@ fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
     hits.into_iter().flatten().collect()
 }
 
-/// Visitor that records one hit of every robot.
+/// A scan visitor that records one hit per robot.
 struct EveryRobot<'h> {
     browser: &'static str,
     hits: &'h mut [Option<FirstHit>],

@@ -6,9 +6,9 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::Detector;
 
-/// Detector that is replaced as a whole; readers never wait.
+/// A shared detector that is replaced atomically; readers never wait.
 ///
-/// Clones share the detector.
+/// Clones share the same detector.
 #[derive(Clone, Default)]
 pub struct SharedDetector {
     current: Arc<ArcSwap<Detector>>,
@@ -23,26 +23,26 @@ impl SharedDetector {
         }
     }
 
-    /// Returns the current detector, for one request.
+    /// Returns the current detector, for use during one request.
     #[must_use]
     pub fn load(&self) -> Guard<Arc<Detector>> {
         self.current.load()
     }
 
-    /// Returns the current detector, for longer than a request.
+    /// Returns the current detector, for use beyond a single request.
     #[must_use]
     pub fn load_full(&self) -> Arc<Detector> {
         self.current.load_full()
     }
 
-    /// Replaces the detector; requests in progress keep the old one.
+    /// Replaces the detector; requests in progress continue to use the old one.
     pub fn replace(&self, detector: Detector) {
         self.current.store(Arc::new(detector));
     }
 
-    /// Replaces the detector with one for other robots.
+    /// Replaces the detector with one that detects different robots.
     ///
-    /// Whether unlisted robots are detected does not change.
+    /// The setting for the detection of unlisted robots does not change.
     pub fn replace_robots(&self, detector: &Detector) {
         // Retried after a concurrent replacement, so that no change is lost.
         self.current.rcu(|current| {
@@ -52,7 +52,7 @@ impl SharedDetector {
         });
     }
 
-    /// Sets whether robots that no registry lists are detected.
+    /// Sets whether robots that are not in the registry are detected.
     pub fn recognise_unlisted(&self, recognise: bool) {
         self.current
             .rcu(|current| Detector::clone(current).recognise_unlisted(recognise));

@@ -1,29 +1,29 @@
-//! Robots detected by the signature of their requests.
+//! Detection of robots by their request signatures.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::{Claim, Detector, Listed, UNLISTED, Unlisted};
 use crate::registry::{Purpose, Robot};
 
-/// Limit of the bytes examined in a header.
+/// Maximum number of bytes of a `Signature-Agent` header that are examined.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// Limit of the URLs examined in a request.
+/// Maximum number of agent URLs that are examined per request.
 const MAX_AGENTS: usize = 16;
 
-/// Robot that signs its requests and is in no registry.
+/// A robot that signs its requests but is not in the registry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Signed {
-    /// Unlisted robot detected by the User-Agent as well.
+    /// The unlisted robot, if the User-Agent reveals one as well.
     pub unlisted: Option<Unlisted>,
-    /// Signer of the request, if the signature is valid.
+    /// Host that signed the request, if the signature is valid.
     pub signer: Option<SigningHost>,
 }
 
-/// Host of the key with which an unlisted robot signs, used as the robot's name.
+/// The host whose key an unlisted robot signs its requests with, used as the robot's name.
 ///
-/// Cloning copies no text.
+/// Cloning does not copy any text.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct SigningHost(Option<Arc<str>>);
 
@@ -39,13 +39,13 @@ impl Signed {
 }
 
 impl SigningHost {
-    /// Common name of signers that are not distinguished, because there are too many.
+    /// A common name for all further signers once there are too many to distinguish.
     pub const OTHER: Self = Self(None);
 
-    /// Length of the longest host name in bytes (RFC 1035 §2.3.4).
+    /// Maximum length of a host name in bytes (RFC 1035 §2.3.4).
     const MAX_BYTES: usize = 253;
 
-    /// Creates a name from a public DNS host in lower case; `None` if invalid.
+    /// Creates a name from a public DNS host in lower case. Returns `None` if the host is invalid.
     ///
     /// # Example
     ///
@@ -67,7 +67,7 @@ impl SigningHost {
         is_host.then(|| Self(Some(host.into())))
     }
 
-    /// Returns the host; `None` for [`OTHER`](Self::OTHER).
+    /// Returns the host, or `None` for [`OTHER`](Self::OTHER).
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         self.0.as_deref()
@@ -88,14 +88,15 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// Robots by their signature agents.
+/// An index of robots by their signature agents.
 #[derive(Debug, Default)]
 pub(super) struct Signers {
     robots: HashMap<Box<str>, u32>,
 }
 
 impl Signers {
-    /// Maps each agent to its robot; of several robots, the first of the best source.
+    /// Maps each signature agent to its robot; if several robots use it, to the first one in the
+    /// best source.
     pub(super) fn of(robots: &[Arc<Robot>]) -> Self {
         let mut by_agent: HashMap<Box<str>, u32> = HashMap::new();
         for (number, robot) in (0..).zip(robots) {
@@ -117,11 +118,12 @@ impl Signers {
 }
 
 impl Detector {
-    /// Returns the claim of a signed request, by its User-Agent and its `Signature-Agent` headers.
+    /// Returns the claim of a signed request, based on its User-Agent and its `Signature-Agent`
+    /// headers.
     ///
-    /// A signed request comes from a robot, whatever its User-Agent. A listed robot named by the
-    /// User-Agent is the claim, unless it is a library or a driven browser. Otherwise the claim is
-    /// the robot with that agent in the registry
+    /// A signed request comes from a robot, whatever its User-Agent. If the User-Agent identifies a
+    /// listed robot that is neither a library nor an automated browser, the claim is that robot.
+    /// Otherwise the claim is the robot with that agent in the registry
     /// ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)), or a
     /// [signed](Claim::Signed) claim if unlisted robots are [detected](Self::recognise_unlisted).
     /// The claim is not verified.
@@ -146,7 +148,7 @@ impl Detector {
         self.signed(self.claim(user_agent), agents)
     }
 
-    /// Returns the claim of a signed request, given the claim of its User-Agent.
+    /// Returns the claim of a signed request, given the claim made by its User-Agent.
     pub(crate) fn signed<'d, 'h>(
         &'d self,
         by_name: Option<Claim<'d>>,
@@ -177,15 +179,15 @@ impl Detector {
         }))
     }
 
-    /// Returns the robot with a signature agent.
+    /// Returns the robot that uses the given signature agent.
     fn signing(&self, agent: &str) -> Option<&Arc<Robot>> {
         self.robots().get(self.signers().find(agent)?)
     }
 }
 
-/// Returns the agents in a `Signature-Agent` header, as the registry spells them.
+/// Returns the agents in a `Signature-Agent` header, spelled as in the registry.
 ///
-/// Accepts both the current form, a dictionary of strings, and the older form, a string.
+/// Accepts both the current form (a dictionary of strings) and the older form (a string).
 fn agents_of(header: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
     // Every second part is quoted text.
@@ -193,7 +195,7 @@ fn agents_of(header: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     texts.filter_map(|text| agent(str::from_utf8(text).ok()?))
 }
 
-/// Normalises an agent: host in lower case, port unless 443, path unless `/`.
+/// Normalises an agent URL: the host in lower case, no port 443, and no path `/`.
 fn agent(url: &str) -> Option<Cow<'_, str>> {
     let (scheme, rest) = url.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("https") {

@@ -1,22 +1,22 @@
-//! Order of several claims by specificity.
+//! Sorting of several claims by specificity.
 
 use std::cmp::Reverse;
 
 use super::literals::Literal;
 use crate::registry::{Purpose, Robot};
 
-/// Sort key of claims, the most specific first.
+/// Sort key of a claim; the most specific claim sorts first.
 ///
-/// A robot's own name precedes the names of libraries and driven browsers, because robots are built
-/// with these; shared User-Agents come last. Among equals, the longer name, the better source, and
-/// the order of robots and patterns decide. Signs at the ends of a literal are not part of the
-/// name: `Googlebot` and `Googlebot/` of two sources are the same name.
+/// A robot's own name precedes the names of libraries and automated browsers, because robots are
+/// built with these; shared User-Agents come last. Ties are broken by the longer name, the better
+/// source, and the order of robots and patterns. Punctuation at the ends of a literal is not part
+/// of the name: `Googlebot` and `Googlebot/` in two sources are the same name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 // The derived order compares the fields from first to last.
 pub(super) struct Specificity {
-    /// Whether this is a mark of unlisted robots, which every robot's name precedes.
+    /// Whether this is a mark of unlisted robots; every robot's name takes precedence over it.
     pub(super) is_mark: bool,
-    /// Whether this is a shared User-Agent, which every robot's name precedes.
+    /// Whether this is a shared User-Agent; every robot's name takes precedence over it.
     pub(super) shared: bool,
     pub(super) weak: bool,
     length: Reverse<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Specificity {
 }
 
 impl Specificity {
-    /// Creates the key of a robot's pattern; the length is set later.
+    /// Creates the sort key of a robot's pattern; the length is set later.
     pub(super) fn new(robot: &Robot, number: usize, pattern: usize) -> Self {
         Self {
             is_mark: false,
@@ -39,7 +39,7 @@ impl Specificity {
         }
     }
 
-    /// Creates the key of a mark of unlisted robots, by its index.
+    /// Creates the sort key of a mark of unlisted robots from its index.
     pub(super) fn of_mark(mark: usize) -> Self {
         Self {
             is_mark: true,
@@ -52,7 +52,7 @@ impl Specificity {
         }
     }
 
-    /// Sets the length of the name.
+    /// Sets the length of the robot's name.
     pub(super) fn with_length(self, length: usize) -> Self {
         Self {
             length: Reverse(length),
@@ -61,7 +61,7 @@ impl Specificity {
     }
 }
 
-/// Returns a literal without the signs at its ends.
+/// Returns a literal without the punctuation at its ends.
 pub(super) fn name(literal: &[u8]) -> &[u8] {
     let is_sign = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
     let start = literal.iter().take_while(|byte| is_sign(byte)).count();
@@ -70,7 +70,7 @@ pub(super) fn name(literal: &[u8]) -> &[u8] {
     rest.get(..rest.len() - end).unwrap_or_default()
 }
 
-/// Returns the length of the shortest name among a regular expression's literals.
+/// Returns the length of the shortest name among the literals of a regular expression.
 pub(super) fn shortest_name(gates: &[Literal]) -> usize {
     let lengths = gates.iter().map(|gate| name(&gate.bytes).len());
     lengths.min().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Visitors of a User-Agent's scan: for the most specific robot, or for any robot.
+//! Scan visitors that find the most specific robot, or any robot, in a User-Agent.
 
 use std::ops::Range;
 
@@ -7,21 +7,22 @@ use super::{
     unlisted::Marks,
 };
 
-/// Limit of the gated regular expressions that run on one User-Agent, which bounds the cost of a
-/// hostile User-Agent.
+/// Maximum number of gated regular expressions that run on one User-Agent, which limits the cost of
+/// a malicious User-Agent.
 const MAX_RUNS: usize = 64;
 
-/// Visitor that keeps the most specific hit, or the leftmost of equal ones.
+/// A scan visitor that keeps the most specific hit, or the leftmost among equally specific ones.
 pub(super) struct MostSpecific {
     pub(super) hit: Option<(Owner, Range<usize>)>,
-    /// Created when the first gate opens, which few requests reach.
+    /// Regular expressions that have run; created when the first gate literal occurs, which is
+    /// rare.
     ran: Option<RegexRuns>,
     recognises_unlisted: bool,
     pub(super) marks: Marks,
 }
 
 impl MostSpecific {
-    /// Creates a visitor without a hit.
+    /// Creates a scan visitor without a hit.
     pub(super) fn new(recognises_unlisted: bool) -> Self {
         Self {
             hit: None,
@@ -60,11 +61,11 @@ impl HitVisitor for MostSpecific {
     }
 }
 
-/// Visitor that stops at the first robot.
+/// A scan visitor that stops at the first robot.
 #[derive(Default)]
 pub(super) struct AnyRobot {
     pub(super) is_found: bool,
-    /// Whether a shared name was found, next to which a robot may be named.
+    /// Whether a shared name was found; the User-Agent may still contain the name of a robot.
     pub(super) is_shared: bool,
     ran: Option<RegexRuns>,
     pub(super) marks: Marks,
@@ -93,7 +94,7 @@ impl HitVisitor for AnyRobot {
     }
 }
 
-/// Regular expressions that have run; does not allocate.
+/// A fixed-size set of the regular expressions that have run.
 struct RegexRuns {
     regexes: [u32; MAX_RUNS],
     count: usize,

@@ -1,11 +1,11 @@
-//! Keys that identify User-Agents.
+//! Hash keys that identify User-Agents.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
     sync::LazyLock,
 };
 
-/// Secrets of this process, without which no key can be predicted.
+/// Random secrets of this process, which make keys unpredictable.
 static SECRETS: LazyLock<[u64; 3]> = LazyLock::new(|| {
     let random = RandomState::new();
     [0, 1, 2].map(|number: u8| random.hash_one(number))
@@ -13,12 +13,12 @@ static SECRETS: LazyLock<[u64; 3]> = LazyLock::new(|| {
 
 const BLOCK_BYTES: usize = 16;
 
-/// Hash of a User-Agent, computed once per request and used as key in tables.
+/// Hash of a User-Agent, computed once per request and used as a key in tables.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct AgentKey(u64);
 
 impl AgentKey {
-    /// Returns the key of a text. Hashing takes one multiplication per sixteen bytes.
+    /// Returns the key of a text. Hashing costs one multiplication per sixteen bytes.
     pub(crate) fn of(text: &[u8]) -> Self {
         Self::keyed(*SECRETS, text)
     }
@@ -43,7 +43,7 @@ impl AgentKey {
         Self(folded(mixed(state, last) ^ third, first).max(1))
     }
 
-    /// Returns the key mixed with two further numbers that distinguish visitors.
+    /// Returns the key combined with two more numbers that distinguish visitors.
     pub(crate) fn with(self, one: u64, other: u64) -> u64 {
         let [first, second, third] = *SECRETS;
         folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second).max(1)
@@ -55,7 +55,7 @@ impl AgentKey {
     }
 }
 
-/// Returns a text shorter than a block, padded with zeros.
+/// Returns a text that is shorter than a block, padded with zeros.
 fn padded(text: &[u8]) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     for (to, from) in block.iter_mut().zip(text) {
@@ -64,13 +64,13 @@ fn padded(text: &[u8]) -> [u8; BLOCK_BYTES] {
     block
 }
 
-/// Returns the upper and the lower half of a number.
+/// Returns the upper and lower halves of a number.
 pub(crate) fn halves(number: u128) -> (u64, u64) {
     let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
     (half(number >> 64), half(number))
 }
 
-/// Returns the XOR of the upper and the lower half of the product of two numbers.
+/// Returns the XOR of the upper and lower halves of the product of two numbers.
 fn folded(one: u64, other: u64) -> u64 {
     let (high, low) = halves(u128::from(one) * u128::from(other));
     high ^ low

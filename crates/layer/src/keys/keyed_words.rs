@@ -7,15 +7,15 @@ use std::sync::{
 
 use super::place_of;
 
-/// Lock-free table with a word for each recent key. Each key has one of `N` slots (a power of two);
-/// a later key with the same slot overwrites it.
+/// A lock-free table that stores a word for each recent key. Each key has one of `N` slots (a power
+/// of two); a later key with the same slot overwrites it.
 ///
-/// The memory, sixteen bytes per slot, is allocated for the first key.
+/// The memory, sixteen bytes per slot, is allocated when the first key is stored.
 #[derive(Debug, Default)]
 pub(crate) struct KeyedWords<const N: usize>(OnceLock<Box<[Place]>>);
 
-/// Slot of a table. `mixed` is the XOR of key and word, so that the halves written by two threads
-/// at the same time yield a different key.
+/// A slot of a table. `mixed` is the XOR of key and word, so that halves written by two threads at
+/// the same time yield a different key.
 #[derive(Debug, Default)]
 struct Place {
     mixed: AtomicU64,
@@ -23,7 +23,7 @@ struct Place {
 }
 
 impl<const N: usize> KeyedWords<N> {
-    /// Returns the word of a key, unless another key has overwritten its slot.
+    /// Returns the word stored for a key, unless another key has overwritten its slot.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<u64> {
         let place = self.0.get()?.get(place_of(key, N))?;
@@ -31,7 +31,7 @@ impl<const N: usize> KeyedWords<N> {
         (place.mixed.load(Relaxed) ^ word == key).then_some(word)
     }
 
-    /// Stores the word of a key. 0 is not a valid key: empty slots contain it.
+    /// Stores a word for a key. 0 is not a valid key because empty slots contain it.
     pub(crate) fn set(&self, key: u64, word: u64) {
         let places = self
             .0
@@ -43,22 +43,22 @@ impl<const N: usize> KeyedWords<N> {
     }
 }
 
-/// Lock-free table of recent keys. Each key has one of `N` slots (a power of two); a later key with
+/// A lock-free set of recent keys. Each key has one of `N` slots (a power of two); a later key with
 /// the same slot overwrites it.
 ///
-/// The memory, eight bytes per slot, is allocated for the first key.
+/// The memory, eight bytes per slot, is allocated when the first key is added.
 #[derive(Debug, Default)]
 pub(crate) struct SeenKeys<const N: usize>(OnceLock<Box<[AtomicU64]>>);
 
 impl<const N: usize> SeenKeys<N> {
-    /// Returns `true` if a key was added and no other key has overwritten its slot.
+    /// Returns `true` if a key was added and has not been overwritten.
     #[inline]
     pub(crate) fn has(&self, key: u64) -> bool {
         let place = self.0.get().and_then(|places| places.get(place_of(key, N)));
         place.is_some_and(|place| place.load(Relaxed) == key)
     }
 
-    /// Adds a key. 0 is not a valid key: empty slots contain it.
+    /// Adds a key. 0 is not a valid key because empty slots contain it.
     pub(crate) fn add(&self, key: u64) {
         let places = self
             .0

@@ -1,4 +1,4 @@
-//! Responses that the layer sends itself.
+//! Responses that the layer itself sends.
 
 use std::{ptr, sync::Arc, time::Duration};
 
@@ -24,47 +24,47 @@ use super::{
 /// Header that requests a signature (RFC 9421 §5.1).
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
-/// Finds the heaven page generated from a requested page, for a redirected robot.
+/// A function that finds the heaven page generated from a requested page, for a redirected robot.
 type FindPage = dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync;
 
-/// The current policy with its prepared response heads, created once per policy.
+/// The current policy with its prepared response heads, which are created once per policy.
 #[derive(Clone)]
 pub(super) struct PreparedAnswers {
     prepared: Arc<ArcSwap<Answers>>,
     pub(super) own_pages: Option<Arc<FindPage>>,
-    /// Returns the `Accept-Signature` header of a refusal.
+    /// Function that returns the `Accept-Signature` header of a refusal.
     pub(super) accept_signature: Option<Arc<dyn Fn() -> Option<HeaderValue> + Send + Sync>>,
 }
 
-/// A policy and its response heads.
+/// A policy, with the response heads prepared for it.
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) policy: Arc<Policy>,
-    /// Version of the shared policy just before it was loaded.
+    /// Version of the shared policy, read just before the policy was loaded.
     version: u64,
-    /// One head per redirect of the policy, in order.
+    /// One response head per redirect of the policy, in order.
     redirects: Vec<Option<Head>>,
     /// One prepared response per rule, in order.
     rules: Vec<RuleAnswer>,
-    /// Response to an impostor.
+    /// Response to a request with a spoofed claim.
     spoofed: Head,
 }
 
-/// Prepared response of a rule.
+/// A rule's prepared response.
 #[derive(Debug)]
 enum RuleAnswer {
-    /// No separate response: the rule passes the request, or redirects as usual.
+    /// No prepared response: the rule lets the request pass or redirects as usual.
     Nothing,
-    /// Head of a refusal, of a rate limit, or of a redirect with additional headers.
+    /// Response head for a refusal, a rate limit, or a redirect with additional headers.
     Answer(Head),
-    /// Heaven page that the rule serves directly.
+    /// A heaven page that the rule serves directly.
     Page(PathAndQuery),
 }
 
 impl PreparedAnswers {
     /// Returns the response to a request that is not forwarded to the application.
     ///
-    /// Reuses the memory of the request's headers, which are no longer needed.
+    /// The memory of the request's headers, which are no longer needed, is reused.
     pub(super) fn answer<B, R>(
         &self,
         stats: &Stats,
@@ -134,7 +134,7 @@ impl PreparedAnswers {
         Some(LayerReply::Now(Box::new(response)))
     }
 
-    /// Returns the generated page that replaces a redirect's location, if there is one.
+    /// Returns the generated heaven page that replaces the location of a redirect, if one exists.
     fn own_page(&self, asked: &Uri, location: Option<&HeaderValue>) -> Option<HeaderValue> {
         let find = self.own_pages.as_ref()?;
         find(asked, location?)
@@ -148,7 +148,7 @@ impl PreparedAnswers {
         }
     }
 
-    /// Returns the current policy with its response heads, for one request.
+    /// Returns the current policy with its response heads, for use during one request.
     pub(super) fn in_force(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
         let prepared = self.prepared.load();
         if prepared.version == policy.version() {
@@ -180,14 +180,14 @@ impl Answers {
         }
     }
 
-    /// Returns the head of a redirect if the redirect belongs to this policy.
+    /// Returns the response head of a redirect if the redirect belongs to this policy.
     fn redirect(&self, redirect: &Redirect) -> Option<&Head> {
         let mut redirects = self.policy.redirects();
         let index = redirects.position(|known| ptr::eq(known, redirect))?;
         self.redirects.get(index)?.as_ref()
     }
 
-    /// Returns the head of the redirect that answers a violation, if configured.
+    /// Returns the head of the redirect sent in response to a violation, if configured.
     fn redirect_of(&self, outcome: &CountedViolation) -> Option<&Head> {
         match outcome.answer {
             Answer::Redirect => self.redirect(self.policy.redirect()?),
@@ -195,7 +195,7 @@ impl Answers {
         }
     }
 
-    /// Returns the head of a rule's response.
+    /// Returns the response head of a rule.
     fn told(&self, rule: Option<&Rule>) -> Option<&Head> {
         match self.for_rule(rule)? {
             RuleAnswer::Answer(head) => Some(head),
@@ -237,7 +237,7 @@ impl RuleAnswer {
     }
 }
 
-/// Returns the time after which the request may be retried.
+/// Returns the duration after which the request may be retried.
 fn wait_of(disposition: &Disposition<'_>) -> Option<Duration> {
     match disposition {
         Disposition::Slow(_, until) => Some(*until),

@@ -1,4 +1,4 @@
-//! Builder of the layer, for applications that use nothing else.
+//! A builder of the layer, for applications that use only the layer.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -13,11 +13,11 @@ use crate::registry::Robot;
 
 use super::RobotDetectionLayer;
 
-/// Builder of a [`RobotDetectionLayer`] with its own registry and policy.
+/// A builder that creates a [`RobotDetectionLayer`] with its own registry and policy.
 ///
 /// The settings and their defaults are those of [`PolicyBuilder`]; the robots are those of the
-/// bundled registry. Methods can be called in any order: lists are extended by each call, for other
-/// values the last call applies.
+/// bundled registry. Methods can be called in any order: each call extends a list or replaces a
+/// single value.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct LayerBuilder {
     identification_header: Option<HeaderName>,
 }
 
-/// Error caused by invalid settings of a layer.
+/// Error returned when the settings of a layer are invalid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerError {
@@ -58,20 +58,20 @@ pub enum LayerError {
     /// The robots cannot be compiled into a detector.
     #[error(transparent)]
     Detector(#[from] BuildError),
-    /// A rule or a list names a robot that the registry does not contain.
+    /// A rule or a list contains a robot ID that is not in the registry.
     #[error(transparent)]
     UnknownRobot(#[from] UnknownRobot),
 }
 
 impl LayerBuilder {
-    /// Adds patterns of filtered paths (`FilterPattern`); the default is `/members-only-stuff/*`.
+    /// Adds patterns of filtered paths (`FilterPattern`); defaults to `/members-only-stuff/*`.
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
         self
     }
 
-    /// Sets the redirect target for robots, `/robot-heaven/` by default (`RedirectURL`).
+    /// Sets the redirect target for robots (`RedirectURL`); defaults to `/robot-heaven/`.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.policy = self.policy.redirect_url(url);
@@ -85,14 +85,14 @@ impl LayerBuilder {
         self
     }
 
-    /// Adds a path that is never redirected, including everything below it.
+    /// Adds a path that, with everything below it, is never redirected.
     #[must_use]
     pub fn never(mut self, path: impl Into<String>) -> Self {
         self.policy = self.policy.never(path);
         self
     }
 
-    /// Changes any other policy setting; earlier settings are kept.
+    /// Changes other policy settings; earlier settings are preserved.
     ///
     /// # Example
     ///
@@ -111,7 +111,8 @@ impl LayerBuilder {
         self
     }
 
-    /// Adds robots to the bundled registry; a robot with a bundled robot's id replaces that robot.
+    /// Adds robots to the registry; a robot with the ID of a bundled robot replaces the bundled
+    /// one.
     #[must_use]
     pub fn add_robots(mut self, robots: impl IntoIterator<Item = Robot>) -> Self {
         self.robots.extend(robots);
@@ -125,7 +126,7 @@ impl LayerBuilder {
         self
     }
 
-    /// Sets whether robots that no registry lists are detected; enabled by default.
+    /// Sets whether robots that are not in the registry are detected; enabled by default.
     ///
     /// See [`detect`](crate::detect#unlisted-robots) for the criteria.
     #[must_use]
@@ -134,38 +135,38 @@ impl LayerBuilder {
         self
     }
 
-    /// Sets the robots.txt that robots must obey; none by default.
+    /// Sets the robots.txt that robots must obey; there is none by default.
     ///
-    /// Accepts one [`RobotsTxt`](robot_detection_robots_txt::RobotsTxt) for all hosts, or the
-    /// [`RobotsFiles`] of several hosts. The layer does not serve the files.
+    /// Accepts one [`RobotsTxt`](robot_detection_robots_txt::RobotsTxt) for all hosts, or
+    /// [`RobotsFiles`] with one file per host. The layer does not serve the files.
     #[must_use]
     pub fn robots_txt(mut self, files: impl Into<RobotsFiles>) -> Self {
         self.robots_files = Some(files.into());
         self
     }
 
-    /// Sets how robots.txt rules are enforced; by default violations are only reported.
+    /// Sets how robots.txt rules are enforced; by default, violations are only reported.
     #[must_use]
     pub fn enforce_robots_txt(mut self, mode: EnforcementMode) -> Self {
         self.enforcement = self.enforcement.rules(mode);
         self
     }
 
-    /// Sets the response to a request for a disallowed path; 403 by default.
+    /// Sets the response to a request for a disallowed path; defaults to 403.
     #[must_use]
     pub fn robots_txt_refusal(mut self, refusal: Refusal) -> Self {
         self.enforcement = self.enforcement.refusal(refusal);
         self
     }
 
-    /// Sets how `Crawl-delay` is enforced; by default violations are only reported.
+    /// Sets how `Crawl-delay` is enforced; by default, violations are only reported.
     #[must_use]
     pub fn enforce_crawl_delay(mut self, mode: EnforcementMode) -> Self {
         self.enforcement = self.enforcement.crawl_delay(mode);
         self
     }
 
-    /// Sets the request header that passes the robot's id to an upstream; none by default.
+    /// Sets the request header that sends the robot's ID to an upstream; there is none by default.
     ///
     /// See [`RobotDetectionLayer::identification_header`].
     #[must_use]
@@ -182,7 +183,7 @@ impl LayerBuilder {
     /// # Errors
     ///
     /// Returns an error if a policy setting is invalid (see [`PolicyBuilder::build`]), if a setting
-    /// names an unknown robot, or if the robots cannot be compiled into a detector.
+    /// contains an unknown robot ID, or if the robots cannot be compiled into a detector.
     pub fn build(self) -> Result<RobotDetectionLayer, LayerError> {
         let policy: Policy = self.policy.build()?;
         let detector = detector(self.robots, !self.leaves_out_bundled)?
@@ -202,7 +203,7 @@ impl LayerBuilder {
     }
 }
 
-/// Returns a detector of the given robots and of the bundled robots with other ids.
+/// Returns a detector for the given robots and for the bundled robots with other IDs.
 fn detector(robots: Vec<Robot>, with_bundled: bool) -> Result<Detector, BuildError> {
     if with_bundled && robots.is_empty() {
         return Ok(Detector::bundled().clone());
@@ -214,7 +215,7 @@ fn detector(robots: Vec<Robot>, with_bundled: bool) -> Result<Detector, BuildErr
     Detector::new(robots.into_iter().map(Arc::new).chain(bundled))
 }
 
-/// Shows counts instead of the robots.
+/// Prints the number of robots instead of the robots.
 impl fmt::Debug for LayerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LayerBuilder")

@@ -1,4 +1,4 @@
-//! Decision for a request, stage by stage.
+//! Decides about a request by running the stages in order.
 
 use std::{fmt, sync::Arc};
 
@@ -19,10 +19,10 @@ use super::{
     stages::{Addresses, Disposition, ReceivedRequest, RequestState, Stage, Stages},
 };
 
-/// Cause reported for a suspect that no rule matches.
+/// Cause reported for a suspect to which no rule applies.
 const SUSPECT: &str = "suspect";
 
-/// State shared by all services of a layer.
+/// State shared by all services created by a layer.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) detector: SharedDetector,
@@ -35,14 +35,14 @@ pub(super) struct Shared {
     pub(super) stats: Arc<Stats>,
 }
 
-/// Capabilities of the interface through which a request arrives.
+/// Capabilities of the interface that a request arrives through.
 pub(super) struct RequestInterface<'t, T> {
     pub(super) bodies: &'t T,
-    /// Whether the inner service routes by URL, so that the URL can be rewritten.
+    /// Whether the inner service routes by URL, so that rewriting the URL has an effect.
     pub(super) routes: bool,
 }
 
-/// Result of a decision, with the outcome if outcomes are reported.
+/// The reply to a request, with the outcome if outcomes are reported.
 pub type Decided<R> = (LayerReply<R>, Option<Outcome>);
 
 impl Shared {
@@ -59,11 +59,11 @@ impl Shared {
         }
     }
 
-    /// Decides about a request and prepares it for the application if it passes.
+    /// Decides about a request and, if the request passes, prepares it for the application.
     ///
-    /// `lookup` returns the finding on a claim; its error aborts the decision.
+    /// `lookup` returns the verdict on a claim; if it returns an error, the decision is aborted.
     ///
-    /// `client` returns the addresses that the request comes from.
+    /// `client` returns the addresses that the request was sent from.
     pub(super) fn decide<B, R, T: RefusalBody<R>, W>(
         &self,
         RequestInterface { bodies, routes }: RequestInterface<'_, T>,
@@ -123,7 +123,7 @@ impl Shared {
         Ok((LayerReply::Passes(case.additions), outcome))
     }
 
-    /// Determines the disposition of a request.
+    /// Determines the action taken on a request.
     fn judge<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -155,7 +155,8 @@ impl Shared {
         }
     }
 
-    /// Returns the outcome of a visit if reported; lets the request pass if it is only logged.
+    /// Returns the outcome of a visit if outcomes are reported; if the decision is only logged,
+    /// lets the request pass.
     fn outcome<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -193,7 +194,7 @@ impl Shared {
         outcome
     }
 
-    /// Adds the description of the visit to its outcome if enabled.
+    /// Adds a description of the visit to its outcome, if enabled.
     fn described<B>(
         &self,
         mut outcome: Outcome,
@@ -212,7 +213,7 @@ impl Shared {
     }
 }
 
-/// Shows the main differences between layers in a few lines.
+/// Prints the main differences between layers in a few lines.
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let policy = self.policy.load();
@@ -226,7 +227,8 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Adds the response headers of the policy, and of the deciding rule unless the request is our own.
+/// Adds the response headers of the policy and of the deciding rule; the latter are omitted for the
+/// program's own requests.
 fn add_headers<B>(
     received: &ReceivedRequest<'_, B>,
     visitor: Option<Visitor<'_>>,
@@ -243,7 +245,7 @@ fn add_headers<B>(
     case.additions.headers = given.into_iter().chain(tags).map(Arc::clone).collect();
 }
 
-/// Logs and counts the action that a dry run did not take.
+/// Logs and counts an action that was not taken because of the dry run.
 #[cold]
 fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Action) {
     if action == Action::Pass {
@@ -251,5 +253,5 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, action: Act
     }
     Stats::count(shared.stats.would.of(action));
     let (robot, path) = (claim.id(), request.uri().path());
-    debug!(robot, %action, "dry run: decision {action} for robot {robot:?} at {path:?} not applied");
+    debug!(robot, %action, "dry run: the decision {action} for robot {robot:?} at {path:?} was not applied");
 }

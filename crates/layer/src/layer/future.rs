@@ -1,4 +1,4 @@
-//! Future of the response.
+//! The future that resolves to the response.
 
 use std::{
     mem,
@@ -21,7 +21,7 @@ use super::{
 };
 
 pin_project! {
-    /// Future of the application's response, or of the layer's own.
+    /// A future that resolves to the response of the application or of the layer.
     #[derive(Debug)]
     pub struct ResponseFuture<F, B> {
         #[pin]
@@ -46,37 +46,37 @@ pin_project! {
     }
 }
 
-/// Additions to the response of a passing request.
+/// Headers and observers to add to the response when a request passes.
 #[derive(Debug, Default)]
 pub struct Additions {
     /// Whether the response gets `Vary: User-Agent`.
     pub(super) varies: bool,
     /// Headers that rules add.
     pub(super) headers: Vec<Arc<ResponseHeaders>>,
-    /// Whether the response is a page served directly instead of another.
+    /// Whether the response is a page served directly instead of the requested page.
     pub(super) is_in_place: bool,
     /// Observers of the response.
     pub(super) watch: Option<Box<Watch>>,
-    /// Renewed cookie of a human visitor that has confirmed to be one.
+    /// A renewed confirmation cookie of a human visitor.
     // Rarely set; the box keeps the type small.
     pub(super) cookie: Option<Box<HeaderValue>>,
-    /// Whether a canonical URL may be learnt from the response.
+    /// Whether a canonical URL may be learned from the response.
     pub(super) is_learnt_from: bool,
-    /// Form in which the page is served.
+    /// The form (HTML or Markdown) in which the page is served.
     pub(super) form: Form,
-    /// Person header that the response may contain.
+    /// Header by which the application may mark the visitor as human.
     pub(super) word: Option<ExpectedPersonHeader>,
 }
 
-/// Response of the layer, or the additions to the application's response.
+/// The layer's own response, or the additions to the application's response.
 #[derive(Debug)]
 pub enum LayerReply<R> {
-    /// The layer has answered the request.
+    /// The layer responds to the request.
     // Boxed, because passing requests move this type too.
     Now(Box<Response<R>>),
-    /// The layer has answered the request with a head prepared with the policy.
+    /// The layer responds to the request with a prepared head.
     Ready(Arc<ReadyHead>),
-    /// The application answers the request.
+    /// The application responds to the request.
     Passes(Additions),
 }
 
@@ -85,7 +85,7 @@ impl<R> LayerReply<R> {
     ///
     /// # Errors
     ///
-    /// Returns the additions to the application's response if the request passes.
+    /// If the request passes, returns the additions to the application's response instead.
     pub(super) fn into_response<B>(
         self,
         bodies: &impl RefusalBody<R>,
@@ -101,7 +101,7 @@ impl<R> LayerReply<R> {
     }
 }
 
-/// Observers of a response: error counters and the load measurement.
+/// Observers of a response, which count errors and measure the load.
 #[derive(Debug)]
 pub(super) struct Watch {
     errors: Vec<ErrorCounter>,
@@ -130,8 +130,8 @@ impl<F, B> ResponseFuture<F, B> {
 }
 
 impl Additions {
-    /// Returns `true` if there is nothing to add; the person header and the form of an HTML page
-    /// are evaluated only with the response.
+    /// Returns `true` if nothing is to be added. The header that marks human visitors and the form
+    /// of an HTML page are only known when the response arrives.
     #[must_use]
     pub fn are_none(&self) -> bool {
         !self.varies
@@ -142,14 +142,14 @@ impl Additions {
             && self.cookie.is_none()
     }
 
-    /// Returns `true` if a [canonical URL](super::CanonicalRedirects) may be learnt from the
+    /// Returns `true` if a [canonical URL](super::CanonicalRedirects) may be learned from the
     /// response.
     #[must_use]
     pub fn is_learnt_from(&self) -> bool {
         self.is_learnt_from
     }
 
-    /// Adds the additions to a response.
+    /// Applies the additions to a response.
     pub fn add_to<B>(&mut self, response: &mut Response<B>) {
         // First, because a rule may add a header of the same name.
         if let Some(word) = &self.word {
@@ -175,7 +175,7 @@ impl Additions {
 }
 
 impl Watch {
-    /// Creates a watch; `None` if there is nothing to observe.
+    /// Creates the observers of a response; `None` if there is nothing to observe.
     pub(super) fn new(
         errors: Vec<ErrorCounter>,
         time: Option<ResponseTimer>,
@@ -200,7 +200,7 @@ impl Watch {
     }
 }
 
-/// Ends the time measurement, even if the client has disconnected.
+/// Ends the time measurement even if the client has disconnected.
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(time) = self.time.take() {

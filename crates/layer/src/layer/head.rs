@@ -15,12 +15,13 @@ use crate::policy::{
     Action, Answer, CountedViolation, RateLimiter, Redirect, Refuse, ResponseHeaders,
 };
 
-/// `Retry-After` of a refused robot, for statuses that ask to retry later.
+/// `Retry-After` value for refused robots, sent with statuses that ask clients to retry later.
 const REFUSED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Response head without a body.
+/// A response head without a body.
 ///
-/// Contains no headers about the connection, the body's length or the date: the server sets these.
+/// Contains no headers about the connection, the length of the body, or the date; the server sets
+/// these.
 #[derive(Debug)]
 pub struct ReadyHead {
     status: StatusCode,
@@ -28,14 +29,14 @@ pub struct ReadyHead {
     lines: OnceLock<Vec<u8>>,
 }
 
-/// Response head with its text.
+/// A response head and the text of the body.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) head: Arc<ReadyHead>,
     text: String,
 }
 
-/// Constructor of the bodies of the layer's own responses from their texts.
+/// Creates the bodies of the layer's own responses from their texts.
 ///
 /// [`FromText`] covers all bodies that can be created from a `String`, such as those of axum and
 /// http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
@@ -55,7 +56,7 @@ pub trait RefusalBody<R> {
     }
 }
 
-/// Constructor of bodies that implement [`From<String>`].
+/// Creates bodies that implement [`From<String>`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FromText;
 
@@ -75,17 +76,17 @@ impl<R, F: Fn(String) -> R> RefusalBody<R> for F {
     }
 }
 
-/// Response created by a stage.
+/// A response created by one of the stages.
 #[derive(Debug)]
 pub(super) struct StageAnswer {
     pub(super) head: Head,
     pub(super) action: Action,
-    /// Word for the cause, if neither the policy nor a rule decided.
+    /// Short name of the cause, if neither the policy nor a rule decided.
     pub(super) cause: Option<&'static str>,
 }
 
 impl ReadyHead {
-    /// Creates a head from a final status and headers.
+    /// Creates a head from the final status and headers.
     #[must_use]
     pub fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) -> Self {
         Self {
@@ -123,7 +124,7 @@ impl ReadyHead {
             .map(|header| &header.1)
     }
 
-    /// Creates a response that reuses the memory of the headers in `room`.
+    /// Creates a response that reuses the memory of the header map `room`.
     pub fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
@@ -168,7 +169,8 @@ impl Head {
         Self::new(status, with(headers, given), refuse.text.clone())
     }
 
-    /// Creates the response that names the violated rule, in visible characters only.
+    /// Creates the response that states the violated rule of robots.txt, in visible characters
+    /// only.
     pub(super) fn violation(outcome: &CountedViolation) -> Self {
         let status = match outcome.answer {
             Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
@@ -195,7 +197,7 @@ impl Head {
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, text.to_owned())
     }
 
-    /// Creates the response to a robot that exceeds a rule's rate limit.
+    /// Creates the response to a robot that exceeds the rate limit of a rule.
     pub(super) fn slow(limiter: &RateLimiter, given: Option<&ResponseHeaders>) -> Self {
         let headers = with(uncached(plain_text()), given);
         Self::new(StatusCode::TOO_MANY_REQUESTS, headers, limiter.text())
@@ -206,7 +208,7 @@ impl Head {
         Self { head, text }
     }
 
-    /// Returns the response to a request, without a body for HEAD.
+    /// Returns the response to a request; it has no body if the method is HEAD.
     pub(super) fn response<B, R>(
         &self,
         request: &mut Request<B>,
@@ -248,7 +250,7 @@ fn plain_text() -> (HeaderName, HeaderValue) {
     (CONTENT_TYPE, value)
 }
 
-/// Adds the headers that a rule sets; a rule's header replaces the existing one of that name.
+/// Adds the headers that a rule sets, replacing existing headers with the same names.
 fn with(
     mut headers: Vec<(HeaderName, HeaderValue)>,
     given: Option<&ResponseHeaders>,

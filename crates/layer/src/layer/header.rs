@@ -9,23 +9,24 @@ use crate::detect::{Claim, Detector};
 use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
 
-/// Claim of a request, with its User-Agent.
+/// The claim made by a request, with its User-Agent.
 pub(super) struct Claimed<'d, 'h> {
     pub(super) claim: Option<Claim<'d>>,
-    /// User-Agent header that makes the claim; the first one if there are several.
+    /// The User-Agent header that makes the claim; the first one if there are several.
     pub(super) agent: Agent<'h>,
 }
 
-/// User-Agent and its hash key.
+/// A User-Agent and its hash key.
 #[derive(Clone, Copy)]
 pub(super) struct Agent<'h> {
     pub(super) text: &'h [u8],
     pub(super) key: AgentKey,
 }
 
-/// Joins several `User-Agent` headers into one, so that layer and application read the same.
+/// Joins several `User-Agent` headers into one, so that the layer and the application read the same
+/// value.
 ///
-/// Some programs read only the first header, others read all of them (RFC 9110 §5.3).
+/// Some programs read only the first header, while others read all of them (RFC 9110 §5.3).
 pub(super) fn join_agents(headers: &mut HeaderMap) {
     // Fast path: no header is repeated.
     if headers.len() == headers.keys_len() {
@@ -45,9 +46,10 @@ pub(super) fn join_agents(headers: &mut HeaderMap) {
 }
 
 impl<'d, 'h> Claimed<'d, 'h> {
-    /// Returns the claim of a request.
+    /// Returns the claim made by a request.
     ///
-    /// A request signed as robots sign is a robot's, whatever its User-Agent: browsers do not sign.
+    /// A request with a robot's signature comes from a robot, whatever its User-Agent: browsers do
+    /// not sign requests.
     pub(super) fn of(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
         let agent = headers
             .get(USER_AGENT)
@@ -75,7 +77,8 @@ pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
     }
 }
 
-/// Returns the parts of a request that the policy evaluates, without the host if no rule needs it.
+/// Returns the parts of a request that the policy evaluates; the host is omitted if no rule needs
+/// it.
 pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> policy::Request<'r> {
     if policy.asks_for_host() {
         return parts(request);
@@ -92,7 +95,8 @@ pub(super) fn is_read<B>(request: &Request<B>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
-/// Returns `true` if a request has a cookie or credentials, so that its response may be private.
+/// Returns `true` if a request has a cookie or credentials, which means that its response may be
+/// private.
 pub(super) fn may_be_logged_in<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     headers.contains_key(COOKIE) || headers.contains_key(AUTHORIZATION)
@@ -105,7 +109,7 @@ pub(super) fn target<B>(request: &Request<B>) -> &str {
         .map_or(uri.path(), |path| path.as_str())
 }
 
-/// Returns the request target's authority, or the `Host` header (RFC 9112 §3.2.2).
+/// Returns the authority of the request target, or the `Host` header (RFC 9112 §3.2.2).
 pub fn host<B>(request: &Request<B>) -> Option<&str> {
     match request.uri().authority() {
         Some(authority) => {
@@ -120,12 +124,12 @@ pub fn host<B>(request: &Request<B>) -> Option<&str> {
     }
 }
 
-/// Adds `Vary: User-Agent` unless present.
+/// Adds `Vary: User-Agent` unless it is already present.
 pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
     vary_by(headers, "User-Agent");
 }
 
-/// Adds a name to `Vary` unless present.
+/// Adds a header name to `Vary` unless it is already present.
 pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     let is_said = headers
         .get_all(VARY)
@@ -138,9 +142,10 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     }
 }
 
-/// Removes headers with the given names, and spellings that a server behind may confuse with them.
+/// Removes headers with the given names, and with spellings that a server further upstream may
+/// confuse with them.
 ///
-/// CGI and its descendants map `-`, `_`, `.` and other signs to the same character.
+/// CGI and similar interfaces map `-`, `_`, `.` and other punctuation to the same character.
 pub(super) fn remove_variants(headers: &mut HeaderMap, names: &[Box<str>]) {
     if names.is_empty() {
         return;
@@ -164,19 +169,19 @@ fn is_confusable(key: &[u8], name: &[u8]) -> bool {
             .all(|(a, b)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric()))
 }
 
-/// Header that names the owner of a robot's signing key (Web Bot Auth).
+/// Header that identifies the owner of a robot's signing key (Web Bot Auth).
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 
-/// Header that lists a signature's covered components and its tag (RFC 9421 §4.1).
+/// Header that lists the covered components and the tag of a signature (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
-/// Tag of robots' signatures (draft-ietf-webbotauth-httpsig-protocol).
+/// Tag of robot signatures (draft-ietf-webbotauth-httpsig-protocol).
 const TAG: &[u8] = b"tag=\"web-bot-auth\"";
 
-/// Limit of the bytes examined in a header.
+/// Maximum number of bytes of a header that are examined.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// Returns the signed claim of a request, or `by_name` if the request has no robot's signature.
+/// Returns the claim of a signed request, or `by_name` if the request has no robot signature.
 #[inline]
 pub fn signed_claim<'d>(
     detector: &'d Detector,
@@ -197,7 +202,7 @@ fn has_robot_signature(headers: &HeaderMap) -> bool {
     inputs.any(|input| has_robot_tag(input.as_bytes()))
 }
 
-/// Returns `true` if a `Signature-Input` header contains a robot's signature.
+/// Returns `true` if a `Signature-Input` header contains a robot signature.
 fn has_robot_tag(header: &[u8]) -> bool {
     let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
     let mut rest = header;

@@ -15,9 +15,10 @@ use super::{
     Verdicts, VisitSwitch, decide::Shared, head::FromText,
 };
 
-/// Layer that redirects robots on filtered paths and identifies them elsewhere.
+/// A layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
-/// Clones share all state, counters included. `T` creates [refusal bodies](Self::refusal_body).
+/// Clones share all state, including the counters. `T` creates [refusal
+/// bodies](Self::refusal_body).
 ///
 /// # Example
 ///
@@ -47,7 +48,7 @@ impl RobotDetectionLayer {
         }
     }
 
-    /// Creates a builder, for applications that use only the layer.
+    /// Creates a builder for applications that use only the layer.
     #[must_use]
     pub fn builder() -> LayerBuilder {
         LayerBuilder::default()
@@ -57,9 +58,10 @@ impl RobotDetectionLayer {
 impl<T: Clone> RobotDetectionLayer<T> {
     /// Wraps a service that routes by URL, such as a whole axum `Router`.
     ///
-    /// Only a layer around the router can serve a heaven page or a [Markdown](Self::markdown) page
-    /// instead of the requested one. A layer added by other means, such as axum's `Router::layer`,
-    /// runs after routing: requests for which a rule serves heaven directly are refused with 403.
+    /// A heaven page or a [Markdown](Self::markdown) page can be served instead of the requested
+    /// page only if the layer is around the router. A layer added by other means, such as axum's
+    /// `Router::layer`, runs after routing: requests for which a rule serves heaven directly are
+    /// refused with 403.
     ///
     /// # Example
     ///
@@ -81,17 +83,17 @@ impl<T: Clone> RobotDetectionLayer<T> {
         RobotDetectionService::new(router, shared, self.bodies.clone(), true)
     }
 
-    /// Sets the request header that passes the robot's id to an upstream; none by default.
+    /// Sets the request header that sends the robot's ID to an upstream; there is none by default.
     ///
-    /// The value is `unlisted` for a robot that no registry lists, the signer's host if such a
-    /// robot's signature is valid, and `nameless` for a request without a User-Agent.
+    /// The value is `unlisted` for a robot that is not in the registry, or the signer's host if
+    /// such a robot's signature is valid, and `nameless` for a request without a User-Agent.
     ///
-    /// A header of this name sent by a client is always removed, including spellings with `_`, `.`
-    /// or another sign instead of `-`. Bytes of the id other than visible ASCII, and `%`, are
-    /// percent-encoded.
+    /// If a client sends a header with this name, it is always removed, including spellings with
+    /// `_`, `.` or other punctuation instead of `-`. Bytes of the ID other than visible ASCII, and
+    /// `%`, are percent-encoded.
     ///
     /// If a source of [verdicts](Self::verdicts) is set, a header with the suffix `-verdict`
-    /// contains the verdict; a client's own header of that name is removed too.
+    /// contains the verdict; a header of that name sent by a client is also removed.
     ///
     /// # Example
     ///
@@ -113,11 +115,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.identification.name(name))
     }
 
-    /// Sets the source of verdicts on robots' claims; none by default.
+    /// Sets the source of verdicts on the claims of robots; there is none by default.
     ///
-    /// The source is queried once for each request that names a listed robot, and asked for the
-    /// [signer](Verdicts::signer) of a signed request whose robot no registry lists. Without a
-    /// source every claim is unverifiable, and signers are not identified.
+    /// The source is queried once for each request that claims to be from a listed robot, and for
+    /// the [signer](Verdicts::signer) of each signed request from an unlisted robot. Without a
+    /// source, every claim is unverifiable, and signers are not identified.
     ///
     /// # Example
     ///
@@ -155,10 +157,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.verdicts.verdicts = Some(verdicts))
     }
 
-    /// Sets the function that finds the client's address in a request's extensions.
+    /// Sets the function that determines the client's address from a request's extensions.
     ///
     /// With axum, use `ConnectInfo`, or the result of an outer layer that evaluates
-    /// `X-Forwarded-For` from trusted proxies. By default the address is unknown: no claim is
+    /// `X-Forwarded-For` from trusted proxies. By default, the address is unknown: no claim is
     /// verified by address, and rate limits distinguish unlisted robots only by their names.
     #[must_use]
     pub fn client_address(
@@ -168,7 +170,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.verdicts.client = Some(Arc::new(find)))
     }
 
-    /// Sets the `Accept-Signature` of refusals of unverified robots; none by default.
+    /// Sets the `Accept-Signature` header of refusals sent to unverified robots; there is none by
+    /// default.
     ///
     /// The header describes how robots can sign their requests to prove their identity
     /// (RFC 9421 §5.1).
@@ -177,7 +180,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.accept_signature_with(move || Some(value.clone()))
     }
 
-    /// Sets the function that returns each refusal's `Accept-Signature`, for values that change.
+    /// Sets the function that returns the `Accept-Signature` header of each refusal, for values
+    /// that change.
     ///
     /// The function is called for the same robots as [`accept_signature`](Self::accept_signature).
     /// It must not block.
@@ -189,15 +193,15 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.answers.accept_signature = Some(Arc::new(find)))
     }
 
-    /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
+    /// Sets whether responses to robots contain an [`Outcome`](super::Outcome) in their extensions.
     ///
-    /// Disabled by default, so that passing requests have no overhead.
+    /// This is disabled by default, so that passing requests have no overhead.
     #[must_use]
     pub fn report_outcome(self, report: bool) -> Self {
         self.with(|shared| shared.reports_outcome = report)
     }
 
-    /// Sets which outcomes [describe the visit](super::Outcome::visit); none by default.
+    /// Sets which outcomes [describe the visit](super::Outcome::visit); by default, none does.
     ///
     /// Outcomes must also be [reported](Self::report_outcome).
     #[must_use]
@@ -205,23 +209,23 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.visits = switch)
     }
 
-    /// Sets the [`Enforcer`] that holds robots to robots.txt files; no files by default.
+    /// Sets the [`Enforcer`] of robots.txt files; by default, there are no files.
     #[must_use]
     pub fn enforcer(self, enforcer: Enforcer) -> Self {
         self.with(|shared| shared.stages.robots_txt = enforcer)
     }
 
-    /// Sets the clock of the rate limits, for tests.
+    /// Sets the clock that the rate limits use, for tests.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|shared| shared.clock = clock)
     }
 
-    /// Sets the function that creates a refusal's body from its text.
+    /// Sets the function that creates the body of a refusal from its text.
     ///
-    /// Needed if the application's response bodies are not `From<String>`, as in a proxy. The text
-    /// is the rule's own, or names the violated rule of robots.txt; for a redirect the text is
-    /// empty.
+    /// The function is needed if the application's response bodies are not `From<String>`, as in a
+    /// proxy. The text is that of the rule, or states the violated rule of robots.txt; for a
+    /// redirect, the text is empty.
     ///
     /// # Example
     ///
@@ -239,7 +243,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// let answering = layer.layer(site).oneshot(Request::new(()));
     /// ```
     ///
-    /// Without the function, the example does not compile:
+    /// Without the function, this example does not compile:
     ///
     /// ```compile_fail,E0277
     /// # use std::convert::Infallible;
@@ -262,10 +266,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         }
     }
 
-    /// Sets the function that finds the heaven page generated from the requested page.
+    /// Sets the function that finds the heaven page generated from a requested page.
     ///
-    /// The function is called only for redirects, with the requested URL and the redirect's
-    /// location; its result replaces that location. The function must not block.
+    /// The function is called only for redirects, with the requested URL and the location of the
+    /// redirect, which is replaced by the result. The function must not block.
     ///
     /// # Example
     ///
@@ -287,7 +291,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.answers.own_pages = Some(Arc::new(find)))
     }
 
-    /// Lets the site robot of our own sites pass; none by default.
+    /// Lets the site robot of our own sites pass; by default, there is none.
     ///
     /// The site robot's requests are not counted as visits.
     #[cfg(feature = "verify")]
@@ -302,10 +306,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Adds a path of the program's own pages; none by default.
+    /// Adds a path of the program's own pages; by default, there are none.
     ///
-    /// Requests for the path and everything below it pass and are not visits: no claim is verified,
-    /// nothing is counted, and neither rules nor robots.txt apply.
+    /// Requests for the path and everything below it pass and are not visits: claims are not
+    /// verified, requests are not counted, and neither rules nor robots.txt apply.
     ///
     /// # Example
     ///
@@ -320,10 +324,11 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.own.add_path(path))
     }
 
-    /// Sets the check that finds [suspects](crate::suspect) among human visitors; none by default.
+    /// Sets the check that finds [suspects](crate::suspect) among human visitors; there is none by
+    /// default.
     ///
     /// Suspects are only marked unless a [rule](crate::policy::When::suspect) applies to them.
-    /// Visitors that a rule lets pass are not marked.
+    /// Visitors that a rule allows to pass are not marked.
     ///
     /// # Example
     ///
@@ -351,45 +356,50 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets a source that knows more about human visitors than one request shows; none by default.
+    /// Sets a source of findings about human visitors across requests; there is none by default.
     ///
-    /// Visitors that the source suspects are [suspects](Self::suspects). The source must not block.
+    /// Visitors that the source suspects become [suspects](Self::suspects). The source must not
+    /// block.
     #[must_use]
     pub fn people(self, people: Arc<dyn People>) -> Self {
         self.with(|shared| shared.stages.suspects.set_people(people))
     }
 
-    /// Sets the function that checks whether heaven has a copy of a page; no copies by default.
+    /// Sets the function that checks whether heaven has a copy of a page; by default, there are no
+    /// copies.
     ///
     /// If a rule serves heaven directly, a [suspect](Self::suspects) that opens a page gets the
-    /// copy of that page. Requests without a copy, and requests that do not open a page, pass.
+    /// copy of that page. Requests for pages without a copy, and requests that do not open a page,
+    /// pass.
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.stages.copies.has = Some(Arc::new(has)))
     }
 
-    /// Sets the pages that are available as Markdown; none by default.
+    /// Sets the pages that are available as Markdown; by default, there are none.
     ///
-    /// Visitors that [prefer Markdown](super::prefers_markdown), send neither cookie nor password
-    /// and would pass get Markdown at the requested URL: the application receives a request for
-    /// [`MarkdownPages::page`], with the original URL in [`ServedDirectly`](super::ServedDirectly).
-    /// HTML of these pages gets `Vary: Accept`. Not in a dry run.
+    /// Visitors that [prefer Markdown](super::prefers_markdown), send neither cookies nor
+    /// credentials, and would pass get Markdown at the requested URL: the application receives a
+    /// request for [`MarkdownPages::page`], with the original URL in
+    /// [`ServedDirectly`](super::ServedDirectly). HTML responses of these pages get `Vary: Accept`.
+    /// Markdown is not served in a dry run.
     #[must_use]
     pub fn markdown(self, pages: Arc<dyn MarkdownPages>) -> Self {
         self.with(|shared| shared.stages.markdown = Some(pages))
     }
 
-    /// Redirects some robots from a page to its canonical URL (301); none by default.
+    /// Redirects some robots from a page to its canonical URL (301); disabled by default.
     ///
-    /// Rules, robots.txt and everything that lets a robot pass take precedence.
+    /// Rules, robots.txt, and every setting that lets a robot pass take precedence.
     #[must_use]
     pub fn canonical_redirects(self, redirects: CanonicalRedirects) -> Self {
         self.with(|shared| shared.stages.canonical = Some(redirects))
     }
 
-    /// Sets the marks that other parts of the application set on visitors; none by default.
+    /// Sets the marks that other parts of the application set on visitors; by default, there are
+    /// none.
     ///
-    /// Marks are used only while [suspects](Self::suspects) are detected.
+    /// Marks only have an effect while [suspects](Self::suspects) are detected.
     #[must_use]
     pub fn marks(self, marks: Marks) -> Self {
         self.with(|shared| {
@@ -398,11 +408,12 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets the response header by which the application marks visitors as human; none by default.
+    /// Sets the response header by which the application marks visitors as human; there is none by
+    /// default.
     ///
-    /// `yes` and `no` apply for ten minutes to the visitor's address and User-Agent, if
+    /// The values `yes` and `no` apply for ten minutes to the visitor's address and User-Agent, if
     /// [marks](Self::marks) are set and [suspects](Self::suspects) are detected. `yes` clears the
-    /// reasons found in requests, `no` is [a reason](crate::suspect::Reason::UpstreamWord). The
+    /// reasons found in requests; `no` adds [a reason](crate::suspect::Reason::UpstreamWord). The
     /// header is removed from the response, and from requests.
     ///
     /// # Example
@@ -432,9 +443,9 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets the trap paths, which are not linked for human visitors; none by default.
+    /// Sets the trap paths, to which human visitors see no links; by default, there are none.
     ///
-    /// A service around or inside the layer must respond at these paths.
+    /// A service outside or inside the layer must respond to requests for these paths.
     #[must_use]
     pub fn traps(self, traps: Traps) -> Self {
         self.with(|shared| {
@@ -461,7 +472,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         &self.shared.policy
     }
 
-    /// Returns the enforcer of robots.txt: its settings, files and violations.
+    /// Returns the enforcer of robots.txt, with its settings, files and violations.
     #[must_use]
     pub fn robots_txt(&self) -> &Enforcer {
         &self.shared.stages.robots_txt
@@ -478,7 +489,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     }
 }
 
-/// Creates a layer with the defaults of the original package and the bundled robots.
+/// Creates a layer with the default settings of the original package and the bundled robots.
 impl Default for RobotDetectionLayer {
     fn default() -> Self {
         let built = Self::builder().build();

@@ -1,60 +1,60 @@
-//! Tower layer that applies the decision for each request.
+//! A Tower layer that decides about each request and applies the decision.
 //!
 //! [`RobotDetectionLayer`] wraps any HTTP service, such as an axum router. For each request, the
 //! detector identifies the robot from the User-Agent, and the policy decides the action:
 //!
-//! - A redirect is answered by the layer: with the redirect's status, `Location`,
-//!   `Vary: User-Agent`, `Cache-Control: no-store` and an empty body.
-//! - A request that a [rule](crate::policy#rules) refuses or slows down is answered by the layer
-//!   too: with the status, a text, the same headers, and `Retry-After` for 429 and 503. Response
-//!   bodies that are not `From<String>` need a [function](RobotDetectionLayer::refusal_body).
-//! - A request for which a rule serves heaven directly is forwarded as a request for the heaven
-//!   page and carries [`ServedDirectly`]. Its response gets `Vary: User-Agent`, and
-//!   `Cache-Control: no-store` unless the response sets that header.
+//! - The layer sends redirects itself: with the status of the redirect, `Location`, `Vary:
+//!   User-Agent`, `Cache-Control: no-store` and an empty body.
+//! - The layer also responds to requests that a [rule](crate::policy#rules) refuses or slows down:
+//!   with the status, a text, the same headers, and `Retry-After` for 429 and 503. Response bodies
+//!   that are not `From<String>` require a [function](RobotDetectionLayer::refusal_body).
+//! - If a rule serves heaven directly, the request is forwarded as a request for the heaven page
+//!   and carries [`ServedDirectly`]. The response gets `Vary: User-Agent`, and `Cache-Control:
+//!   no-store` unless it already has that header.
 //! - Any other request passes. A robot's request carries an [`Identification`] in its extensions
 //!   and, if [configured](RobotDetectionLayer::identification_header), a header for the upstream.
 //!   Responses on a filtered path get `Vary: User-Agent`, so that no cache serves a human visitor's
 //!   page to a robot.
-//! - A robot that requests a path disallowed by the [robots.txt](crate::policy#robots-txt), or
+//! - A robot that requests a path disallowed by [robots.txt](crate::policy#robots-txt), or that
 //!   returns sooner than its `Crawl-delay` allows, is refused if
-//!   [configured](LayerBuilder::enforce_robots_txt): with the status, a text that names the rule,
+//!   [configured](LayerBuilder::enforce_robots_txt): with the status, a text that states the rule,
 //!   `Vary: User-Agent` and `Cache-Control: no-store`.
 //!
 //! A User-Agent is only a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts,
-//! which is queried for each request that names a listed robot. [Rules](crate::policy#verdicts) and
-//! the handling of impostors depend on the verdict; [`Identification`], [`Outcome`] and the header
-//! for the upstream report it. The source must answer immediately, from memory. The layer itself
-//! never waits for a pending verdict, because it does not clone the inner service;
-//! `robot-detection serve` waits if a rule requires it.
+//! which is queried for each request that claims to be from a listed robot.
+//! [Rules](crate::policy#verdicts) and the handling of spoofed claims depend on the verdict;
+//! [`Identification`], [`Outcome`] and the header for the upstream report it. The source must
+//! answer immediately, from memory. The layer itself never waits for a pending verdict, because it
+//! does not clone the inner service; `robot-detection serve` waits if a rule requires it.
 //!
 //! Responses to passing requests get the `X-Robots-Tag` headers that the policy's
 //! [rules](crate::policy::TagRule) add.
 //!
-//! In a [dry run](crate::policy::PolicyBuilder::dry_run) every request passes; the action that
+//! In a [dry run](crate::policy::PolicyBuilder::dry_run), every request passes; the action that
 //! would have been taken is counted in [`Stats`] and reported in [`Outcome`].
 //!
-//! Errors are those of the inner service; the layer adds none. The detector and the policy can be
-//! replaced while requests are served.
+//! All errors come from the inner service; the layer adds none. The detector and the policy can be
+//! replaced while requests are being served.
 //!
-//! Place the layer outside of any login, around the whole application. Inside a nested router,
-//! rules match the originally requested path with the feature `axum`; without it, and with other
-//! routers, they match the path without the prefix.
+//! Place the layer outside any login, around the whole application. Inside a nested router, rules
+//! match the originally requested path if the feature `axum` is enabled; without that feature, and
+//! with other routers, they match the path without the prefix.
 //!
 //! # Pages served in place
 //!
-//! A page is served directly by rewriting the request's URL, so the layer must be *around the
+//! A page is served directly by rewriting the URL of the request, so the layer must be *around the
 //! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` runs the layer after
 //! routing, where the robot would get the requested page; such requests are refused with 403.
 //!
 //! # Cost
 //!
-//! A request that names no robot and is not on a filtered path takes no lock and allocates nothing,
-//! except for the first request of each thread. On a filtered path, adding `Vary` to the response
-//! may allocate. A robot's passing request allocates for its `Identification`; a redirect, a
-//! refusal and a response with `X-Robots-Tag` allocate for their headers. Checking robots.txt adds
-//! neither a lock nor an allocation, except for a robot's first request, URLs with escapes, and
-//! violations. A rule that slows robots down takes a short lock. A verdict costs what its source
-//! needs; requests of human visitors cost nothing extra.
+//! A request that neither comes from a robot nor is for a filtered path takes no lock and allocates
+//! nothing, except for the first request of each thread. On a filtered path, adding `Vary` to the
+//! response may allocate. For a robot's passing request, the `Identification` is allocated;
+//! redirects, refusals and responses with `X-Robots-Tag` allocate their headers. Checking
+//! robots.txt adds neither a lock nor an allocation, except for a robot's first request, URLs with
+//! escapes, and violations. A rule that slows robots down takes a short lock. The cost of a verdict
+//! depends on its source; requests from human visitors have no extra cost.
 //!
 //! # Example
 //!

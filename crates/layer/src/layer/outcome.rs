@@ -1,4 +1,4 @@
-//! Decision for a request, for access logs and metrics.
+//! Reports of decisions, for access logs and metrics.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::suspect::Reasons;
 
 use super::{Noteworthy, Visit};
 
-/// Outcome of one request: the visitor, the decision, and its cause.
+/// The outcome of one request: the visitor, the decision, and the cause of the decision.
 ///
 /// If [configured](super::RobotDetectionLayer::report_outcome), the layer adds an outcome to the
-/// extensions of each response to a robot. The response to a human visitor that passes has none
-/// unless the visitor is suspect, so that such requests have no overhead: their outcome is the
-/// default. The program's own requests have an outcome with [`is_own`](Self::is_own). Cloning
-/// copies no text.
+/// extensions of each response to a robot. The response to a passing human visitor has no outcome
+/// unless the visitor is a suspect, so that such requests have no overhead: their outcome is the
+/// default. The program's own requests have an outcome with [`is_own`](Self::is_own). Cloning does
+/// not copy any text.
 ///
 /// # Example
 ///
@@ -35,9 +35,9 @@ pub struct Outcome {
     visitor: Requester,
     pub(super) verdict: Option<Verdict>,
     decision: Action,
-    /// Whether the decision was only logged.
+    /// Whether the decision was only logged because of a dry run.
     pub(super) is_dry_run: bool,
-    /// Whether the outcome is reported as a trap request.
+    /// Whether the outcome is reported as a request for a trap.
     pub(super) is_trap: bool,
     cause: Cause,
     /// Reasons why the visitor is suspect.
@@ -51,21 +51,21 @@ enum Requester {
     Person,
     Listed(Arc<Robot>),
     Unlisted(Purpose),
-    /// Robot that signed its request; with the signing host if the signature is valid.
+    /// A robot that signed its request, with the signing host if the signature is valid.
     Signed(Purpose, Option<SigningHost>),
     Nameless,
-    /// Human visitors that share a User-Agent, with the record of that User-Agent.
+    /// Human visitors that share a User-Agent, with the registry record of that User-Agent.
     Shared(Arc<Robot>),
     /// The program's own site robot, or a request for the program's own pages.
     Own,
 }
 
-/// Cause of a decision.
+/// The cause of a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Cause {
-    /// Label of a rule.
+    /// The label of a rule.
     Rule(Arc<str>),
-    /// Word for a setting or a stage.
+    /// A fixed word for a setting or a stage.
     Word(&'static str),
 }
 
@@ -86,7 +86,7 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a request that is not a visit; `cause` is the reason.
+    /// Creates the outcome of a request that is not a visit, for the given cause.
     #[doc(hidden)]
     #[must_use]
     pub fn own(cause: &'static str) -> Self {
@@ -97,7 +97,7 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a human visitor's request that the program answers itself.
+    /// Creates the outcome of a human visitor's request to which the program itself responds.
     #[doc(hidden)]
     #[must_use]
     pub fn of_person(cause: &'static str) -> Self {
@@ -139,9 +139,10 @@ impl Outcome {
         matches!(self.visitor, Requester::Own)
     }
 
-    /// Returns the robot's id, `unlisted` for a robot in no registry, or `None` for human visitors.
+    /// Returns the robot's ID, `unlisted` for a robot that is not in the registry, or `None` for
+    /// human visitors.
     ///
-    /// The id is `nameless` for requests without a User-Agent, and the [signer](Self::signer) for
+    /// The ID is `nameless` for requests without a User-Agent, and the [signer](Self::signer) for
     /// an unlisted robot with a valid signature.
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
@@ -156,7 +157,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the registry's record of a listed robot.
+    /// Returns the registry record of a listed robot.
     #[must_use]
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
@@ -165,7 +166,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the proven signer of a request from a robot that no registry lists.
+    /// Returns the verified signer of a request from an unlisted robot.
     #[must_use]
     pub fn signer(&self) -> Option<&SigningHost> {
         match &self.visitor {
@@ -174,7 +175,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the record of a User-Agent that many people share.
+    /// Returns the registry record of a User-Agent that many human visitors share.
     #[must_use]
     pub fn shared(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
@@ -194,7 +195,8 @@ impl Outcome {
         }
     }
 
-    /// Returns the verdict on the claim; `None` for human visitors, and if claims are not verified.
+    /// Returns the verdict on the claim, or `None` for human visitors or if claims are not
+    /// verified.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
@@ -202,7 +204,7 @@ impl Outcome {
 
     /// Returns the decision for the request.
     ///
-    /// In a [dry run](Self::is_dry_run) the request passed regardless.
+    /// In a [dry run](Self::is_dry_run), the request passed regardless of the decision.
     #[must_use]
     pub fn decision(&self) -> Action {
         self.decision
@@ -214,7 +216,7 @@ impl Outcome {
         self.is_dry_run
     }
 
-    /// Returns `true` if a [trap](super::Traps) was requested without violating robots.txt.
+    /// Returns `true` if the request was for a [trap](super::Traps) and did not violate robots.txt.
     #[must_use]
     pub fn is_trap(&self) -> bool {
         self.is_trap
@@ -226,8 +228,8 @@ impl Outcome {
         self.reasons
     }
 
-    /// Returns the reason why the visit is noteworthy, if any; `is_violation` is set if the request
-    /// violated robots.txt.
+    /// Returns the reason why the visit is noteworthy, if any; `is_violation` states whether the
+    /// request violated robots.txt.
     #[doc(hidden)]
     #[must_use]
     pub fn noteworthy(&self, is_violation: bool) -> Option<Noteworthy> {
@@ -239,7 +241,7 @@ impl Outcome {
         of_all.or_else(|| is_suspect.then_some(Noteworthy::Suspect))
     }
 
-    /// Returns `true` if a human visitor passes, suspect or not; no other outcome is equivalent.
+    /// Returns `true` if a human visitor, suspect or not, passes.
     #[doc(hidden)]
     #[must_use]
     pub fn is_person_passing(&self) -> bool {
@@ -262,10 +264,10 @@ impl Outcome {
         }
     }
 
-    /// Returns the cause of the decision: a rule's label or one of a fixed set of words.
+    /// Returns the cause of the decision: a rule's label or one of several fixed words.
     ///
-    /// The words are `deny`, `spoofed` and `purpose` for redirects and refusals, `robots.txt` and
-    /// `crawl-delay`, and for passing requests `trap`, those of
+    /// The words are `deny`, `spoofed` and `purpose` for redirects and refusals, `robots.txt`,
+    /// `crawl-delay`, and for passing requests `trap`, the words of
     /// [`PassReason`](crate::policy::PassReason::as_str), `own-robot` and `own-page`.
     #[must_use]
     pub fn cause(&self) -> &str {

@@ -1,4 +1,4 @@
-//! The service that wraps the application.
+//! The Tower service that wraps the application.
 
 use std::{
     convert::Infallible,
@@ -17,9 +17,9 @@ use super::{
     stages::{Addresses, Client, Pending},
 };
 
-/// Service that redirects, refuses or slows down robots and forwards all other requests.
+/// A service that redirects, refuses or slows down robots and forwards all other requests.
 ///
-/// Created by [`RobotDetectionLayer`](super::RobotDetectionLayer).
+/// Services are created by [`RobotDetectionLayer`](super::RobotDetectionLayer).
 #[derive(Clone, Debug)]
 pub struct RobotDetectionService<S, T = FromText> {
     inner: S,
@@ -80,13 +80,13 @@ where
 }
 
 impl<S, T> RobotDetectionService<S, T> {
-    /// Decides about a request without calling the inner service, which is left to the caller.
+    /// Decides about a request without calling the inner service; that is left to the caller.
     ///
     /// `client` is called only if the decision depends on the client.
     ///
     /// # Errors
     ///
-    /// Returns `Err(Pending)` if the request must wait for a pending verdict on its claim.
+    /// Returns `Err(Pending)` if the request must wait for the verdict on its claim.
     pub fn decide<B, R>(
         &self,
         request: &mut Request<B>,
@@ -103,7 +103,7 @@ impl<S, T> RobotDetectionService<S, T> {
             })
     }
 
-    /// Decides about a request that has waited for a verdict, given that verdict.
+    /// Decides about a request that has waited for a verdict, using that verdict.
     pub fn decide_settled<B, R>(
         &self,
         request: &mut Request<B>,
@@ -131,17 +131,17 @@ impl<S, T> RobotDetectionService<S, T> {
     }
 }
 
-/// Changes that an outer router made to a request.
+/// Changes that an outer router has made to a request.
 #[derive(Debug, Default)]
 struct Routed {
-    /// Whether the handler is already chosen, so that rewriting the URL has no effect.
+    /// Whether the handler has already been chosen, so that rewriting the URL has no effect.
     is_chosen: bool,
-    /// URL for a handler in a nested router, while the request has the requested URL.
+    /// URL that a handler in a nested router expects, while the request has the original URL.
     nested: Option<Uri>,
 }
 
 impl Routed {
-    /// Sets the request's URL to the originally requested one, which rules match.
+    /// Sets the request's URL to the originally requested one, which rules are matched against.
     fn of<B>(request: &mut Request<B>) -> Self {
         let Some(requested) = requested_url(request.extensions()) else {
             return Self::default();
@@ -161,7 +161,7 @@ impl Routed {
     }
 }
 
-/// Returns the URL that the router received before removing a nested router's prefix.
+/// Returns the URL as it was before the router removed the prefix of a nested router.
 #[cfg(feature = "axum")]
 fn requested_url(extensions: &Extensions) -> Option<&Uri> {
     let requested = extensions.get::<axum::extract::OriginalUri>();
@@ -186,7 +186,8 @@ mod tests {
     use crate::registry::{Pattern, PatternKind, Robot, Source};
     use crate::suspect::Transport;
 
-    /// Returns no verdict immediately; a settled verdict depends on the client's address.
+    /// A source that returns no verdict immediately; the settled verdict depends on the client's
+    /// address.
     struct Slow {
         settles: bool,
     }
@@ -290,7 +291,7 @@ mod tests {
         assert!(!passes(reply, &late), "the time limit has passed");
     }
 
-    /// Records the schemes of the claims it is asked about.
+    /// A source that records the schemes of the claims it is asked about.
     #[derive(Clone, Default)]
     struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
 

@@ -1,4 +1,4 @@
-//! Counters of a layer's decisions.
+//! Counters of the decisions made by a layer.
 
 use std::{
     fmt,
@@ -13,52 +13,52 @@ use crate::policy::{Action, ByAction};
 use crate::registry::{Pattern, PatternKind, Robot};
 use crate::suspect::{Reason, Reasons};
 
-/// Minimum number of requests for reporting a front, because a share of fewer is not significant.
+/// Minimum number of requests before a front is reported; a percentage of fewer is not significant.
 const MIN_REQUESTS: u64 = 100;
 
-/// Minimum percentage of requests behind a front that is reported as hiding the visitors.
+/// Minimum percentage of requests through a front for a report that it hides the visitors.
 const MIN_PERCENT: u64 = 20;
 
-/// Counters of one layer since its creation; relaxed atomics without locks.
+/// Counters of one layer since its creation, stored in relaxed atomics.
 ///
-/// Requests for the program's [own pages](super::RobotDetectionLayer::internal_path) and of its site
-/// robot are not counted. Each robot's request counts once; requests of nameless visitors, and of
-/// human visitors that share a User-Agent, count as robots' unless they pass. In a [dry
-/// run](crate::policy::Policy::is_dry_run) each request counts as passed, and additionally in
-/// `would` if it would not have passed.
+/// Requests for the program's [own pages](super::RobotDetectionLayer::internal_path) and requests
+/// from its site robot are not counted. A request from a robot is counted once; requests without a
+/// User-Agent or with a shared one are counted among those of robots unless they pass. In a [dry
+/// run](crate::policy::Policy::is_dry_run), each request is counted as passed and, if it would not
+/// have passed, also in `would`.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests of human visitors; of those with a shared User-Agent only the passed ones.
+    /// Requests from human visitors; those with a shared User-Agent only if they passed.
     pub people: AtomicU64,
-    /// Requests of human visitors whose User-Agent was replaced by a front, such as a CDN.
+    /// Requests from human visitors whose User-Agent was replaced by a front, such as a CDN.
     pub behind_front: AtomicU64,
-    /// Passed requests without a User-Agent.
+    /// Requests without a User-Agent that passed.
     pub nameless_passed: AtomicU64,
-    /// Requests with a claim, by action.
+    /// Requests that make a claim, by action.
     ///
-    /// Requests that robots.txt refuses or redirects count as refused, and so do requests for which
-    /// no heaven page exists to serve directly.
+    /// Requests that robots.txt refuses or redirects are counted as refused, and so are requests
+    /// for which no heaven page exists that could be served directly.
     pub robots: ByAction<AtomicU64>,
-    /// Actions that a dry run did not take; passing requests are not counted.
+    /// Actions that were not taken because of a dry run; passing requests are not counted.
     pub would: ByAction<AtomicU64>,
-    /// Requests of suspects, which also count as human visitors'.
+    /// Requests from suspects, which are also counted as requests from human visitors.
     pub suspects: AtomicU64,
-    /// Requests of suspects by reason; a request counts for each of its reasons.
+    /// Requests from suspects by reason; a request is counted once for each of its reasons.
     by_reason: [AtomicU64; Reason::ALL.len()],
-    /// The first front seen.
+    /// The first front seen in a request.
     front: OnceLock<Arc<Robot>>,
 }
 
-/// Front that hides a site's visitors: many requests carry the front's own User-Agent.
+/// A front (such as a CDN) that hides a site's visitors by sending its own User-Agent.
 ///
-/// The `Display` text describes the remedy.
+/// The `Display` text describes how to fix the problem.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Front {
-    /// Registry record of the front's User-Agent.
+    /// Registry record of the User-Agent that the front sends.
     pub record: Arc<Robot>,
-    /// Percentage of all requests since the layer was created.
+    /// Percentage of requests through the front, among all requests since the layer was created.
     pub percent: u64,
 }
 
@@ -67,7 +67,8 @@ impl Stats {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a forwarded request; other requests are counted with their response.
+    /// Counts a request that is forwarded; all other requests are counted when the response is
+    /// sent.
     pub(super) fn count_passing(&self, claim: Option<&Claim<'_>>, action: Action) {
         if let Some(Claim::Shared(shared)) = claim {
             self.count_shared(shared);
@@ -81,7 +82,7 @@ impl Stats {
         });
     }
 
-    /// Counts a request with a shared User-Agent that does not reveal the visitor's own.
+    /// Counts a request with a shared User-Agent, which hides the visitor's own User-Agent.
     fn count_shared(&self, shared: &Listed<'_>) {
         // A CDN replaces every User-Agent by one fixed text; a translation service appends its name
         // to the visitor's User-Agent.
@@ -92,7 +93,7 @@ impl Stats {
         }
     }
 
-    /// Counts a request of a suspect.
+    /// Counts a request from a suspect.
     pub(super) fn count_suspect(&self, reasons: Reasons) {
         Self::count(&self.suspects);
         for (reason, counter) in Reason::ALL.iter().zip(&self.by_reason) {
@@ -102,7 +103,7 @@ impl Stats {
         }
     }
 
-    /// Returns the number of suspects' requests for each reason.
+    /// Returns the number of requests from suspects for each reason.
     pub fn by_reason(&self) -> impl Iterator<Item = (Reason, u64)> {
         let counters = self.by_reason.iter();
         let counts = counters.map(|counter| counter.load(Ordering::Relaxed));
@@ -117,7 +118,8 @@ impl Stats {
         all.map(|counter| counter.load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the front that hides the visitors if 20 % of at least 100 requests came through it.
+    /// Returns the front that hides the visitors, if at least 20 % of at least 100 requests came
+    /// through one.
     #[must_use]
     pub fn front(&self) -> Option<Front> {
         let all = self.requests();
@@ -128,18 +130,18 @@ impl Stats {
     }
 }
 
-/// Shows the front and how to forward the visitors' User-Agents.
+/// Displays the front and explains how to forward the visitors' User-Agents.
 impl fmt::Display for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { record, percent } = self;
         let (id, name) = (&*record.id, &*record.name);
         write!(
             f,
-            "{percent} % of the requests have the User-Agent of {name}, which hides the visitors' own, so robots behind it count as human; "
+            "{percent} % of the requests have the User-Agent of {name} instead of the visitor's, so robots are treated as human; "
         )?;
         match id {
             "amazon-cloudfront" => f.write_str(
-                "attach an origin request policy to the distribution that forwards the User-Agent header, such as Managed-UserAgentRefererHeaders",
+                "attach an origin request policy that forwards the User-Agent header, such as Managed-UserAgentRefererHeaders, to the distribution",
             ),
             _ => write!(f, "configure {name} to forward the visitor's User-Agent"),
         }

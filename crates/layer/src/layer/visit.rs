@@ -1,4 +1,4 @@
-//! Description of a request in its outcome, for later display.
+//! Descriptions of requests in outcomes, to be displayed later.
 
 use std::{
     net::IpAddr,
@@ -18,36 +18,37 @@ use crate::policy::{Action, CountedViolation, visible};
 
 use super::header;
 
-/// Limits of the characters of a path, a User-Agent, and other names in a visit.
+/// Maximum number of characters of a path, a User-Agent, and other names in the description of a
+/// visit.
 const MAX_PATH_CHARS: usize = 500;
 const MAX_USER_AGENT_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 100;
 
-/// Request as received, without query, cookies and body; invisible characters are escaped.
+/// A request as received, without the query, cookies and body; invisible characters are escaped.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Visit {
     /// Time of the request, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Request method.
+    /// Requested host in lower case; empty if the request has none.
     pub method: Box<str>,
-    /// Requested host in lower case; empty if the request names none.
+    /// Requested host in lower case; empty if the request has no host.
     pub host: Box<str>,
     /// Request path, truncated if long.
     pub path: Box<str>,
     /// User-Agent, truncated if long; several headers are joined by commas.
     pub user_agent: Box<str>,
-    /// Host of the referring page; empty if none is given.
+    /// Host of the referring page; empty if the request has no referrer.
     pub referrer: Box<str>,
     /// Client address, if known.
     pub address: Option<IpAddr>,
-    /// Finding on the claim, if the claim is contradicted or not yet proven.
+    /// Result of the verification, if the claim is contradicted or not yet verified.
     pub proof: Option<ClaimProof>,
-    /// Violation of robots.txt, whether refused or only logged.
+    /// The violation of robots.txt, whether refused or only logged.
     pub breach: Option<CountedViolation>,
 }
 
-/// Finding on one claim, which may arrive after the response; clones share it.
+/// The result of verifying one claim, which may arrive after the response; clones share the result.
 ///
 /// # Example
 ///
@@ -65,9 +66,9 @@ pub struct ClaimProof {
     found: Arc<OnceLock<(Verdict, Box<str>)>>,
 }
 
-/// Switch that selects the visits that layers describe in their outcomes; clones share it.
+/// A switch that selects which visits layers describe in their outcomes; clones share the setting.
 ///
-/// By default no visit is described, so that requests have no overhead.
+/// By default, no visits are described, so that requests have no overhead.
 #[derive(Clone, Debug, Default)]
 pub struct VisitSwitch {
     shared: Arc<Shared>,
@@ -75,25 +76,25 @@ pub struct VisitSwitch {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Bits of the described visits, and of the reasons on hold.
+    /// Bits for the visits that are described, and for the reasons that are on hold.
     wanted: AtomicU32,
-    /// Number of visits not described because their reason was on hold.
+    /// Number of visits that were not described because their reason was on hold.
     held: AtomicU64,
 }
 
-/// Reason why a visit is noteworthy.
+/// The reason why a visit is noteworthy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Noteworthy {
     /// The request violated robots.txt.
     Violation,
-    /// The claim is spoofed or not yet proven.
+    /// The claim is spoofed or not yet verified.
     Impostor,
-    /// The request is for a trap and violates no rule that applies to the visitor.
+    /// The request was for a trap and violated no rule that applies to the visitor.
     Trap,
-    /// The request comes from a suspect and passed.
+    /// The request came from a suspect and passed.
     Suspect,
-    /// The decision was not to pass the request.
+    /// The decision was not to let the request pass.
     Action(Action),
 }
 
@@ -101,33 +102,36 @@ impl VisitSwitch {
     const NOTEWORTHY: u32 = 1;
     const ALL: u32 = 2;
 
-    /// Sets whether noteworthy visits are described.
+    /// Sets whether noteworthy visits are described in outcomes.
     ///
-    /// These are redirects, pages served directly, refusals and delays (applied or only logged),
-    /// impostors, claims still to be proven, violations of robots.txt, and suspects.
+    /// Noteworthy visits are redirects, pages served directly, refusals and delays (applied or only
+    /// logged), spoofed claims, claims that are not yet verified, violations of robots.txt, and
+    /// requests from suspects.
     pub fn describe_noteworthy(&self, describe: bool) {
         self.set(Self::NOTEWORTHY, describe);
     }
 
-    /// Sets whether all robots' visits are described.
+    /// Sets whether the visits of all robots are described in outcomes.
     pub fn describe_all(&self, describe: bool) {
         self.set(Self::ALL, describe);
     }
 
     /// Stops describing visits with the given reason until [`resume`](Self::resume) is called.
     ///
-    /// For callers with enough of such visits: describing a visit costs more than redirecting it.
+    /// Use this after collecting enough of these visits: describing a visit costs more than
+    /// redirecting it.
     pub fn hold(&self, reason: Noteworthy) {
         self.set(reason.bit(), true);
     }
 
-    /// Resumes describing visits, for all reasons.
+    /// Resumes describing visits for all reasons that were put on hold.
     pub fn resume(&self) {
         let whole = Self::NOTEWORTHY | Self::ALL;
         self.shared.wanted.fetch_and(whole, Relaxed);
     }
 
-    /// Returns the number of noteworthy visits that were not described because of a hold.
+    /// Returns the number of noteworthy visits that were not described because their reason was on
+    /// hold.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.shared.held.load(Relaxed)
@@ -169,7 +173,7 @@ impl Noteworthy {
         }
     }
 
-    /// Returns the reason's bit, above those of the switch.
+    /// Returns the bit that represents the reason, above the bits of the switch.
     fn bit(self) -> u32 {
         match self {
             Self::Violation => 1 << 2,
@@ -182,7 +186,7 @@ impl Noteworthy {
 }
 
 impl ClaimProof {
-    /// Creates a completed finding.
+    /// Creates a completed verification result.
     #[must_use]
     pub fn ended(verdict: Verdict, evidence: &str) -> Self {
         let proof = Self::default();
@@ -190,18 +194,18 @@ impl ClaimProof {
         proof
     }
 
-    /// Records the finding; later calls have no effect.
+    /// Records the result of the verification; later calls have no effect.
     pub fn end(&self, verdict: Verdict, evidence: &str) {
         self.found.get_or_init(|| (verdict, evidence.into()));
     }
 
-    /// Returns the verdict; `None` while the proof is in progress, and if it was abandoned.
+    /// Returns the verdict, or `None` if verification is still in progress or was abandoned.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.found.get().map(|(verdict, _)| *verdict)
     }
 
-    /// Returns the evidence that contradicts the claim; empty without one.
+    /// Returns the evidence that contradicts the claim, or an empty text if there is none.
     #[must_use]
     pub fn evidence(&self) -> &str {
         self.found.get().map_or("", |(_, evidence)| evidence)
@@ -237,7 +241,7 @@ fn user_agent(headers: &HeaderMap) -> String {
     values.join(", ")
 }
 
-/// Returns only the referrer's host, because paths and queries of other sites are private.
+/// Returns only the host of the referrer, because paths and queries of other sites are private.
 fn referrer(headers: &HeaderMap) -> String {
     let value = headers.get(REFERER).and_then(|value| value.to_str().ok());
     let uri = value.and_then(|value| value.parse::<Uri>().ok());

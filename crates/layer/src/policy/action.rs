@@ -1,41 +1,41 @@
-//! Actions of rules, with all texts about them.
+//! Actions of rules, with all texts that describe them.
 //!
-//! Settings and their help, metrics, logs, explanations and the admin page use the texts of an
+//! Settings and their help, metrics, logs, explanations and the admin page use the texts of
 //! [`Action`], so that a new action appears in all of them.
 
 use std::fmt;
 
-/// Texts that describe an action of a rule.
+/// The texts that describe an action of a rule.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ActionWords {
-    /// The word in settings, logs, metrics and JSON.
+    /// The word used in settings, logs, metrics and JSON.
     pub word: &'static str,
-    /// The word in a dry run, where the action is only reported.
+    /// The word used in a dry run, where the action is only reported.
     pub would: &'static str,
-    /// Past participle for a request, such as "redirected".
+    /// Past participle that describes the request, such as "redirected".
     pub done: &'static str,
-    /// Description of the robot's response, in lines for the commented configuration.
+    /// Lines that describe the robot's response in the commented configuration.
     pub help: &'static [&'static str],
-    /// Settings of a rule that the action uses, in addition to the conditions.
+    /// Settings of a rule that affect the action, in addition to the conditions.
     pub keys: &'static [&'static str],
-    /// Whether a rule without methods applies to the redirected methods only.
+    /// Whether a rule without methods applies only to the redirected methods.
     pub is_for_redirected_methods: bool,
-    /// Predicate for a rule with this action, after "On this path, rule 1 may".
+    /// Predicate of a rule with this action, used after "On this path, rule 1 may".
     pub may: &'static str,
-    /// Predicate for a request: the text before and after the location or status.
+    /// Predicate of a request: the texts before and after the location or status.
     pub gets: (&'static str, &'static str),
-    /// Text between the word and the location or status of a rule.
+    /// Text between the action's word and the location or status.
     pub joint: &'static str,
 }
 
-/// Declares the actions in one list, so that each has all texts and a place in `ALL`.
+/// Declares all actions in one list, so that each has all texts and an entry in `ALL`.
 macro_rules! actions {
     ($($(#[$attribute:meta])* $action:ident = $word:literal {
         $($field:ident: $value:expr,)*
     })*) => {
-        /// Action of a rule.
+        /// The action of a rule.
         #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Action {
@@ -46,7 +46,7 @@ macro_rules! actions {
             /// All actions, in order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$action),*];
 
-            /// Returns the texts about the action.
+            /// Returns the texts that describe the action.
             #[doc(hidden)]
             #[must_use]
             pub const fn words(self) -> &'static ActionWords {
@@ -100,7 +100,7 @@ actions! {
         gets: ("is served the page", " without a redirect"),
         joint: "",
     }
-    /// Answers the robot with a status and a text.
+    /// Responds to the robot with a status and a text.
     ///
     /// A rule without methods applies to all methods.
     Refuse = "refuse" {
@@ -112,18 +112,18 @@ actions! {
         gets: ("is refused with", ""),
         joint: " with",
     }
-    /// Passes the robot's requests up to a rate limit, and answers 429 beyond it.
+    /// Passes the robot's requests up to a rate limit, and responds with 429 beyond it.
     ///
     /// [`RateKey`](super::RateKey) determines which requests share a limit. A rule without methods
     /// applies to all methods.
     Slow = "slow" {
         done: "slowed",
         help: &[
-            "limits the rate to requests in per_seconds (60), up to burst at once;",
-            "429 beyond. Within the limit, the rules after this decide. An unlisted",
+            "allows requests per per_seconds (60), up to burst at once, and gives 429",
+            "beyond the limit; within it, the rules after this one decide. An unlisted",
             "robot is identified by its name (without numbers) and its network",
-            "(/24, /48); per counts by address, network, asn, user-agent or for the",
-            "whole site; errors counts responses 403, 404 and 410, not requests",
+            "(/24, /48). per: one limit per address, network, asn, user-agent, or for the",
+            "whole site. errors: counts responses with 403, 404 and 410, not requests",
         ],
         keys: &["text", "requests", "per_seconds", "burst", "per", "errors", "when.requests_per_second", "when.upstream_milliseconds"],
         is_for_redirected_methods: false,
@@ -134,13 +134,13 @@ actions! {
 }
 
 impl Action {
-    /// Returns the word of the action.
+    /// Returns the word for the action, as used in settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.words().word
     }
 
-    /// Returns the action with the given word.
+    /// Returns the action for a word used in settings.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -156,7 +156,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Map with one value for each action.
+/// A map with one value for each action.
 ///
 /// # Example
 ///
@@ -168,7 +168,7 @@ impl fmt::Display for Action {
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ByAction<T> {
-    /// Values in the order of `Action::ALL`.
+    /// Values in the order of [`Action::ALL`].
     values: [T; Action::ALL.len()],
 }
 

@@ -1,11 +1,11 @@
-//! Token bucket and its rate.
+//! A token bucket and its rate.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
     time::Duration,
 };
 
-/// Rate of requests: one per interval, and a burst after a pause.
+/// A rate of requests: one request per interval, and a burst after a pause.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::struct_field_names, reason = "each number names its unit")]
 pub(super) struct Rate {
@@ -13,23 +13,23 @@ pub(super) struct Rate {
     interval_us: i64,
     /// Microseconds until an empty bucket is full.
     depth_us: i64,
-    /// Microseconds of refill time that a token costs.
+    /// Refill time that a token costs, in microseconds.
     price_us: i64,
 }
 
-/// Lock-free token bucket, initially full.
+/// A lock-free token bucket, initially full.
 ///
-/// This is the generic cell rate algorithm (ITU-T I.371): the only state is the time at which the
-/// bucket will be full.
+/// The bucket uses the generic cell rate algorithm (ITU-T I.371): its only state is the time at
+/// which the bucket will be full.
 #[derive(Debug)]
 pub(super) struct Bucket {
     full_us: AtomicI64,
 }
 
 impl Rate {
-    /// Creates the rate of `requests` in `per`, with up to `burst` requests at once.
+    /// Creates a rate of `requests` per `per`, with up to `burst` requests at once.
     ///
-    /// The fastest rate is one request per microsecond; 0 requests count as one.
+    /// The fastest rate is one request per microsecond; 0 requests are treated as one.
     pub(super) fn new(requests: u32, per: Duration, burst: u32) -> Self {
         let per_us = i64::try_from(per.as_micros()).unwrap_or(i64::MAX);
         let interval_us = (per_us / i64::from(requests.max(1))).max(1);
@@ -42,8 +42,9 @@ impl Rate {
 
     /// Returns the rate for one of several instances that share a bucket.
     ///
-    /// Each instance pays for all, until they exchange their counts. Together they never serve more
-    /// than one bucket allows plus one token per other instance, as several may take the last one.
+    /// Each instance pays for all instances until they exchange their counts. Together, they never
+    /// serve more than one bucket allows plus one token per other instance, because several
+    /// instances may take the last token.
     pub(super) fn shared_by(self, sharers: u32) -> Self {
         let price_us = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
         Self { price_us, ..self }
@@ -64,7 +65,7 @@ impl Rate {
         self.price_us > self.interval_us
     }
 
-    /// Returns the longest possible time until a bucket is full, if the clock is not set back.
+    /// Returns the maximum time until a bucket is full, provided that the clock is not set back.
     pub(super) fn max_debt_us(self) -> i64 {
         if !self.is_shared() {
             return self.depth_us;
@@ -78,7 +79,7 @@ impl Rate {
 impl Bucket {
     /// Takes a token. If the bucket is empty, returns the time until the next token.
     ///
-    /// A request that comes too early does not delay the next one.
+    /// A request that arrives too early does not delay the next one.
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let now_us = micros(now_ms);
         let refill = |full_us| refilled(full_us, now_us, rate).ok();
@@ -96,7 +97,7 @@ impl Bucket {
         refilled(full_us, micros(now_ms), rate).map(|_| ())
     }
 
-    /// Returns `true` if the bucket is full and therefore equal to a new one.
+    /// Returns `true` if the bucket is full and thus equal to a new bucket.
     pub(super) fn is_full(&self, now_ms: i64) -> bool {
         self.full_us.load(Ordering::Relaxed) <= micros(now_ms)
     }
@@ -116,7 +117,8 @@ pub(super) fn micros(ms: i64) -> i64 {
     ms.saturating_mul(1_000)
 }
 
-/// Takes a token and returns when the bucket is full, or how long to wait for a token.
+/// Takes a token and returns the time at which the bucket will be full, or the wait until the next
+/// token.
 pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
     let full_us = if full_us > now_us.saturating_add(rate.max_debt_us()) {
         now_us
@@ -139,12 +141,12 @@ mod tests {
 
     use super::*;
 
-    /// Ten a minute, three at once.
+    /// Returns a rate of ten requests per minute, up to three at once.
     fn rate() -> Rate {
         Rate::new(10, Duration::from_mins(1), 3)
     }
 
-    /// Returns the required wait for each arrival in milliseconds, 0 if none.
+    /// Returns the required wait in milliseconds for each arrival, or 0 if there is none.
     fn waits(rate: Rate, arrivals_ms: &[i64]) -> Vec<u128> {
         let bucket = Bucket::default();
         let wait = |&now_ms: &i64| match bucket.take(now_ms, rate) {

@@ -1,4 +1,4 @@
-//! Rate limits of visitors that are identified only by name and network.
+//! Rate limits for visitors that are identified only by name and network.
 
 use std::{
     collections::HashMap,
@@ -15,16 +15,16 @@ use super::{
     unlisted_name::unlisted_name,
 };
 
-/// Maximum number of unlisted robots' names with their own bucket.
+/// Maximum number of unlisted robot names that have a separate bucket.
 pub(super) const MAX_NAMES: usize = 1_024;
 
-/// Maximum number of unlisted robots' networks with their own bucket.
+/// Maximum number of networks of unlisted robots that have a separate bucket.
 const MAX_NETWORKS: usize = 4_096;
 
-/// Token buckets of unlisted robots, by the name in the User-Agent and by network.
+/// The token buckets of unlisted robots: one for each name in the User-Agent, one for each network.
 ///
-/// A request needs a token from both. A robot that changes its name shares the limit of its
-/// network; a robot with many networks shares the limit of its name.
+/// A request needs a token from both buckets. A robot that changes its name shares the limit of its
+/// network; a robot that uses many networks shares the limit of its name.
 #[derive(Debug, Default)]
 pub(super) struct UnlistedBuckets {
     // With a random seed, clients cannot choose names that share a bucket.
@@ -33,14 +33,14 @@ pub(super) struct UnlistedBuckets {
     networks: Buckets,
 }
 
-/// Keys of the buckets of an unlisted robot.
+/// The keys of an unlisted robot's buckets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnlistedKeys {
     pub(super) name: Option<u64>,
     pub(super) network: Option<u64>,
 }
 
-/// Buckets by hash, each with the time of its last request (refused or not).
+/// Buckets by hash, each with the time of its latest request (refused or not).
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     known: HashMap<u64, ClientBucket>,
@@ -53,19 +53,20 @@ pub(super) struct ClientBucket {
     last_ms: i64,
 }
 
-/// Request that came earlier than a rate limit allows.
+/// A request that arrived earlier than a rate limit allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct TooSoon {
-    /// Time since the previous request of the same visitor.
+    /// Time since the previous request from the same visitor.
     pub(super) gap: Duration,
     /// Time to wait until a request is within the limit.
     pub(super) wait: Duration,
 }
 
 impl UnlistedKeys {
-    /// Creates the keys of a visitor; `None` if the visitor cannot be distinguished from others.
+    /// Creates the keys of a visitor, or returns `None` if the visitor cannot be distinguished from
+    /// others.
     ///
-    /// Each rate has separate buckets.
+    /// Each rate limit has its own buckets.
     pub(super) fn new(
         hasher: &impl BuildHasher,
         claim: &Claim<'_>,
@@ -99,7 +100,7 @@ impl UnlistedKeys {
 }
 
 impl UnlistedBuckets {
-    /// Counts a request. A request that comes too early does not delay the next one.
+    /// Counts a request. A request that arrives too early does not delay the next one.
     pub(super) fn check(
         &mut self,
         claim: &Claim<'_>,
@@ -146,7 +147,7 @@ impl Default for ClientBucket {
     }
 }
 
-/// Takes a token from each bucket, or from none if one of them is empty. The longest wait counts.
+/// Takes a token from each bucket, or from none if any is empty; then the longest wait is returned.
 fn take_all<'t>(
     buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::detect::{Sign, Unlisted};
 
-    /// Two a minute, both at once.
+    /// Returns a rate of two requests per minute, both at once.
     fn rate() -> Rate {
         Rate::new(2, Duration::from_mins(1), 2)
     }

@@ -1,4 +1,4 @@
-//! Builder that creates a policy from settings.
+//! A builder that creates a policy from settings.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -21,14 +21,14 @@ use super::{
 // They are evaluated one after the other for every request of a robot.
 const MAX_RULES: usize = 256;
 
-/// Error for a redirect without a target.
+/// Error message for a redirect without a target.
 pub(super) const NO_REDIRECT_URL: &str =
     "no redirect target; set redirect_url of the rule or of the site";
 
-/// Purposes that are not redirected by default.
+/// Purposes for which robots are not redirected by default.
 ///
-/// Libraries, automated browsers and monitors are tools of human users, and a preview of robot
-/// heaven would be shown to human visitors.
+/// Libraries, automated browsers and monitors are tools that people use, and a preview of robot
+/// heaven would be seen by human visitors.
 const NOT_REDIRECTED: [Purpose; 4] = [
     Purpose::Library,
     Purpose::Automation,
@@ -36,9 +36,9 @@ const NOT_REDIRECTED: [Purpose; 4] = [
     Purpose::Preview,
 ];
 
-/// Builder of a [`Policy`], with the defaults of the original package.
+/// A builder of a [`Policy`], with the defaults of the original package.
 ///
-/// Methods may be called in any order. Each call extends a list; the first one replaces its
+/// Methods may be called in any order. Each call extends a list; the first call replaces the
 /// default. Settings are checked by [`build`](Self::build).
 ///
 /// # Example
@@ -56,7 +56,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// ```
 #[derive(Clone, Default)]
 pub struct PolicyBuilder {
-    /// `None`, here and below: the default.
+    /// `None` stands for the default, also in the fields below.
     filter_patterns: Option<Vec<String>>,
     reading: PathReading,
     redirect_url: Option<String>,
@@ -75,10 +75,11 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// Adds filter patterns: globs of paths, by default `/members-only-stuff/*` (`FilterPattern`).
+    /// Adds filter patterns, which are globs of paths (`FilterPattern`); defaults to
+    /// `/members-only-stuff/*`.
     ///
     /// An item may be a comma-separated list; spaces around a pattern and empty patterns are
-    /// ignored. Without any pattern, nothing is filtered. The [module
+    /// ignored. Without patterns, nothing is filtered. The [module
     /// documentation](super#filter-patterns) describes the syntax of patterns.
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
@@ -87,51 +88,53 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets how the site's server reads paths, by default according to RFC 3986.
+    /// Sets how the site's server interprets paths; defaults to RFC 3986.
     ///
-    /// All patterns and the rules of robots.txt are compared with the path as the server reads it.
+    /// All patterns and the rules of robots.txt are compared with the path as the server interprets
+    /// it.
     #[must_use]
     pub fn path_reading(mut self, reading: PathReading) -> Self {
         self.reading = reading;
         self
     }
 
-    /// Sets the redirect target for robots, `/robot-heaven/` by default (`RedirectURL`).
+    /// Sets the redirect target for robots (`RedirectURL`); defaults to `/robot-heaven/`.
     ///
-    /// `url` is a path with one leading slash, or an http or https URL. If empty, only rules with
-    /// their own redirect URL redirect.
+    /// `url` is a path with one leading slash, or an http or https URL. If it is empty, only rules
+    /// with their own redirect URL redirect.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
         self
     }
 
-    /// Sets the status of the redirect, 302 by default.
+    /// Sets the status of the redirect; defaults to 302.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// Adds methods that are redirected, GET and HEAD by default.
+    /// Adds methods for which requests are redirected; defaults to GET and HEAD.
     ///
-    /// Method names are case-insensitive here; empty names are ignored.
+    /// Here, method names are case-insensitive; empty names are ignored.
     #[must_use]
     pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
         self.methods.get_or_insert_default().extend(owned(methods));
         self
     }
 
-    /// Adds robots' purposes that are redirected.
+    /// Adds purposes for which robots are redirected.
     ///
-    /// By default, all purposes except library, automation, monitoring and preview are redirected.
+    /// By default, robots of all purposes except library, automation, monitoring and preview are
+    /// redirected.
     #[must_use]
     pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
         self.purposes.get_or_insert_default().extend(purposes);
         self
     }
 
-    /// Adds a path that is never redirected, including everything below it.
+    /// Adds a path that, with everything below it, is never redirected.
     ///
     /// Use this for the admin page. Paths intended for robots, such as `/robots.txt`, are always
     /// exempt.
@@ -141,9 +144,9 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds the host names of this site; none by default.
+    /// Adds host names of this site; there are none by default.
     ///
-    /// A redirect URL on one of these hosts points to this site, whatever `Host` a front proxy
+    /// A redirect URL on one of these hosts refers to this site, whatever `Host` a front proxy
     /// sends. A name without a port matches every port.
     #[must_use]
     pub fn own_hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
@@ -151,10 +154,10 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds robots that always pass, regardless of rules; none by default.
+    /// Adds robots that always pass, regardless of rules; there are none by default.
     ///
-    /// Robots are named by their ids; `unlisted` stands for all unlisted robots, `nameless` for
-    /// requests without a User-Agent. With a registry that is refreshed, an unknown id is not an
+    /// Robots are identified by their IDs; `unlisted` stands for all unlisted robots, `nameless`
+    /// for requests without a User-Agent. If the registry is refreshed, an unknown ID is not an
     /// error, because a refresh may add the robot.
     #[must_use]
     pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
@@ -162,31 +165,31 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds robots that are redirected on every filtered path; none by default.
+    /// Adds robots that are redirected on every filtered path; there are none by default.
     ///
-    /// Their purpose and the rules do not matter, but robots that are also
-    /// [allowed](Self::allow_robots) pass.
+    /// These robots are redirected regardless of their purpose and of rules, unless they are also
+    /// [allowed](Self::allow_robots).
     #[must_use]
     pub fn deny_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.denied.extend(owned(ids));
         self
     }
 
-    /// Adds a rule after the others. The first matching rule decides.
+    /// Adds a rule after the existing ones. The first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Adds rules after the others. The first matching rule decides.
+    /// Adds rules after the existing ones. The first matching rule decides.
     #[must_use]
     pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
         self.rules.extend(rules);
         self
     }
 
-    /// Adds a rule for `X-Robots-Tag` headers. All matching rules apply. None by default.
+    /// Adds a rule for `X-Robots-Tag` headers; there are none by default. All matching rules apply.
     #[must_use]
     pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
         self.tag_rules.push(rule);
@@ -200,16 +203,18 @@ impl PolicyBuilder {
         self
     }
 
-    /// Enables the dry run: decisions are only reported, all requests pass. Off by default.
+    /// Enables the dry run, in which decisions are only reported and all requests pass; disabled by
+    /// default.
     ///
-    /// See [`Policy::is_dry_run`].
+    /// See [`Policy::is_dry_run`] for details.
     #[must_use]
     pub fn dry_run(mut self, only_notes: bool) -> Self {
         self.is_dry_run = only_notes;
         self
     }
 
-    /// Sets the lookup of an address's autonomous system and country. By default, both are unknown.
+    /// Sets the lookup of autonomous systems and countries by address. By default, both are
+    /// unknown.
     #[must_use]
     pub fn places(mut self, places: Places) -> Self {
         self.places = places;
@@ -220,10 +225,10 @@ impl PolicyBuilder {
     ///
     /// # Errors
     ///
-    /// Returns the first invalid setting, with the reason and a correction: a pattern that can
-    /// match no path, a redirect URL that is neither a path nor an http(s) URL or that covers
-    /// everything filtered, an unsupported status, an invalid method, a rule that can never match
-    /// or has no redirect target, or a header without a known directive.
+    /// Returns an error for the first invalid setting, with the reason and a correction: a pattern
+    /// that can match no path, a redirect URL that is neither a path nor an http(s) URL or that
+    /// covers everything filtered, an unsupported status, an invalid method, a rule that can never
+    /// match or has no redirect target, or a header without a known directive.
     pub fn build(self) -> Result<Policy, PolicyError> {
         let patterns = self.filter_patterns;
         let patterns = patterns.unwrap_or_else(|| owned(["/members-only-stuff/*"]));
@@ -300,7 +305,7 @@ impl Policy {
     }
 }
 
-/// Shows the settings in which policies differ most.
+/// Prints the settings in which policies differ most.
 impl fmt::Debug for PolicyBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PolicyBuilder")
@@ -358,7 +363,7 @@ fn parse_heaven(
     })
 }
 
-/// Site settings that apply to rules without their own.
+/// Site settings that apply to rules without their own settings.
 struct SiteDefaults<'s> {
     heaven: Option<&'s Arc<Heaven>>,
     status: u16,
@@ -367,7 +372,7 @@ struct SiteDefaults<'s> {
     places: &'s Places,
 }
 
-/// Builds the rules, and adds their redirect targets to heaven.
+/// Builds the rules, and adds their redirect targets to the pages of robot heaven.
 fn build_rules(
     rules: Vec<RuleBuilder>,
     heavens: &mut Heavens,
@@ -398,7 +403,8 @@ fn build_rules(
     Ok(built)
 }
 
-/// Rejects settings whose paths are all in heaven or exempt: nothing would be redirected.
+/// Rejects settings whose paths are all in robot heaven or exempt, so that nothing would be
+/// redirected.
 fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
     for (rule, number) in policy.rules.iter().zip(1..) {
         if let Some(reason) = policy.never_matches(rule) {

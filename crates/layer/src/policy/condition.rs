@@ -1,4 +1,4 @@
-//! Conditions of a rule on the robot.
+//! The conditions of a rule on the robot.
 
 use std::collections::HashSet;
 
@@ -9,19 +9,20 @@ use super::{
     Places, Visitor, decision::NormalizedRequest, decision::quoted, sender::SenderMismatch,
 };
 
-/// Conditions on the robot, all of which must hold.
+/// The conditions of a rule on the robot, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) robots: Option<RobotSet>,
     pub(super) purposes: Option<Vec<Purpose>>,
     pub(super) operators: Option<NameSet>,
     pub(super) sources: Option<Vec<Source>>,
-    /// Kinds of visitors; `None` for robots, and for nameless visitors if `robots` names them.
+    /// Kinds of visitors; `None` stands for robots, and for nameless visitors if `robots` includes
+    /// them.
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
-/// Condition of a rule that does not hold for a request.
+/// The condition of a rule that does not hold for a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mismatch {
     Path,
@@ -34,16 +35,16 @@ pub(super) enum Mismatch {
     Source,
     Kind,
     Sender(SenderMismatch),
-    /// Only the verdict does not match.
+    /// All conditions hold except the one on the verdict.
     Verdict,
-    /// Everything matches, but the rule does not exempt spoofed claims.
+    /// All conditions hold, but the claim is spoofed and the rule does not apply to spoofed claims.
     Spoofed,
-    /// Everything matches, but the site's load is below the rule's threshold.
+    /// All conditions hold, but the site's load is below the threshold of the rule.
     Load,
 }
 
 impl Conditions {
-    /// Returns the first condition that does not hold, if any.
+    /// Returns the first condition that does not hold for the visitor, if any.
     pub(super) fn mismatch(&self, visitor: Visitor<'_>) -> Option<Mismatch> {
         let Visitor { claim, verdict, .. } = visitor;
         let robot = claim.robot();
@@ -74,10 +75,10 @@ impl Conditions {
             })
     }
 
-    /// Checks whether the conditions can match visitors of a kind.
+    /// Returns `true` if the conditions can match visitors of the given kind.
     ///
-    /// Nameless and shared visitors match only if they are named: a rule about robots does not
-    /// intend them.
+    /// Nameless and shared visitors match only if the rule explicitly includes them: a rule about
+    /// robots is not meant for them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
         match (&self.visitors, &self.robots) {
             (Some(kinds), _) => kinds.contains(&kind),
@@ -86,12 +87,12 @@ impl Conditions {
         }
     }
 
-    /// Returns `true` if the conditions match every robot.
+    /// Returns `true` if the conditions match all robots.
     pub(super) fn is_empty(&self) -> bool {
         self.name_no_robots() && self.visitors.is_none()
     }
 
-    /// Returns `true` if there is no condition except the kind of visitor.
+    /// Returns `true` if the only conditions are on the kind of visitor.
     fn name_no_robots(&self) -> bool {
         self.robots.is_none()
             && self.purposes.is_none()
@@ -100,12 +101,12 @@ impl Conditions {
             && self.verdicts.is_none()
     }
 
-    /// Returns `true` if the conditions match all visitors, including human and nameless ones.
+    /// Returns `true` if the conditions match all visitors, including human and nameless visitors.
     pub(super) fn matches_all_visitors(&self) -> bool {
         self.name_no_robots() && Kind::ALL.iter().all(|kind| self.is_about(*kind))
     }
 
-    /// Returns `true` if every visitor that matches `other` matches these conditions too.
+    /// Returns `true` if every visitor that matches `other` also matches these conditions.
     pub(super) fn include(&self, other: &Self) -> bool {
         includes(
             self.robots.as_ref(),
@@ -129,7 +130,7 @@ impl Conditions {
         !self.is_empty() && self.verdicts.is_none()
     }
 
-    /// Returns the key of a condition that contradicts another one, and the reason.
+    /// Returns the key of a condition that contradicts another condition, with the reason.
     pub(super) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
         let robots = self.robots.as_ref();
         let named =
@@ -142,7 +143,10 @@ impl Conditions {
             return self.claimless_contradiction();
         }
         if first.is_none() && self.visitors.is_some() {
-            return Some(("visitors", "robots names no robot of these kinds"));
+            return Some((
+                "visitors",
+                "the setting robots lists no robot of these kinds",
+            ));
         }
         if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
             // These two are the last kinds.
@@ -169,7 +173,7 @@ impl Conditions {
 }
 
 impl Conditions {
-    /// Returns a condition that never holds for visitors without a claim, and the reason.
+    /// Returns a condition that never holds for visitors without a claim, with the reason.
     fn claimless_contradiction(&self) -> Option<(&'static str, &'static str)> {
         let is_about_people = self.is_about(Kind::Shared) || self.is_about(Kind::Person);
         if self.verdicts.is_some() {
@@ -189,7 +193,7 @@ impl Conditions {
 }
 
 impl Mismatch {
-    /// Returns the difference between the request and the rule's conditions, as a clause.
+    /// Returns a clause that explains why the request does not meet the conditions.
     pub(super) fn reason(
         self,
         asked: &NormalizedRequest<'_>,
@@ -218,9 +222,9 @@ impl Mismatch {
                 None => "no source lists the robot".to_owned(),
             },
             Self::Kind => match claim.kind() {
-                Kind::Person => "the rule does not name people".to_owned(),
+                Kind::Person => "the rule does not apply to people".to_owned(),
                 kind @ (Kind::Nameless | Kind::Shared) => {
-                    format!("the rule does not name {kind} visitors")
+                    format!("the rule does not apply to {kind} visitors")
                 }
                 kind => format!("the robot is {kind}"),
             },
@@ -231,7 +235,7 @@ impl Mismatch {
                 _ => format!("the verdict is {verdict}"),
             },
             Self::Spoofed => {
-                "the claim is spoofed, and the rule does not name spoofed claims".to_owned()
+                "the claim is spoofed, and the rule does not include spoofed claims".to_owned()
             }
             Self::Load => "the site's load is below the rule's threshold".to_owned(),
         }
@@ -245,12 +249,12 @@ impl Mismatch {
                 Some(host) => format!("the host is {}", quoted(host.as_bytes())),
                 None => "the request has no host".to_owned(),
             },
-            _ => "the User-Agent names no known robot".to_owned(),
+            _ => "the User-Agent does not belong to a known robot".to_owned(),
         }
     }
 }
 
-/// Set of robots by id, optionally including unlisted robots and nameless visitors.
+/// A set of robot IDs, optionally including all unlisted robots and nameless visitors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RobotSet {
     ids: HashSet<Box<str>>,
@@ -259,7 +263,7 @@ pub(super) struct RobotSet {
 }
 
 impl RobotSet {
-    /// Creates a set. Blanks around ids and empty ids are ignored.
+    /// Creates a set of robots. Spaces around IDs and empty IDs are ignored.
     pub(super) fn new(ids: &[String]) -> Self {
         let ids = ids.iter().map(|id| id.trim());
         let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
@@ -277,7 +281,7 @@ impl RobotSet {
         self.ids.is_empty() && !self.unlisted && !self.nameless
     }
 
-    /// Returns the ids of listed robots.
+    /// Returns the IDs of the listed robots in the set.
     pub(super) fn listed(&self) -> impl Iterator<Item = &str> {
         let ids = self.ids.iter().map(|id| &**id);
         // The host of a robot that signs its requests needs no registry.
@@ -308,7 +312,7 @@ impl RobotSet {
         }
     }
 
-    /// Returns `true` if an id may be the host of a robot that signs its requests.
+    /// Returns `true` if one of the IDs may be the host of a robot that signs its requests.
     fn names_signers(&self) -> bool {
         self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
@@ -320,7 +324,7 @@ impl RobotSet {
     }
 }
 
-/// Case-insensitive set of names.
+/// A case-insensitive set of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NameSet {
     /// Names in lower case, sorted.
@@ -328,7 +332,7 @@ pub(super) struct NameSet {
 }
 
 impl NameSet {
-    /// Creates a set. Blanks around names and empty names are ignored.
+    /// Creates a set of names. Spaces around names and empty names are ignored.
     pub(super) fn new(names: &[String]) -> Self {
         let names = names.iter().map(|name| name.trim());
         let mut names: Vec<Box<str>> = names
@@ -344,7 +348,7 @@ impl NameSet {
         self.names.is_empty()
     }
 
-    /// Checks whether the set contains a name, without an allocation.
+    /// Returns `true` if the set contains a name; does not allocate.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.names
             .binary_search_by(|known| known.chars().cmp(lower(name.trim())))
@@ -361,7 +365,7 @@ fn lower(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase)
 }
 
-/// Returns `true` if a condition includes another. An unset condition includes all.
+/// Returns `true` if one condition includes another. An unset condition includes all others.
 fn includes<T: ?Sized>(
     ours: Option<&T>,
     theirs: Option<&T>,

@@ -1,32 +1,32 @@
-//! Request as a policy sees it, and the possible decisions.
+//! The parts of a request that a policy evaluates, and the possible decisions.
 
 use std::sync::Arc;
 
 use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 
-/// Parts of a request that a decision depends on.
+/// The parts of a request that a decision depends on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Request<'r> {
-    /// Method as received, in upper case.
+    /// Request method as received, in upper case.
     pub method: &'r str,
-    /// `Host` or `:authority`, including a port, if any.
+    /// Value of `Host` or `:authority`, including any port.
     pub host: Option<&'r str>,
-    /// Path as received: percent-encoded, without the query.
+    /// Request path as received: percent-encoded, without the query.
     pub path: &'r str,
 }
 
-/// Request with a normalized path, as rules see it.
+/// A request with a normalized path, as seen by rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NormalizedRequest<'r> {
     pub(super) method: &'r str,
     pub(super) host: Option<&'r str>,
-    /// Path of the request in normal form.
+    /// Normalized path of the request.
     pub(super) path: &'r [u8],
     /// Whether rules without their own paths apply to the request.
     pub(super) is_filtered: bool,
 }
 
-/// Decision about one request.
+/// The decision about one request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Decision<'p> {
@@ -34,14 +34,14 @@ pub enum Decision<'p> {
     Pass(PassReason),
     /// Redirects the robot to robot heaven.
     Redirect(&'p Redirect),
-    /// Serves the page at this path instead of the requested one, without a redirect.
+    /// Serves the page at this path instead of the requested page, without a redirect.
     Serve(&'p str),
     /// Refuses the request with a status and a text.
     Refuse(&'p Refuse),
 }
 
 impl Decision<'_> {
-    /// Returns the action of the decision.
+    /// Returns the action that the decision stands for.
     #[must_use]
     pub fn action(&self) -> Action {
         match self {
@@ -75,7 +75,7 @@ impl Decision<'_> {
 
     /// Returns the redirect target, or the path of the page that is served instead.
     ///
-    /// This is the start page of robot heaven or one of its pages.
+    /// This is the start page of robot heaven or another page of it.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         match self {
@@ -103,7 +103,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns `true` if the application answers the request, unless robots.txt forbids the path.
+    /// Returns `true` if the application responds to the request, unless robots.txt disallows the
+    /// path.
     pub(crate) fn goes_on(&self) -> bool {
         match self {
             Self::Pass(_) | Self::Serve(_) => true,
@@ -111,7 +112,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Describes the response in a sentence; `None` if the request passes unchanged.
+    /// Describes the response in a sentence. Returns `None` if the request passes unchanged.
     pub(super) fn sentence(&self) -> Option<String> {
         match self {
             Self::Pass(_) => None,
@@ -126,7 +127,7 @@ impl Decision<'_> {
     }
 }
 
-/// Action of a rule, with its data.
+/// The action of a rule, with its parameters.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     Pass,
@@ -137,7 +138,7 @@ pub(super) enum Effect {
 }
 
 impl Effect {
-    /// Returns the action of the effect.
+    /// Returns the action without its parameters.
     pub(super) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -148,7 +149,7 @@ impl Effect {
         }
     }
 
-    /// Returns the decision of a matching rule; `None` if the following rules are evaluated.
+    /// Returns the decision of a matching rule, or `None` if the rules after it must be evaluated.
     pub(super) fn decision(&self) -> Option<Decision<'_>> {
         match self {
             Self::Pass => Some(Decision::Pass(PassReason::Rule)),
@@ -161,42 +162,42 @@ impl Effect {
 }
 
 crate::words! {
-/// Reason why a request passes.
+/// The reason why a request passes.
 #[derive(Hash)]
 #[non_exhaustive]
 pub enum PassReason {
     /// There are no filter patterns, no redirect URL, or no robots to redirect.
     NothingFiltered = "nothing-filtered",
-    /// No filter pattern matches the path. Rules, if any, only slow down robots or add headers for
-    /// all visitors there.
+    /// No filter pattern matches the path. Rules on this path, if any, only slow robots down or add
+    /// headers for all visitors.
     PathNotFiltered = "path-not-filtered",
-    /// The method is not redirected, and no rule applies to it.
+    /// Requests with this method are not redirected, and no rule applies to them.
     Method = "method",
     /// The path is intended for robots, or a setting exempts it.
     NeverFiltered = "never-filtered",
     /// The path belongs to robot heaven.
     Heaven = "heaven",
-    /// The path is a trap, where no rule acts.
+    /// The path is a trap, where rules have no effect.
     Trap = "trap",
-    /// The User-Agent names no known robot.
+    /// The User-Agent does not belong to a known robot.
     NotARobot = "not-a-robot",
     /// The robot is configured to always pass.
     Allowed = "allowed",
-    /// A rule lets the robot pass.
+    /// A rule allows the robot to pass.
     Rule = "rule",
     /// No rule applies to the robot, and no filter pattern matches the path.
     NoRule = "no-rule",
     /// Robots with this purpose are not redirected.
     Purpose = "purpose",
-    /// The request has no User-Agent or an empty one, and no rule names nameless visitors.
+    /// The request has no User-Agent or an empty one, and no rule applies to nameless visitors.
     Nameless = "nameless",
-    /// Many visitors share the User-Agent, and no rule names shared User-Agents.
+    /// Many visitors share the User-Agent, and no rule applies to shared User-Agents.
     Shared = "shared",
 }
 }
 
 impl PassReason {
-    /// Returns `true` if the decision considered the User-Agent.
+    /// Returns `true` if the decision took the User-Agent into account.
     fn depends_on_user_agent(self) -> bool {
         match self {
             Self::NothingFiltered
@@ -216,27 +217,27 @@ impl PassReason {
     }
 }
 
-/// Maximum number of characters of a path or name that a step quotes.
+/// Maximum number of characters of a path or name that are quoted in a step.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// One step in the explanation of a decision.
+/// A step in the explanation of a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// "verdict", "evidence", "settings", "method", "path", "rules", "never", "heaven",
-    /// "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt", "mode"
-    /// or the word of an [`Action`](super::Action).
+    /// Name of the step: "verdict", "evidence", "settings", "method", "path", "rules", "never",
+    /// "heaven", "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt",
+    /// "mode" or the word of an [`Action`](super::Action).
     pub name: &'static str,
-    /// Finding of the step, as a sentence.
+    /// The finding of this step, as a sentence.
     pub text: String,
 }
 
-/// Receiver of the steps. Texts are created only if the receiver needs them.
+/// A receiver of explanation steps. Texts are created only if the receiver needs them.
 pub(super) trait Trace {
     fn step(&mut self, name: &'static str, text: impl FnOnce() -> String);
 }
 
-/// Receiver that discards all explanation steps.
+/// A receiver that discards all explanation steps.
 pub(super) struct Silent;
 
 impl Trace for Silent {
@@ -250,7 +251,7 @@ impl Trace for Vec<Step> {
     }
 }
 
-/// Quotes untrusted bytes: the length is limited and control characters are escaped.
+/// Quotes untrusted bytes, with limited length and with control characters escaped.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.char_indices().nth(MAX_QUOTED_CHARS) {

@@ -1,15 +1,15 @@
 //! Errors in the settings of a policy.
 
-/// Error in a setting of a policy.
+/// An error in a setting of a policy.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// A filter pattern is not a valid glob of paths (`FilterPattern`).
+    /// A filter pattern is not a valid glob for paths (`FilterPattern`).
     #[error("filter pattern {pattern:?}: {reason}")]
     FilterPattern {
         /// The filter pattern as written in the settings.
         pattern: String,
-        /// Reason why the pattern is invalid, and a correction.
+        /// Why the filter pattern is invalid, and how to correct it.
         reason: String,
     },
     /// The redirect URL is not a valid target for robots (`RedirectURL`).
@@ -17,32 +17,32 @@ pub enum PolicyError {
     RedirectUrl {
         /// The redirect URL as written in the settings.
         url: String,
-        /// Reason why the URL is invalid, and a correction.
+        /// Why the redirect URL is invalid, and how to correct it.
         reason: String,
     },
-    /// The status is not a redirect status.
+    /// The redirect status is not supported.
     #[error("redirect status {0}: use 301, 302, 303, 307 or 308")]
     Status(u16),
     /// The method is not an HTTP token (RFC 9110 §9.1).
     #[error("method {0:?} is not an HTTP method name; use names such as GET and HEAD")]
     Method(String),
-    /// A path to exempt from redirects is not a path, or is the whole site.
-    #[error("path {path:?} exempt from redirects: {reason}")]
+    /// A path to be exempt from redirects is not a path, or is the whole site.
+    #[error("path {path:?} to be exempt from redirects: {reason}")]
     Never {
         /// The exempt path as written in the settings.
         path: String,
-        /// Reason why the path is invalid, and a correction.
+        /// Why the path is invalid, and how to correct it.
         reason: String,
     },
-    /// A name of this site is not a host name.
+    /// A name given for this site is not a host name.
     #[error("host {host:?} of this site: {reason}")]
     OwnHost {
         /// The host name as written in the settings.
         host: String,
-        /// Reason why the host name is invalid, and a correction.
+        /// Why the host name is invalid, and how to correct it.
         reason: String,
     },
-    /// Robots are denied, but there is no redirect URL.
+    /// A setting lists denied robots, but there is no redirect URL to send them to.
     #[error("no redirect target for denied robots; set a redirect URL")]
     NowhereToRedirect,
     /// Robots with a spoofed claim are to be redirected, but there is no redirect URL.
@@ -53,26 +53,26 @@ pub enum PolicyError {
     /// A rule for `X-Robots-Tag` headers is invalid.
     #[error("x_robots_tag {number}: {key}: {reason}")]
     Tag {
-        /// Number of the rule, from 1.
+        /// Number of the `X-Robots-Tag` rule, starting at 1.
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Reason why the tag rule is invalid, and a correction.
+        /// Why the `X-Robots-Tag` rule is invalid, and how to correct it.
         reason: String,
     },
     /// A rule is invalid or can never match.
     #[error("rule {number}: {key}: {reason}")]
     Rule {
-        /// Number of the rule, from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Reason why the rule is invalid, and a correction.
+        /// Why the rule is invalid, and how to correct it.
         reason: String,
     },
 }
 
-/// Key of an invalid condition, with the reason and the correction.
+/// The key of an invalid condition, with the reason and a correction.
 pub(super) type InvalidCondition = (&'static str, String);
 
 impl PolicyError {
@@ -85,26 +85,26 @@ impl PolicyError {
     }
 }
 
-/// Robot that a rule or a list names although the registry does not list it.
+/// A robot ID in a rule or list that is not in the registry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{by} names the robot {id:?}, which the registry does not list{}", hint(.nearest.as_deref()))]
+#[error("{by} refers to the robot {id:?}, which is not in the registry{}", hint(.nearest.as_deref()))]
 #[non_exhaustive]
 pub struct UnknownRobot {
-    /// Name of the rule or list, such as `rule 2` or `allow_robots`.
+    /// The rule or list that contains the ID, such as `rule 2` or `allow_robots`.
     pub by: String,
-    /// The robot's id as written in the settings.
+    /// The robot ID as written in the settings.
     pub id: String,
-    /// The most similar known id, if there is one.
+    /// The most similar known ID, if there is one.
     pub nearest: Option<String>,
 }
 
-/// Rule of an overlay that does not fit a policy.
+/// A rule of an overlay that cannot be added to a policy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOutRule {
     /// Label of the rule, as used in explanations.
     pub label: String,
-    /// Reason why the rule is left out.
+    /// Why the rule cannot be added.
     pub reason: String,
 }
 

@@ -1,24 +1,25 @@
-//! Data that instances exchange to share the rate limits of rules.
+//! The data that instances exchange to share the rate limits of rules.
 
 use std::{
     hash::{BuildHasher, DefaultHasher, Hash, Hasher as _, RandomState},
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Group of instances that share the rate limits of rules.
+/// A group of instances that share the rate limits of rules.
 ///
-/// The program that runs the instances calls [`join`](super::RateLimiter::join) on each. Once a
-/// second, it collects what each [has taken](super::RateLimiter::untold) and passes the sums to the
-/// others' [`correct`](super::RateLimiter::correct). In between, each instance uses its share.
+/// The program that runs the instances calls [`join`](super::RateLimiter::join) on each of them.
+/// Once a second, it collects [what each instance has taken](super::RateLimiter::untold) and passes
+/// the sums to [`correct`](super::RateLimiter::correct) of the others. In between, each instance
+/// uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SharedLimit {
-    /// Secret that all instances share, so that their hashes of a sender are equal.
+    /// A secret shared by all instances, so that they compute the same hash for a sender.
     pub seed: [u64; 2],
     /// Number of serving instances, including this one.
     pub instances: u32,
 }
 
-/// Debt of a bucket: the time until the bucket is full.
+/// The debt of a bucket, which is the time until the bucket is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BucketDebt {
     /// Hash that identifies the sender.
@@ -27,14 +28,15 @@ pub struct BucketDebt {
     pub debt_us: i64,
 }
 
-/// Secret seed for the hashes of senders. Clients cannot choose senders that share a bucket.
+/// A secret seed for the hashes of senders, so that clients cannot choose senders that share a
+/// bucket.
 #[derive(Debug)]
 pub(super) struct Seed([AtomicU64; 2]);
 
-/// Hash builder with a seed.
+/// A hash builder with a seed.
 ///
-/// Instances that were built by different compiler versions may compute different hashes. Then each
-/// instance enforces its share of a limit without the counts of the others.
+/// Instances that were built by different compiler versions may compute different hashes. In that
+/// case, each instance enforces its share of a limit without the counts of the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeededHasher([u64; 2]);
 
@@ -47,7 +49,7 @@ impl SharedLimit {
 }
 
 impl Seed {
-    /// Creates a seed for this process alone.
+    /// Creates a seed that only this process uses.
     pub(super) fn random() -> Self {
         let random = RandomState::new();
         Self([0, 1].map(|half| AtomicU64::new(random.hash_one(half))))

@@ -1,4 +1,4 @@
-//! Filter patterns: simple globs that match whole paths.
+//! Filter patterns, which are simple globs that match whole paths.
 
 use std::str::Chars;
 
@@ -6,10 +6,10 @@ use super::path::{PathReading, decode, has_odd_segments, hex_digit};
 
 /// Maximum number of patterns in a list.
 const MAX_PATTERNS: usize = 256;
-/// Maximum number of bytes of a pattern.
+/// Maximum length of a pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 512;
 
-/// Filter pattern: a glob that matches a whole path in normal form.
+/// A filter pattern, which is a glob that matches a whole normalized path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FilterPattern {
     spelled: Box<str>,
@@ -17,7 +17,7 @@ pub(super) struct FilterPattern {
 }
 
 impl FilterPattern {
-    /// Parses a pattern. The error contains the reason and the correction.
+    /// Parses a pattern. An error contains the reason and a correction.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
         let tokens = Parser::default().parse(pattern)?;
@@ -27,7 +27,7 @@ impl FilterPattern {
         })
     }
 
-    /// Adjusts the pattern to the way in which a server reads paths.
+    /// Adjusts the pattern to the way in which a server interprets paths.
     pub(super) fn read_as(&mut self, reading: PathReading) {
         for token in &mut self.tokens {
             match token {
@@ -54,7 +54,7 @@ impl FilterPattern {
         &self.spelled
     }
 
-    /// Returns the literal prefix of all matching paths.
+    /// Returns the literal prefix that all matching paths have.
     pub(super) fn literal_start(&self) -> &[u8] {
         match self.tokens.first() {
             Some(Token::Literal(text)) => text,
@@ -62,7 +62,7 @@ impl FilterPattern {
         }
     }
 
-    /// Returns the only matching path, if the pattern has no wildcard.
+    /// Returns the only matching path if the pattern has no wildcard.
     pub(super) fn only_path(&self) -> Option<&[u8]> {
         match &*self.tokens {
             [Token::Literal(text)] => Some(text),
@@ -72,8 +72,8 @@ impl FilterPattern {
 
     /// Returns `true` if the pattern matches the whole path.
     ///
-    /// Only the last `*` is retried, so the time is at most proportional to the length of the path
-    /// times the length of the pattern.
+    /// Only the last `*` is retried, so the run time is at most proportional to the length of the
+    /// path times the length of the pattern.
     pub(super) fn matches(&self, path: &[u8]) -> bool {
         let mut tokens: &[Token] = &self.tokens;
         let mut rest = path;
@@ -110,7 +110,7 @@ impl FilterPattern {
     }
 }
 
-/// Parses lists of patterns. The error contains the invalid pattern and the reason.
+/// Parses lists of patterns. An error contains the invalid pattern and the reason.
 pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (String, String)> {
     let mut patterns = Vec::new();
     for spelled in items.iter().flat_map(|item| split_csv(item)) {
@@ -126,9 +126,9 @@ pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (St
     Ok(patterns)
 }
 
-/// Splits a list at commas, trims the items and skips empty ones.
+/// Splits a list at commas, trims the items and skips empty items.
 ///
-/// A backslash escapes the following comma.
+/// A comma can be escaped with a backslash.
 fn split_csv(list: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     list.split(move |c| {
@@ -144,11 +144,11 @@ fn split_csv(list: &str) -> impl Iterator<Item = &str> {
 enum Token {
     /// Bytes that must match literally.
     Literal(Box<[u8]>),
-    /// `?`: one character, or one byte of invalid UTF-8.
+    /// `?`, which matches one character, or one byte of invalid UTF-8.
     AnyChar,
-    /// `*`: any run of bytes, including slashes.
+    /// `*`, which matches any run of bytes, including slashes.
     AnyRun,
-    /// `[…]`: one character in the ranges, or with `!` or `^` one outside of them.
+    /// `[…]`, which matches one character within the ranges or, with `!` or `^`, one outside them.
     Set {
         ranges: Box<[(char, char)]>,
         is_negated: bool,
@@ -156,7 +156,8 @@ enum Token {
 }
 
 impl Token {
-    /// Removes a match of the token from the start of `path`. Returns the rest, or `None`.
+    /// Removes the match of a token from the start of `path` and returns the rest, or `None` if
+    /// there is no match.
     fn strip<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         match self {
             Self::Literal(text) => path.strip_prefix(&**text),
@@ -175,7 +176,7 @@ impl Token {
     }
 }
 
-/// Splits off one character, or `None` for one byte of invalid UTF-8.
+/// Splits off the first character; it is `None` for a byte of invalid UTF-8.
 fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
     let (&first, behind) = bytes.split_first()?;
     if first.is_ascii() {
@@ -198,7 +199,7 @@ fn check(pattern: &str) -> Result<(), String> {
     } else if pattern.chars().any(char::is_control) {
         "it contains a control character"
     } else if names_query(pattern) {
-        "it names a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
+        "it contains a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
     } else {
         return Ok(());
     };
@@ -252,7 +253,7 @@ impl Parser {
         Ok(self.tokens)
     }
 
-    /// Adds a token that is not a literal; consecutive stars become one.
+    /// Adds a token that is not a literal; consecutive stars are merged.
     fn token(&mut self, token: Token) {
         self.end_literal();
         if token != Token::AnyRun || self.tokens.last() != Some(&Token::AnyRun) {
@@ -265,7 +266,7 @@ impl Parser {
             .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
-    /// Decodes an escape, so that a path copied from a browser is a valid pattern.
+    /// Decodes an escape, so that paths copied from a browser are valid patterns.
     fn escape(&mut self, rest: &mut Chars<'_>) {
         let behind = rest.as_str().as_bytes();
         if let [high, low, ..] = behind
@@ -309,7 +310,7 @@ impl Parser {
     }
 }
 
-/// Parses a set after its `[`. A leading `]` is literal.
+/// Parses the rest of a set after its `[`. A leading `]` is literal.
 fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
     const UNCLOSED: &str =
         "its [ has no ]; write \\[ for a bracket in the path, and \\, for a comma inside [ ]";
@@ -359,7 +360,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses a pattern that may end with a question mark, which settings reject.
+    /// Parses a pattern, which may end with a question mark although settings reject this.
     fn glob(pattern: &str) -> FilterPattern {
         FilterPattern {
             spelled: pattern.into(),
@@ -478,7 +479,7 @@ mod tests {
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 
-    /// Reference implementation of the same rules: obviously correct, and slow.
+    /// A reference implementation of the same rules: obviously correct, but slow.
     fn matches_naively(pattern: &[char], path: &[char]) -> bool {
         match pattern {
             [] => path.is_empty(),

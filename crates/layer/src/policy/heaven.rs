@@ -1,4 +1,4 @@
-//! Redirect targets, and the guard against redirect loops.
+//! Redirect targets, with protection against redirect loops.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{
     redirect::{self, Guard},
 };
 
-/// Redirect target for robots.
+/// A redirect target for robots.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
     pub(super) redirect: Redirect,
@@ -32,7 +32,7 @@ impl Heavens {
         }
     }
 
-    /// Adds the target that a redirect URL names. The error contains the reason and the correction.
+    /// Adds the target of a redirect URL. An error contains the reason and a correction.
     pub(super) fn add(
         &mut self,
         url: &str,
@@ -50,7 +50,7 @@ impl Heavens {
         Ok(heaven)
     }
 
-    /// Returns the target that contains the requested page, if any.
+    /// Returns the redirect target that contains the requested page, if any.
     pub(super) fn covering(&self, host: Option<&str>, path: &[u8]) -> Option<&Heaven> {
         self.places
             .iter()
@@ -58,19 +58,21 @@ impl Heavens {
             .find(|heaven| heaven.guard.covers(host, path))
     }
 
-    /// Returns `true` if a path that starts with `text` may belong to a target, on some host.
+    /// Returns `true` if a path that starts with `text` may belong to a redirect target, on any
+    /// host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.places
             .iter()
             .any(|heaven| heaven.guard.may_cover(text))
     }
 
-    /// Returns `true` if a target is limited to certain hosts.
+    /// Returns `true` if a redirect target is limited to certain hosts.
     pub(super) fn have_hosts(&self) -> bool {
         self.places.iter().any(|heaven| heaven.guard.has_host())
     }
 
-    /// Returns a target that contains paths of the patterns, if all of them are inside targets.
+    /// Returns a redirect target that contains paths of the patterns, if all of them are inside
+    /// targets.
     pub(super) fn covering_all(&self, patterns: &[FilterPattern]) -> Option<&Heaven> {
         let mut found = None;
         for pattern in patterns {

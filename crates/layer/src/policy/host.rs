@@ -1,21 +1,21 @@
-//! Site names: host and port, compared according to HTTP.
+//! Host names of sites with their ports, compared as HTTP specifies.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
-/// Maximum length of an accepted `Host`: a name and a port.
+/// Maximum length of an accepted `Host` value with a name and a port.
 // 253 octets of a name, a trailing dot, a colon, five digits.
 const MAX_BYTES: usize = 260;
 
-/// Host and port of a URL or of this site.
+/// The host and port of a URL or of this site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Host {
-    /// Lower case, without a trailing dot; IPv6 in brackets.
+    /// Host name in lower case, without a trailing dot; IPv6 addresses in brackets.
     name: Box<str>,
     port: Option<u16>,
 }
 
 impl Host {
-    /// Parses `name` or `name:port`. The error contains the reason and the correction.
+    /// Parses `name` or `name:port`. An error contains the reason and a correction.
     pub(super) fn parse(host: &str) -> Result<Self, String> {
         let (name, port) = split(host);
         if host.contains('/') || !is_name(name) {
@@ -44,9 +44,10 @@ impl Host {
         self.port
     }
 
-    /// Checks whether a `Host` matches this host. Without a port, this host matches every port.
+    /// Checks whether a `Host` value matches this host. If this host has no port, it matches every
+    /// port.
     ///
-    /// The port of a `Host` without one may be that of `http` or `https`.
+    /// If the `Host` value has no port, the default port of `http` or `https` is assumed.
     pub(super) fn is_meant_by(&self, host: &str) -> bool {
         let (name, port) = split(host);
         let is_port = self.port.is_none_or(|own| match port {
@@ -56,7 +57,8 @@ impl Host {
         is_port && without_dot(name).eq_ignore_ascii_case(&self.name)
     }
 
-    /// Checks whether a `Host` matches this host; a missing port means `default_port`.
+    /// Checks whether a `Host` value matches this host; if it has no port, `default_port` is
+    /// assumed.
     pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
         let port = match port {
@@ -68,11 +70,11 @@ impl Host {
     }
 }
 
-/// Returns the canonical spelling of a `Host`: lower case, without the default port of `http` or
-/// `https`; `None` for an invalid one.
+/// Returns the canonical spelling of a `Host` value: lower case, without the default port of `http`
+/// or `https`; `None` if the value is invalid.
 ///
-/// Behind a server that handles TLS, the scheme of a request is often unknown, so both ports are
-/// removed.
+/// Behind a server that handles TLS, the scheme of a request is often unknown, so the default ports
+/// of both schemes are removed.
 pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
     if host.len() > MAX_BYTES {
         return None;
@@ -94,7 +96,7 @@ pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Splits at the colon before the port, not at a colon of an IPv6 address.
+/// Splits a host at the colon before the port, not at a colon within an IPv6 address.
 fn split(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),

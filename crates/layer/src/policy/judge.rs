@@ -1,4 +1,4 @@
-//! Steps that lead to a decision.
+//! The steps that lead to a decision.
 
 mod lists;
 mod rules;
@@ -15,7 +15,7 @@ use super::{
 };
 use rules::judge_rules;
 
-/// Properties of a request that do not depend on the visitor.
+/// The properties of a request that do not depend on the visitor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     /// Whether a filter pattern matches the path.
@@ -27,7 +27,7 @@ pub(super) struct Site {
 }
 
 impl Policy {
-    /// Evaluates the steps in order, starting with the cheapest ones that let most requests pass.
+    /// Evaluates the steps in order, beginning with the cheapest, which let most requests pass.
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
@@ -58,13 +58,14 @@ impl Policy {
         judgement.within(site.reach)
     }
 
-    /// Returns the properties of a request, if robots may be treated differently.
+    /// Returns the properties of a request if robots may be treated differently from human
+    /// visitors.
     pub(super) fn site(&self, request: &Request<'_>) -> Option<Site> {
         let is_redirected = self.judge_method(request.method, &mut Silent).ok()?;
         self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
-    /// Returns `true` if a rule lets a visitor pass, even if no rule does anything else.
+    /// Returns `true` if a rule allows a visitor to pass, even if no rule does anything else.
     #[must_use]
     pub fn lets_pass(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
         let site = Site {
@@ -78,7 +79,7 @@ impl Policy {
         decided.is_some_and(|judgement| judgement.decision.pass_reason().is_some())
     }
 
-    /// Returns `true` if all paths that the pattern matches are exempt.
+    /// Returns `true` if all paths that the pattern matches are exempt from redirects.
     pub(super) fn is_never(&self, pattern: &FilterPattern) -> bool {
         pattern.only_path().is_some_and(|path| self.is_exempt(path))
             || self
@@ -87,7 +88,8 @@ impl Policy {
                 .any(|subtree| subtree.contains_all(pattern.literal_start()))
     }
 
-    /// Checks the method. Returns whether it is redirected, or an error if nothing applies to it.
+    /// Checks the method. Returns whether it is redirected, or an error if neither redirects nor
+    /// rules apply to it.
     fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<bool, PassReason> {
         let is_redirected = self.methods.iter().any(|redirected| redirected == method);
         let may = |rule: &Rule| rule.does_anything() && rule.scope.has_method(method);
@@ -107,7 +109,8 @@ impl Policy {
         Ok(is_redirected)
     }
 
-    /// Returns the properties of a request, if robots may be treated differently.
+    /// Returns the properties of a request if robots may be treated differently from human
+    /// visitors.
     fn judge_site(
         &self,
         request: &Request<'_>,
@@ -203,7 +206,7 @@ impl Policy {
         require(covering.is_none(), PassReason::Heaven)
     }
 
-    /// Evaluates the overlay, the lists, the rules and the default purposes, in this order.
+    /// Evaluates the overlay, the lists, the rules and the default purposes, in that order.
     fn judge_visitor(
         &self,
         visitor: Visitor<'_>,
@@ -237,7 +240,7 @@ impl Policy {
                 trace.step("rule", || match kind {
                     Kind::Person => "No rule on this path applies to the person.".to_owned(),
                     _ => format!(
-                        "No rule on this path names {kind} visitors, so the request passes."
+                        "No rule on this path applies to {kind} visitors, so the request passes."
                     ),
                 });
                 Judgement::pass(match kind {
@@ -281,14 +284,14 @@ fn judge_robot<'v>(
 ) -> Result<Visitor<'v>, PassReason> {
     trace.step("robot", || {
         match visitor.map(|visitor| (visitor.claim, visitor.claim.robot())) {
-            None | Some((Claim::Person, _)) => "The User-Agent names no known robot.".to_owned(),
+            None | Some((Claim::Person, _)) => "The User-Agent does not belong to a known robot.".to_owned(),
             Some((Claim::Nameless, _)) => {
                 "The request has no User-Agent, or an empty one: the visitor is nameless."
                     .to_owned()
             }
             Some((claim @ Claim::Shared(shared), _)) => {
                 let name = quoted(shared.robot.name.as_bytes());
-                format!("Many visitors share the User-Agent of {name}, by the {claim}.")
+                format!("Many visitors share the User-Agent of {name}, recognised by the {claim}.")
             }
             Some((claim, Some(robot))) if claim.pattern().is_none() => {
                 let id = quoted(robot.id.as_bytes());
@@ -296,17 +299,17 @@ fn judge_robot<'v>(
             }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
-                format!("The User-Agent names the robot {id} by the {claim}.")
+                format!("The User-Agent identifies the robot {id} by the {claim}.")
             }
             Some((Claim::Signed(signed), None)) => match &signed.signer {
                 Some(signer) => {
                     let name = quoted(signer.as_str().as_bytes());
-                    format!("The request is signed by {name}, which the registry does not list: the robot is unlisted.")
+                    format!("The request is signed by {name}, which is not in the registry: the robot is unlisted.")
                 }
-                None => "The request is signed, but the signature proves no robot of the registry: the robot is unlisted.".to_owned(),
+                None => "The request is signed, but the signature does not belong to a robot in the registry: the robot is unlisted.".to_owned(),
             },
             Some((claim, None)) => {
-                format!("The User-Agent belongs to an unlisted robot, by its {claim}.")
+                format!("The User-Agent belongs to an unlisted robot, recognised by its {claim}.")
             }
         }
     });

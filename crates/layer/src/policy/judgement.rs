@@ -1,33 +1,34 @@
-//! Decision about a request, with the rules that led to it.
+//! Decisions about requests, with the rules that led to them.
 
 use super::{
     Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
 };
 
-/// Decision about one request, with the rules that led to it.
+/// The decision about one request, with the rules that led to it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Judgement<'p> {
-    /// The decision, unless the robot exceeds a rate limit.
+    /// The decision, which applies unless the robot exceeds a rate limit.
     pub decision: Decision<'p>,
-    /// The rule that decided, if a rule did.
+    /// The rule that decided, unless something else decided.
     pub rule: Option<&'p Rule>,
-    /// The rule that limits the robot's requests, if any; its [rate limiter](Rule::rate_limiter) is
-    /// checked before the decision is carried out.
+    /// The rule that limits the robot's request rate, if any; its [rate
+    /// limiter](Rule::rate_limiter) is checked before the decision is carried out.
     pub slowed_by: Option<&'p Rule>,
-    /// The rule that limits the robot's errors, if any; its rate limiter is checked likewise.
+    /// The rule that limits the robot's error rate, if any; its rate limiter is checked before the
+    /// decision is carried out.
     pub errors_by: Option<&'p Rule>,
-    /// The rule that would act if it were [confirmed](super::RuleBuilder::people).
+    /// The rule that would act if it were [confirmed for people](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
-    /// Word for the cause, if neither a rule nor a reason to pass decided.
+    /// Word for the cause, if neither a rule nor a pass reason decided.
     pub(super) word: &'static str,
 }
 
-/// Decision with the steps that led to it.
+/// A decision with the steps that led to it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation<'p> {
-    /// Steps in order. The last step before those of tags decided.
+    /// Steps in order. The last step before those about tags decided.
     pub steps: Vec<Step>,
     /// Result of [`Policy::decide`](super::Policy::decide) for the same request.
     pub decision: Decision<'p>,
@@ -35,21 +36,21 @@ pub struct Explanation<'p> {
     pub judgement: Judgement<'p>,
 }
 
-/// Possible effect of rules and lists on a request.
+/// The possible effect of rules and lists on a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Effects {
-    /// Some robots may get a different response.
+    /// Some robots may get a different response than human visitors.
     Acts,
     /// All passing requests get the same response, but robots may be slowed down.
     Alike,
 }
 
-/// Rules that matched a request without deciding about it.
+/// Rules that matched a request but did not decide.
 #[derive(Clone, Copy, Default)]
 pub(super) struct NonDecidingMatches<'p> {
     pub(super) slowed_by: Option<&'p Rule>,
     pub(super) errors_by: Option<&'p Rule>,
-    /// The first rule that only reports its action.
+    /// The first rule whose action is only reported.
     pub(super) noted: Option<&'p Rule>,
 }
 
@@ -76,7 +77,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Returns `true` if the robot's response may differ from a human visitor's.
+    /// Returns `true` if the response to a robot may differ from that to a human visitor.
     pub(super) fn is_felt(&self) -> bool {
         self.rate_limits().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
@@ -85,7 +86,7 @@ impl<'p> Judgement<'p> {
         Self::new(Decision::Pass(reason))
     }
 
-    /// Creates the decision of the list of denied robots.
+    /// Creates the judgement for a robot in the list of denied robots.
     pub(super) fn deny(redirect: &'p Redirect) -> Self {
         Self {
             word: "deny",
@@ -107,7 +108,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Returns the cause: "rule", "deny", "spoofed", "purpose" or the reason to pass.
+    /// Returns the cause: "rule", "deny", "spoofed", "purpose" or the word of the pass reason.
     #[must_use]
     pub fn cause(&self) -> &'static str {
         match self.decision {
@@ -117,8 +118,8 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// If rules only slow down robots or add the same headers for all visitors, the page is the
-    /// same for all.
+    /// Marks the page as the same for all visitors, if rules only slow robots down or add the same
+    /// headers for all.
     pub(super) fn within(mut self, reach: Effects) -> Self {
         if let (Decision::Pass(_), Effects::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
@@ -126,7 +127,7 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Adds the rules that matched before.
+    /// Adds the rules that matched before the deciding rule.
     pub(super) fn beside(mut self, aside: NonDecidingMatches<'p>) -> Self {
         let NonDecidingMatches {
             slowed_by,
@@ -150,12 +151,12 @@ impl<'p> Judgement<'p> {
             .is_none_or(|reason| !made.contains(&reason))
     }
 
-    /// Returns the rules whose rate limiters are checked.
+    /// Returns the rules whose rate limiters must be checked.
     pub fn rate_limits(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
         [self.slowed_by, self.errors_by].into_iter().flatten()
     }
 
-    /// Returns a step for each header that the rules add.
+    /// Returns an explanation step for each header that the rules add.
     pub(super) fn header_steps(&self) -> impl Iterator<Item = Step> {
         let slowed = self.slowed_by.map(|rule| (rule, "The 429 response has"));
         let whose = if self.decision.goes_on() {
@@ -169,12 +170,12 @@ impl<'p> Judgement<'p> {
             let lines = rule.headers.iter().flat_map(|headers| headers.shown());
             lines.map(move |line| Step {
                 name: "header",
-                text: format!("{whose} {line}, by {}.", named(rule)),
+                text: format!("{whose} {line}, added by {}.", named(rule)),
             })
         })
     }
 
-    /// Adds the steps that describe the action.
+    /// Adds the explanation steps that describe the action.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
         for limiter in self.rate_limits().filter_map(Rule::rate_limiter) {
             trace.step(Action::Slow.as_str(), || limiter.sentence());
@@ -187,10 +188,10 @@ impl<'p> Judgement<'p> {
 }
 
 impl Explanation<'_> {
-    /// Lets a request pass because robots.txt names the page.
+    /// Allows a request to pass because robots.txt lists the page.
     pub(super) fn pass_named(&mut self) {
         let name = "never";
-        let text = "But /robots.txt names the page for robots, so the request passes.".to_owned();
+        let text = "But /robots.txt lists the page for robots, so the request passes.".to_owned();
         self.steps.push(Step { name, text });
         self.judgement = Judgement::pass(PassReason::NeverFiltered);
         self.decision = self.judgement.decision;

@@ -1,4 +1,4 @@
-//! Token buckets of a large number of senders, in bounded memory.
+//! Token buckets for a large number of senders, in bounded memory.
 
 use std::{
     collections::BTreeMap,
@@ -24,23 +24,23 @@ const SHARD_BITS: u32 = SHARDS.ilog2();
 /// Number of buckets in a set.
 const WAYS: usize = 16;
 
-/// Initial number of sets in a shard.
+/// Initial number of sets in each shard.
 const MIN_SETS: usize = 4;
 
-/// Maximum number of sets in a shard: 31 MiB in all shards, two million buckets.
+/// Maximum number of sets in each shard: 31 MiB in all shards, for two million buckets.
 pub(super) const MAX_SETS: usize = 1_984;
 
-/// Maximum number of a shard's buckets that are still to be sent to the other instances.
+/// Maximum number of buckets per shard that are waiting to be sent to the other instances.
 ///
-/// All shards are sent within a few seconds. Debts beyond the limit remain local.
+/// All shards are sent within a few seconds. Debts beyond the limit are not shared.
 const MAX_UNTOLD: usize = 1_024;
 
-/// Token buckets with one rate, by keys that are hashes with a secret seed.
+/// Token buckets with the same rate, identified by hashes with a secret seed.
 ///
 /// A full bucket needs no memory. Each key belongs to one set of 16 buckets. If all of them are in
 /// debt, the shard grows; at its maximum size, the bucket that would be full first is evicted. A
 /// sender with the maximum debt is therefore kept until 16 others in the same set have a deeper
-/// debt, and clients cannot know which senders these would be.
+/// debt, and clients cannot know which senders belong to the same set.
 #[derive(Debug)]
 pub(super) struct KeyTable {
     rate: Rate,
@@ -50,7 +50,8 @@ pub(super) struct KeyTable {
     shards: Box<[Shard; SHARDS]>,
 }
 
-/// Aligned so that two cores that use two shards do not write to the same cache line.
+/// A shard of the table, aligned so that two cores that use different shards do not write to the
+/// same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Shard(Mutex<ShardSets>);
@@ -58,12 +59,12 @@ struct Shard(Mutex<ShardSets>);
 #[derive(Debug, Default)]
 struct ShardSets {
     sets: Vec<[Entry; WAYS]>,
-    /// Debts that the other instances do not know yet, in microseconds; empty without other
-    /// instances.
+    /// Debts that have not been sent to the other instances, in microseconds; empty if there are no
+    /// other instances.
     untold: BTreeMap<u64, i64>,
 }
 
-/// Bucket of a key, 16 bytes. All zeros: a bucket that has been full since 1970.
+/// The bucket of a key, 16 bytes. An entry of zeros is a bucket that has been full since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     key: u64,
@@ -81,9 +82,10 @@ impl KeyTable {
         }
     }
 
-    /// Takes a token of a key. If the bucket is empty, returns the time until the next token.
+    /// Takes a token from the bucket of a key. If the bucket is empty, returns the time until the
+    /// next token.
     ///
-    /// A request that comes too early does not delay the next one.
+    /// A request that arrives too early does not delay the next one.
     pub(super) fn take(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let mut places = self.places(key);
@@ -106,7 +108,7 @@ impl KeyTable {
         refilled(full_us, micros(now_ms), self.rate()).map(drop)
     }
 
-    /// Puts back the last token that was taken.
+    /// Puts the most recently taken token back into the bucket of a key.
     pub(super) fn give_back(&self, key: u64) {
         let rate = self.rate();
         let mut places = self.places(key);
@@ -139,7 +141,7 @@ impl KeyTable {
         }
     }
 
-    /// Removes and returns the debts that the other instances do not know yet, deepest first.
+    /// Removes and returns the debts that have not been sent to the other instances, deepest first.
     pub(super) fn untold(&self, most: usize) -> Vec<BucketDebt> {
         let all = self
             .shards
@@ -154,14 +156,14 @@ impl KeyTable {
         all
     }
 
-    /// Adds debts that the other instances do not know yet.
+    /// Adds debts to those that have not been sent to the other instances.
     pub(super) fn note(&self, debts: &[BucketDebt]) {
         for debt in debts {
             self.places(debt.key).note(debt.key, debt.debt_us);
         }
     }
 
-    /// Sets buckets to the total of all instances, as far as they have reported it.
+    /// Sets buckets to the total of all instances, as far as the instances have reported it.
     pub(super) fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let sharers = i64::from(self.sharers.load(Ordering::Relaxed));
@@ -250,7 +252,7 @@ impl ShardSets {
         self.set(key).is_some_and(|set| set.iter().any(is_full))
     }
 
-    /// Replaces the bucket with the least debt in the set.
+    /// Replaces the bucket with the smallest debt in the set.
     fn put(&mut self, entry: Entry, now_us: i64, rate: Rate) {
         let set = self.set(entry.key).into_iter().flatten();
         if let Some(least) = set.min_by_key(|entry| entry.debt_us(now_us, rate)) {
@@ -277,7 +279,7 @@ impl ShardSets {
 }
 
 impl Entry {
-    /// Returns the time until the bucket is full; 0 if it equals a new one.
+    /// Returns the time until the bucket is full, or 0 if it is already full.
     fn debt_us(self, now_us: i64, rate: Rate) -> i64 {
         let debt_us = self.full_us.saturating_sub(now_us);
         // More than the depth of a bucket: the clock was set back.
@@ -303,7 +305,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// Two an hour, both at once.
+    /// Returns a rate of two requests per hour, both at once.
     fn rate() -> Rate {
         Rate::new(2, Duration::from_hours(1), 2)
     }
@@ -383,14 +385,14 @@ mod tests {
         }
     }
 
-    /// Reference implementation of a bucket, with tokens that return over time.
+    /// A reference implementation of a bucket, with tokens that return over time.
     struct Tokens {
-        /// In microseconds until a token returns.
+        /// Fill level, as the number of microseconds in which tokens of that amount return.
         level_us: i64,
         at_ms: i64,
     }
 
-    /// Data that the instances have exchanged: the time when each bucket is full.
+    /// The data that the instances have exchanged: the time at which each bucket is full.
     #[derive(Default)]
     struct ExchangedDebts(HashMap<u64, i64>);
 
@@ -537,7 +539,7 @@ mod tests {
             }
         }
 
-        /// The tokens that the others took since the last exchange are unknown.
+        /// The reason is that tokens taken by the others since the last exchange are unknown.
         #[test]
         fn instances_exceed_a_limit_by_at_most_half_a_burst_and_two_per_other_instance(
             instances in 1..6_usize,

@@ -1,4 +1,4 @@
-//! Load of a site, and rules that act only under load.
+//! Measures the load of a site, for rules that act only under load.
 
 use std::{
     fmt,
@@ -10,45 +10,45 @@ use std::{
 
 /// Number of seconds that the load must stay below the threshold before a rule stops acting.
 ///
-/// Otherwise a rule that reduces the load would switch itself off and on.
+/// Otherwise, a rule that reduces the load would repeatedly switch itself off and on.
 const HOLD_SECONDS: i64 = 10;
 
-/// Minimum number of responses in the mean response time.
+/// Minimum number of responses over which the mean response time is computed.
 const MEAN_RESPONSES: u64 = 16;
 
-/// Load at which a rule starts to act. If both values are set, one of them is enough.
+/// The load at which a rule starts to act. If both values are set, either is sufficient.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct LoadThreshold {
     pub(super) requests_per_second: Option<u32>,
     pub(super) upstream_milliseconds: Option<u32>,
 }
 
-/// State of a rule that acts under load, updated once per second.
+/// The state of a rule that acts under load, updated once per second.
 #[derive(Debug)]
 pub(super) struct LoadGate {
     threshold: LoadThreshold,
     is_open: AtomicBool,
-    /// The second at which the rule stops acting.
+    /// Time in seconds at which the rule stops acting.
     until: AtomicI64,
-    /// Whether the load was measured; the values below are the latest ones.
+    /// Whether the load has been measured; if so, the fields below contain the latest values.
     is_measured: AtomicBool,
     requests: AtomicU64,
     upstream_ms: AtomicU64,
 }
 
-/// Load of a site, measured per second without a lock.
+/// The load of a site, measured once per second without a lock.
 #[derive(Debug, Default)]
 pub(super) struct SiteLoad {
-    /// Current second, in seconds since 1970.
+    /// The current second, in seconds since 1970.
     second: AtomicI64,
     requests: AtomicU64,
     answers: AtomicU64,
     answers_ms: AtomicU64,
-    /// Mean time to the start of a response, in microseconds so that small changes add up.
+    /// Mean time to the start of a response, in microseconds so that small changes accumulate.
     mean_us: AtomicU64,
 }
 
-/// Load of the last full second.
+/// The load during the last full second.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Load {
     second: i64,
@@ -56,7 +56,7 @@ pub(super) struct Load {
     upstream_ms: u64,
 }
 
-/// Running measurement of a response time.
+/// A running measurement of a response time.
 #[derive(Debug)]
 pub struct ResponseTimer {
     load: Arc<SiteLoad>,
@@ -64,7 +64,7 @@ pub struct ResponseTimer {
 }
 
 impl LoadThreshold {
-    /// Returns the threshold, if it sets a value.
+    /// Returns the threshold if at least one of its values is set.
     pub(super) fn some(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
@@ -78,7 +78,7 @@ impl LoadThreshold {
     }
 }
 
-/// Formats as "50 requests per second or 800 ms upstream response time".
+/// Displays the threshold, such as "50 requests per second or 800 ms upstream response time".
 impl fmt::Display for LoadThreshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let requests = self.requests_per_second;
@@ -106,7 +106,7 @@ impl LoadGate {
         self.is_open.load(Relaxed)
     }
 
-    /// Updates the state with the load of the last second.
+    /// Updates the state of the rule with the load of the last second.
     pub(super) fn judge(&self, load: Load) {
         if self.threshold.is_reached(load) {
             let until = load.second.saturating_add(HOLD_SECONDS);
@@ -121,7 +121,7 @@ impl LoadGate {
         self.is_measured.store(true, Relaxed);
     }
 
-    /// Returns the reason why the rule acts or does not act, as a clause.
+    /// Returns a clause that explains why the rule acts or does not act.
     pub(super) fn reason(&self) -> String {
         let threshold = self.threshold;
         if !self.is_measured.load(Relaxed) {
@@ -140,7 +140,8 @@ impl LoadGate {
 }
 
 impl SiteLoad {
-    /// Counts a request. For the first request of a second, returns the previous second's load.
+    /// Counts a request. If it is the first request of a second, returns the load of the previous
+    /// second.
     pub(super) fn count(&self, now_ms: i64) -> Option<Load> {
         let second = now_ms.div_euclid(1_000);
         let before = self.second.load(Relaxed);
@@ -155,7 +156,7 @@ impl SiteLoad {
         load
     }
 
-    /// Starts to measure the time until a request is answered.
+    /// Starts to measure the time until the response to a request starts.
     pub(super) fn begin(self: &Arc<Self>, now_ms: i64) -> ResponseTimer {
         ResponseTimer {
             load: Arc::clone(self),
@@ -187,7 +188,7 @@ impl SiteLoad {
     }
 }
 
-/// Returns the mean including further responses. A few responses change the mean little.
+/// Returns the mean response time after further responses. A few responses change it only slightly.
 fn updated_mean(mean_us: u64, answers: u64, answers_ms: u64) -> u64 {
     let Some(new_us) = answers_ms.saturating_mul(1_000).checked_div(answers) else {
         return mean_us;
@@ -220,7 +221,7 @@ mod tests {
         })
     }
 
-    /// Simulates a site, and updates a gate every second.
+    /// A simulated site, which updates a load gate every second.
     struct Site {
         load: Arc<SiteLoad>,
         gate: LoadGate,
@@ -237,8 +238,8 @@ mod tests {
             }
         }
 
-        /// Simulates a second of requests with a fixed response time. Returns whether the rule acts
-        /// on the last one.
+        /// Simulates one second of requests with a fixed response time. Returns whether the rule
+        /// acts on the last request.
         fn second(&mut self, requests: usize, answer_ms: i64) -> bool {
             for _ in 0..requests {
                 if let Some(load) = self.load.count(self.now_ms) {

@@ -1,7 +1,7 @@
-//! Decisions about requests, with their reasons.
+//! Decisions about requests, with the reasons for them.
 //!
-//! A [`Policy`] is immutable data without I/O: filter patterns, the redirect target, the paths that
-//! are never redirected, and rules.
+//! A [`Policy`] is immutable data without I/O. It contains filter patterns, the redirect target,
+//! the paths that are never redirected, and rules.
 //!
 //! # Filter patterns
 //!
@@ -13,7 +13,7 @@
 //! | `?` | one character |
 //! | `[abc]`, `[a-z]` | one of these characters; place `]` first and `-` first or last |
 //! | `[!abc]`, `[^abc]` | one character except these |
-//! | `\*` | the character after the backslash; in a list `\,` is a comma |
+//! | `\*` | the character after the backslash; in a list, `\,` is a comma |
 //! | `%C3%A9` | the decoded bytes, so that a copied path is a valid pattern |
 //! | anything else | itself; patterns are case-sensitive |
 //!
@@ -22,8 +22,8 @@
 //! both become `/b`. A backslash is an ordinary character.
 //!
 //! `/members-only-stuff/*` does not match `/members-only-stuff`, which has no trailing slash;
-//! `/members-only-stuff*` does, but also matches `/members-only-stuffing`. List both paths where
-//! this matters.
+//! `/members-only-stuff*` does, but also matches `/members-only-stuffing`. If this matters, list
+//! both paths.
 //!
 //! # Robot heaven
 //!
@@ -32,8 +32,9 @@
 //! `/heaven/index.html` covers itself, not its directory; if heaven has more pages that match a
 //! filter pattern, use the directory. The root `/` covers only the root page.
 //!
-//! An absolute URL covers these paths on its own host (compared with port and in any case, as HTTP
-//! does), and on every host if its host is one of [`own_hosts`](PolicyBuilder::own_hosts).
+//! An absolute URL covers these paths on its own host (compared with the port and regardless of
+//! case, as in HTTP), and on every host if its host is one of
+//! [`own_hosts`](PolicyBuilder::own_hosts).
 //!
 //! `/robots.txt`, sitemaps at the root, `/.well-known/`, `/llms.txt`, `/ai.txt`, `/ads.txt`,
 //! `/app-ads.txt`, `/security.txt`, `/favicon.ico` and paths added by
@@ -43,7 +44,7 @@
 //! # Rules
 //!
 //! Rules determine the action for certain robots on certain paths. Human visitors pass, unless a
-//! rule names [people](crate::detect::Kind::PEOPLE). For a robot, the first applicable step
+//! rule applies to [people](crate::detect::Kind::PEOPLE). For a robot, the first applicable step
 //! decides:
 //!
 //! 1. Paths that are never redirected, and robot heaven: the robot passes.
@@ -56,59 +57,59 @@
 //! 7. On filtered paths, the robot is redirected if its purpose is one of the
 //!    [redirected purposes](PolicyBuilder::purposes).
 //!
-//! A [`Rule`] without paths applies to filtered paths. A rule with paths applies to these paths
-//! only, filtered or not. The redirect target of a rule counts as heaven for all rules: robots are
+//! A [`Rule`] without paths applies to filtered paths. A rule with paths applies only to these
+//! paths, filtered or not. The redirect target of a rule counts as heaven for all rules: robots are
 //! not redirected from there. Rules do not apply to paths that are never redirected.
 //!
-//! [`Action`] lists the actions, and the methods that a rule without methods applies to. The lists
-//! and purposes apply to the redirected methods only.
+//! [`Action`] lists the actions, and the methods to which a rule without methods applies. The lists
+//! and purposes apply only to the redirected methods.
 //!
 //! A request without a User-Agent is [nameless](crate::detect::Kind::Nameless) and passes, unless a
-//! list or a rule names `nameless`; a rule for all robots does not. A User-Agent that many visitors
-//! [share](crate::detect::Kind::Shared) passes too, unless a rule names `shared`.
+//! list or a rule contains `nameless`; a rule for all robots does not apply. A User-Agent that many
+//! visitors [share](crate::detect::Kind::Shared) passes too, unless a rule contains `shared`.
 //!
 //! Rules may also have conditions on the sender: [addresses](RuleBuilder::addresses), [autonomous
 //! systems](RuleBuilder::asns), [countries](RuleBuilder::countries),
-//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). A rule for people
-//! reports its action without acting until it is [confirmed](RuleBuilder::people).
+//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). The action of a
+//! rule for people is only reported until the rule is [confirmed](RuleBuilder::people).
 //!
 //! A rule with the action [`Slow`](Action::Slow) only sets a rate limit: within the limit, the
-//! following rules are evaluated. The first such rule that matches sets the limit for requests, and
-//! the first with [errors](RuleBuilder::errors) the limit for errors; an earlier rule that lets the
-//! robot pass exempts it. Each robot (or each address, network, etc. according to [`RateKey`]) has
-//! a [separate limit](RateLimiter). A page that passes is the same for all visitors, so a rate
-//! limit adds no `Vary`.
+//! rules after it are evaluated. The first such rule that matches sets the limit for requests, and
+//! the first with [errors](RuleBuilder::errors) sets the limit for errors; an earlier rule that
+//! allows the robot to pass exempts it. Each robot (or each address, network, etc., depending on
+//! [`RateKey`]) has a [separate limit](RateLimiter). A page that passes is the same for all
+//! visitors, so a rate limit does not add `Vary`.
 //!
 //! # Verdicts
 //!
-//! A User-Agent is a claim. If claims are verified, each has a [`Verdict`](crate::detect::Verdict),
-//! which the [`Visitor`] contains; otherwise all are unverifiable. By default a verdict changes
-//! nothing: a verified search engine passes where human visitors do, and is redirected on filtered
-//! paths.
+//! A User-Agent is only a claim. If claims are verified, each has a
+//! [`Verdict`](crate::detect::Verdict), which the [`Visitor`] contains; otherwise, all claims are
+//! unverifiable. By default, a verdict changes nothing: a verified search engine passes where human
+//! visitors do, and is redirected on filtered paths.
 //!
-//! Rules and headers may name [verdicts](When::verdicts), for example to let only verified robots
-//! pass, or to slow down unverifiable ones. A [setting](PolicyBuilder::spoofed) determines the
-//! action for impostors, which are robots with a spoofed claim:
+//! Rules and headers may have conditions on [verdicts](When::verdicts), for example to let only
+//! verified robots pass, or to slow unverifiable robots down. A [setting](PolicyBuilder::spoofed)
+//! determines the action for impostors, which are robots with a spoofed claim:
 //!
 //! | [`Spoofed`] | An impostor |
 //! | --- | --- |
-//! | `Report` | is treated like the claimed robot; rules may do more |
+//! | `Report` | is treated like the claimed robot; rules may do more than that |
 //! | `Redirect` | is redirected on filtered paths, regardless of its purpose |
 //! | `Refuse` | gets 403 everywhere, including heaven, except on paths that are never redirected |
 //!
-//! `Redirect` and `Refuse` are evaluated before the rules. To decide by rules, leave the setting at
-//! `Report` and name `spoofed` in a rule.
+//! `Redirect` and `Refuse` are evaluated before the rules. To let rules decide instead, leave the
+//! setting at `Report` and add `spoofed` to the verdicts of a rule.
 //!
-//! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does not
-//! apply to impostors, also regarding robots.txt. A rule that lets robots pass and has conditions
-//! on the robot but not on verdicts does not apply either; one that lets every robot pass or names
-//! the verdict does. Impostors have a separate rate limit under each `Slow` rule and each
-//! `Crawl-delay`, so they cannot use up the robot's limit.
+//! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does
+//! not apply to impostors, nor does it exempt them from robots.txt. A rule that lets robots pass
+//! and has conditions on the robot but not on verdicts does not apply either; a rule that lets
+//! every robot pass or that lists the verdict does apply. Impostors have a separate rate limit
+//! under each `Slow` rule and each `Crawl-delay`, so they cannot use up the robot's limit.
 //!
 //! Verification may take a while, during which the verdict is pending: the first request from an
 //! address does not wait, unless a rule [waits](RuleBuilder::wait). Caches do not consider
-//! verdicts: a page that passes is the same as for human visitors, and an impostor's response is
-//! never stored.
+//! verdicts: a page that passes is the same as for human visitors, and the response to an impostor
+//! is never stored.
 //!
 //! # Dry run
 //!
@@ -118,44 +119,46 @@
 //! # robots.txt
 //!
 //! An [`Enforcer`] enforces the active robots.txt of the host. It is called last, for requests that
-//! would pass: a robot that the steps above redirect to heaven is redirected, regardless of
-//! robots.txt. If a page is served directly, without a redirect, the requested URL is checked.
-//! Never refused are:
+//! would pass: a robot that is redirected to heaven by the steps above is redirected regardless of
+//! robots.txt. If a page is served directly, without a redirect, the requested URL is checked. The
+//! following are never refused:
 //!
 //! - requests from people or nameless visitors;
 //! - heaven, and the paths that are never redirected, in particular `/robots.txt`, which robots
 //!   must read to obey it;
 //! - requests from an [allowed](PolicyBuilder::allow_robots) robot, unless its claim is spoofed.
 //!
-//! A rule that lets a robot pass exempts the robot from redirects, not from robots.txt. All methods
-//! count. The URL is compared both as received, including the query, and as a server resolves it
-//! (like for filter patterns); it is disallowed if either form is. Parameters (`;v=1`) are part of
-//! a name in both, unless the [reading](PolicyBuilder::path_reading) removes them. A path with
-//! empty or dot segments is never exempt.
+//! A rule that allows a robot to pass exempts the robot from redirects, not from robots.txt.
+//! Requests with all methods are checked. The URL is compared both as received, including the
+//! query, and as a server resolves it (as for filter patterns); the URL is disallowed if either
+//! form is. Parameters (`;v=1`) are part of a name in both forms, unless the [path
+//! reading](PolicyBuilder::path_reading) removes them. A path with empty or dot segments is never
+//! exempt.
 //!
-//! A listed robot is looked up in the file by its product token. Without a token, the first of its
-//! name, its id and the tokens of its patterns that the file names counts. Robots that the site
-//! refuses by purpose or id ([`RefusedRobots`]) are refused regardless of the file. For an unlisted
-//! robot, the names in the file are searched in its User-Agent. The group `*` applies to robots
-//! that the file does not name.
+//! A listed robot is looked up in the file by its product token. If it has none, the first of its
+//! name, its ID and the tokens of its patterns that occurs in the file is used. Robots that the
+//! site refuses by purpose or ID ([`RefusedRobots`]) are refused regardless of the file. For an
+//! unlisted robot, its User-Agent is searched for the names in the file. The group `*` applies to
+//! robots that do not occur in the file.
 //!
-//! `Crawl-delay` applies to a robot, not an address: all addresses of a robot share one limit, on
-//! all hosts that share a file. An unlisted robot is identified by its name without numbers, and by
-//! its network (/24 for IPv4, /48 for IPv6). Two requests at once after a pause are allowed; delays
-//! of more than a day count as a day. Redirected, exempt and disallowed requests do not count.
+//! `Crawl-delay` applies to a robot, not to an address: all addresses of a robot share one limit,
+//! on all hosts that share a file. An unlisted robot is identified by its name without numbers, and
+//! by its network (/24 for IPv4, /48 for IPv6). Two requests at once after a pause are allowed;
+//! delays of more than a day are treated as a day. Redirected, exempt and disallowed requests are
+//! not counted.
 //!
 //! Violations are counted in memory until a restart, by robot, host and rule, up to a thousand; the
 //! outcome of each request contains its violation. A response that passes has no `Vary` because of
-//! robots.txt; refusals are never stored. A cache may therefore serve a human visitor's page to a
-//! robot, but not the other way round.
+//! robots.txt, and refusals are never stored. A cache may therefore serve a human visitor's page to
+//! a robot, but not the other way round.
 //!
 //! # Headers
 //!
 //! The deciding rule adds its [headers](RuleBuilder::response_header) to the response that
 //! redirects, refuses or slows down, or else to the response of the application or heaven. `Link`,
-//! `WWW-Authenticate` and `X-Robots-Tag` are added to the application's; other headers replace them
-//! ([`ResponseHeaders`]). A page that passes with headers needs `Vary`, unless all visitors get
-//! them.
+//! `WWW-Authenticate` and `X-Robots-Tag` are added to the headers of the application; other headers
+//! replace them ([`ResponseHeaders`]). A page that passes with additional headers needs `Vary`,
+//! unless all visitors get these headers.
 //!
 //! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and optionally by robot; it
 //! does not affect the decision.

@@ -1,4 +1,4 @@
-//! Pages that a robots.txt names for robots.
+//! The pages that a robots.txt file lists for robots.
 
 use robot_detection_robots_txt::RobotsTxt;
 
@@ -7,17 +7,17 @@ use super::{
     path::{is_odd, normal_path, path_of, with_normal_path},
 };
 
-/// Maximum number of exempt pages of one file.
+/// Maximum number of pages that one file can exempt.
 ///
-/// An upstream may write the file, and must not be able to exempt the whole site.
+/// The file may be written by an upstream, which must not be able to exempt the whole site.
 const MAX_NAMED: usize = 100;
 
-/// Maximum number of bytes of a URL that is considered.
+/// Maximum length in bytes of a URL that is considered.
 const MAX_URL_BYTES: usize = 2048;
 
-/// Pages that a robots.txt names for robots: sitemaps and licenses (RSL 1.0 §4.1).
+/// The pages that a robots.txt file lists for robots: sitemaps and licenses (RSL 1.0 §4.1).
 ///
-/// Each entry is exactly one page, compared with its query.
+/// Each entry stands for exactly one page, including its query.
 #[derive(Debug, Default)]
 pub(super) struct NamedPages {
     pages: Box<[Page]>,
@@ -25,9 +25,9 @@ pub(super) struct NamedPages {
 
 #[derive(Debug)]
 struct Page {
-    /// `None` if the file names the page without a host.
+    /// Host of the page; `None` if the file gives the page without a host.
     host: Option<Host>,
-    /// Path of the page in normal form.
+    /// Normalized path of the page.
     pub path: Box<[u8]>,
     query: Option<Box<str>>,
 }
@@ -42,7 +42,7 @@ impl NamedPages {
         }
     }
 
-    /// Checks whether a request's path and query, as received, match one of the pages.
+    /// Checks whether a request's path and query, as received, are those of one of the pages.
     pub(super) fn contains(&self, host: Option<&str>, target: &str) -> bool {
         if self.pages.is_empty() {
             return false;

@@ -1,20 +1,21 @@
-//! Normalized paths: decoded once, without dot segments and doubled slashes.
+//! Path normalization: paths are decoded once, and dot segments and doubled slashes are removed.
 
 use std::{borrow::Cow, fmt::Write as _, slice};
 
 /// Maximum length of a path that is rewritten without an allocation.
 const STACK_BYTES: usize = 1024;
 
-/// Calls `look` with the normal form of a request's path.
+/// Calls `look` with the normalized path of a request.
 ///
 /// `%XX` is decoded once (invalid escapes are unchanged), empty and dot segments are resolved
-/// according to RFC 3986 §5.2.4, and a query or fragment is removed. Of a target in absolute form,
-/// the path is used; for a target without a path (`*`, an authority), `look` gets an empty slice.
+/// according to RFC 3986 §5.2.4, and a query or fragment is removed. If the target is in absolute
+/// form, its path is used; if the target has no path (`*`, an authority), `look` gets an empty
+/// slice.
 pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     PathReading::default().with_path(target, look)
 }
 
-/// How the site's server reads paths; by default according to RFC 3986.
+/// How the site's server interprets paths; by default according to RFC 3986.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathReading {
     /// Whether `;` and the text after it in a segment are ignored, as in servlet containers.
@@ -24,10 +25,11 @@ pub struct PathReading {
 }
 
 impl PathReading {
-    /// Calls `look` with the normal form of a request's path.
+    /// Calls `look` with the path of a request, normalized as the site's server interprets it.
     ///
-    /// In addition to [`with_normal_path`], removes parameters and converts letters to lower case,
-    /// if the settings specify so. With either setting, a backslash becomes a slash.
+    /// In addition to the steps of [`with_normal_path`], removes parameters and converts letters to
+    /// lower case, depending on the settings. If either setting is enabled, a backslash becomes a
+    /// slash.
     #[doc(hidden)]
     pub fn with_path<T>(self, target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
         let target = target.as_bytes();
@@ -42,7 +44,7 @@ impl PathReading {
         self == Self::default()
     }
 
-    /// Returns a byte of a decoded path as the server compares it.
+    /// Returns a byte of a decoded path in the form in which the server compares it.
     fn byte(self, byte: u8) -> u8 {
         match byte {
             b'\\' if !self.is_plain() => b'/',
@@ -84,7 +86,7 @@ pub fn is_own_path(path: &str, own: &str) -> bool {
     is_below(path.as_bytes()) && with_normal_path(path, is_below) && !goes_up()
 }
 
-/// Returns the normal form of a path in the settings.
+/// Returns the normalized form of a path in the settings.
 pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
     let mut room = vec![0; path.len().max(1)];
     let length = rewrite(path, PathReading::default(), &mut room).len();
@@ -97,7 +99,8 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
     Decoded { rest: bytes.iter() }
 }
 
-/// Returns `true` if a decoded path has empty or dot segments, which normal paths do not have.
+/// Returns `true` if a decoded path contains empty or dot segments, which normalized paths do not
+/// have.
 pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     let mut segments = path.split(|&byte| byte == b'/').skip(1).peekable();
     while let Some(segment) = segments.next() {
@@ -109,10 +112,10 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     false
 }
 
-/// Returns `true` if a request's path has empty or dot segments, escaped or not.
+/// Returns `true` if the path of a request contains empty or dot segments, escaped or not.
 ///
-/// Some servers resolve these segments, others use them as names. Such a request may therefore get
-/// a page other than the one that the normal form names.
+/// Some servers resolve these segments, while others treat them as names. Such a request may
+/// therefore get a page other than that at the normalized path.
 pub(super) fn is_odd(target: &str) -> bool {
     if is_normal(target.as_bytes()) {
         return false;
@@ -142,10 +145,10 @@ pub(super) fn is_odd(target: &str) -> bool {
     ended(segment)
 }
 
-/// Returns path and query with the path resolved, if the result differs for robots.txt.
+/// Returns the path and query with the path resolved, if this makes a difference to robots.txt.
 ///
 /// Characters with a special meaning remain escaped. Returns `None` if robots.txt matching (RFC
-/// 9309 §2.2.2) gives the same result for both.
+/// 9309 §2.2.2) gives the same result for both forms.
 pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
     if reading.is_plain() && is_normal(target.as_bytes()) {
         return None;
@@ -184,14 +187,14 @@ fn has_escaped_sign(path: &[u8]) -> bool {
     })
 }
 
-/// Characters that a path segment consists of.
+/// The characters of a path segment.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Segment {
     dots: usize,
     others: bool,
 }
 
-/// Iterator that decodes each `%XX` once.
+/// An iterator that decodes each `%XX` once.
 pub(super) struct Decoded<'b> {
     rest: slice::Iter<'b, u8>,
 }
@@ -222,9 +225,9 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Returns `true` if a target needs no rewriting. A `false` may be wrong.
+/// Returns `true` if a target is certain to need no rewriting; `false` means that it may need some.
 ///
-/// This runs for every request, so it compares eight bytes at a time.
+/// This check runs for every request, so it compares eight bytes at a time.
 fn is_normal(target: &[u8]) -> bool {
     let (words, rest) = target.as_chunks::<8>();
     let mut slash_before = 0;
@@ -257,16 +260,17 @@ fn is_normal(target: &[u8]) -> bool {
     target.starts_with(b"/")
 }
 
-/// The lowest bit of each of eight bytes.
+/// A word in which the lowest bit of each of the eight bytes is set.
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 
-/// Sets the highest bit of each byte that equals `byte`, and possibly of some bytes above one.
+/// Sets the highest bit of each byte that equals `byte`, and possibly of some bytes above such a
+/// byte.
 fn places(word: u64, byte: u8) -> u64 {
     let differs = word ^ (EACH * u64::from(byte));
     differs.wrapping_sub(EACH) & !differs & (EACH << 7)
 }
 
-/// Returns the path of a request-target (RFC 9112 §3.2); empty without one.
+/// Returns the path of a request target (RFC 9112 §3.2), or an empty slice if there is none.
 pub(super) fn path_of(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))
@@ -305,7 +309,7 @@ fn with_rewritten<T>(path: &[u8], reading: PathReading, look: impl FnOnce(&[u8])
     }
 }
 
-/// Writes the normal form to `room`, which is at least as long as the path.
+/// Writes the normalized path to `room`, which is at least as long as the path.
 fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8] {
     let mut writer = Writer {
         room,
@@ -332,7 +336,7 @@ fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8
 struct Writer<'r> {
     room: &'r mut [u8],
     written: usize,
-    /// Index where the current segment starts.
+    /// Index at which the current segment starts.
     segment: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Policy: decides about requests and explains the decisions.
+//! A policy, which decides about requests and explains the decisions.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -19,7 +19,7 @@ use super::{
     subtree::Subtree,
 };
 
-/// Policy that decides which requests of robots are redirected, and where to.
+/// A policy that decides which requests from robots are redirected, and where to.
 ///
 /// A policy is immutable data: [`decide`](Self::decide) does no I/O, takes no lock, and allocates
 /// only to rewrite a path of more than 1 KiB.
@@ -36,11 +36,11 @@ pub struct Policy {
     pub(super) never: Vec<Subtree>,
     /// All redirect targets, including those of rules.
     pub(super) heavens: Heavens,
-    /// Redirect target for robots, unless a rule names another one.
+    /// The redirect target for robots, unless a rule specifies another.
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
-    /// Rules, beginning with those of the overlay.
+    /// The rules, beginning with those of the overlay.
     pub(super) rules: Vec<Rule>,
     /// Number of rules from the overlay.
     pub(super) overlaid: usize,
@@ -52,16 +52,17 @@ pub struct Policy {
     pub(super) is_dry_run: bool,
     /// Whether the dry run is due to a pause by the overlay.
     pub(super) is_paused: bool,
-    /// Reason why nothing is ever redirected, if so.
+    /// The reason why nothing is ever redirected, if this is the case.
     pub(super) idle: Option<&'static str>,
-    /// For each filter pattern, whether all its paths are outside of heavens and exempt paths.
+    /// For each filter pattern, whether none of its paths are in robot heaven or exempt from
+    /// redirects.
     pub(super) plain: Box<[bool]>,
-    /// Whether decisions depend on the host of a request.
+    /// Whether any decision depends on the host of a request.
     pub(super) asks_for_host: bool,
-    /// Whether a rule applies to people.
+    /// Whether a rule of the policy applies to human visitors.
     pub(super) judges_people: bool,
     pub(super) places: Places,
-    /// Load of the site, if a rule depends on the load.
+    /// The load of the site, if a rule depends on it.
     pub(super) load: Option<Arc<SiteLoad>>,
 }
 
@@ -83,7 +84,7 @@ impl Policy {
         self.judge(request, visitor).decision
     }
 
-    /// Decides like [`decide`](Self::decide), and returns the rule that decided.
+    /// Decides as [`decide`](Self::decide) does, and also returns the rule that decided.
     ///
     /// Rate limits are not checked; see [`slowed_by`](Judgement::slowed_by).
     #[must_use]
@@ -91,7 +92,7 @@ impl Policy {
         self.judge_traced(request, visitor, &mut Silent)
     }
 
-    /// Decides like [`judge`](Self::judge), and returns the reason for each step.
+    /// Decides as [`judge`](Self::judge) does, and also returns the reason for each step.
     #[must_use]
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
@@ -112,7 +113,7 @@ impl Policy {
 
     /// Returns `true` if decisions are only reported and every request passes.
     ///
-    /// Decisions are made as usual; the caller must not carry them out. No headers are added to
+    /// Decisions are made as usual, but the caller must not carry them out. No headers are added to
     /// responses either.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
@@ -121,15 +122,15 @@ impl Policy {
 
     /// Returns `true` if any decision or tag depends on the host of a request.
     ///
-    /// Otherwise, a [`Request`] need not contain the host.
+    /// If none does, a [`Request`] need not contain the host.
     #[must_use]
     pub fn asks_for_host(&self) -> bool {
         self.asks_for_host
     }
 
-    /// Returns `true` if a rule applies to people.
+    /// Returns `true` if a rule of the policy applies to human visitors.
     ///
-    /// Otherwise, human visitors need no [`Visitor::person`].
+    /// If none does, no [`Visitor::person`] is needed for human visitors.
     #[must_use]
     pub fn judges_people(&self) -> bool {
         self.judges_people
@@ -137,9 +138,9 @@ impl Policy {
 
     /// Returns `true` if every robot always gets the same response as a human visitor.
     ///
-    /// This is the case without filter patterns, without a redirect URL, and if no method or no
-    /// purpose is redirected, unless a rule has an action other than to pass, the list of denied
-    /// robots redirects, or impostors are refused.
+    /// This is the case if there are no filter patterns, if there is no redirect URL, or if no
+    /// method or no purpose is redirected, unless a rule has an action other than to pass, the list
+    /// of denied robots redirects, or impostors are refused.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.idle.is_some() && self.spoofed != Spoofed::Refuse
@@ -168,15 +169,15 @@ impl Policy {
         self.reading.with_path(path, is_any)
     }
 
-    /// Returns the default redirect, if there is one.
+    /// Returns the policy's default redirect, if there is one.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         self.heaven.as_ref().map(|heaven| &heaven.redirect)
     }
 
-    /// Returns all redirects of the policy and its rules, without duplicates.
+    /// Returns all redirects of the policy and of its rules, without duplicates.
     ///
-    /// The redirect of a decision is a reference to one of these objects.
+    /// The redirect in a decision is a reference to one of these.
     pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {
         self.heavens.redirects()
     }
@@ -186,15 +187,15 @@ impl Policy {
         self.rules.iter()
     }
 
-    /// Returns `true` if a rule that lets certain addresses pass contains the address.
+    /// Returns `true` if a rule that allows certain addresses to pass contains the address.
     ///
-    /// The rule may be limited to some paths or visitors; the address is trusted nevertheless.
+    /// The address is trusted even if the rule is limited to some paths or visitors.
     #[must_use]
     pub fn passes_address(&self, address: IpAddr) -> bool {
         self.rules.iter().any(|rule| rule.passes_address(address))
     }
 
-    /// Returns the rules that never decide, each with the earlier rule that always decides first.
+    /// Returns the rules that never decide, each with the earlier rule that always decides instead.
     pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
         self.rules.iter().enumerate().filter_map(|(index, rule)| {
             let mut earlier = self.rules.iter().take(index);
@@ -202,17 +203,17 @@ impl Policy {
         })
     }
 
-    /// Returns the methods that are redirected.
+    /// Returns the methods for which requests are redirected.
     pub fn methods(&self) -> impl Iterator<Item = &str> {
         self.methods.iter().map(String::as_str)
     }
 
-    /// Returns the purposes of the robots that are redirected.
+    /// Returns the purposes for which robots are redirected.
     pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
         self.purposes.iter().copied()
     }
 
-    /// Returns the action for a request with a spoofed claim.
+    /// Returns the action for requests with a spoofed claim.
     #[must_use]
     pub fn spoofed(&self) -> Spoofed {
         self.spoofed
@@ -220,16 +221,17 @@ impl Policy {
 
     /// Returns the refusal for requests with a spoofed claim.
     ///
-    /// If no rule refused, the refusal of a decision is a reference to this object.
+    /// If a request is refused but no rule refused it, the refusal in the decision is a reference
+    /// to this object.
     #[must_use]
     pub fn spoofed_refusal(&self) -> &Refuse {
         &self.spoofed_refusal
     }
 
-    /// Counts a request of the site, if a rule depends on the load.
+    /// Counts a request to the site, if a rule depends on the load.
     ///
-    /// Call this before the decision, and [`ResponseTimer::end`] when the request is answered. Does
-    /// nothing if no rule depends on the load.
+    /// Call this function before the decision, and [`ResponseTimer::end`] when the response starts.
+    /// Does nothing if no rule depends on the load.
     #[must_use]
     pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<ResponseTimer> {
         let site = self.load.as_ref()?;
@@ -242,7 +244,7 @@ impl Policy {
         Some(site.begin(now_ms))
     }
 
-    /// Returns the robots in rules and lists that a detector does not know.
+    /// Returns the robot IDs in rules and lists that a detector does not contain.
     pub fn unknown_robots(&self, detector: &Detector) -> impl Iterator<Item = UnknownRobot> {
         let ids = || detector.robots().iter().map(|robot| robot.id.as_str());
         let lists = [

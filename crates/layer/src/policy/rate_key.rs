@@ -1,4 +1,4 @@
-//! Keys by which rate limits count.
+//! Keys that determine which requests share a rate limit.
 
 use std::{
     hash::BuildHasher,
@@ -8,40 +8,41 @@ use std::{
 use super::{Places, unlisted_name::UnlistedName};
 
 crate::words! {
-/// Key by which a rate limit counts: all requests with the same key share a limit.
+/// The key of a rate limit: all requests with the same key share a limit.
 #[derive(Default, Hash)]
 #[non_exhaustive]
 pub enum RateKey {
-    /// Robots by id or name; see [`RateLimiter`](super::RateLimiter).
+    /// The robot, by ID or name; see [`RateLimiter`](super::RateLimiter).
     #[default]
     Robot = "robot",
-    /// Addresses; for IPv6 the /64, which belongs to a single sender.
+    /// The client address; for IPv6, the /64 network, which belongs to a single sender.
     Address = "address",
-    /// Networks: /24 for IPv4, /48 for IPv6.
+    /// The network of the client address: /24 for IPv4, /48 for IPv6.
     Network = "network",
-    /// Autonomous systems; an address without a known one counts by its network.
+    /// The autonomous system of the client address, or its network if the autonomous system is
+    /// unknown.
     Asn = "asn",
-    /// User-Agents by their letters, ignoring case and numbers.
+    /// The letters of the User-Agent, ignoring case and numbers.
     UserAgent = "user-agent",
-    /// The whole site: all requests that match the rule count together.
+    /// The whole site: all requests that match the rule share one limit.
     Site = "site",
 }
 }
 
 impl RateKey {
-    /// Returns the key as a suffix of a limit, such as ", per address"; empty for robots.
+    /// Returns the key as a suffix to a limit, such as ", per address"; empty for robots.
     pub(super) const fn whom(self) -> &'static str {
         match self {
             Self::Robot => "",
             Self::Address => ", per address (IPv6: per /64)",
             Self::Network => ", per network (/24, /48)",
             Self::Asn => ", per autonomous system",
-            Self::UserAgent => ", per User-Agent without numbers",
+            Self::UserAgent => ", per User-Agent (ignoring numbers)",
             Self::Site => ", in total",
         }
     }
 
-    /// Returns the bucket of a sender, if any; `Robot` and `Site` have none here.
+    /// Returns the bucket of a sender, if any; there is none for `Robot` and `Site`.
     pub(super) fn bucket(
         self,
         hasher: &impl BuildHasher,
@@ -62,10 +63,12 @@ impl RateKey {
     }
 }
 
-/// Returns the part of an address that identifies a sender: all of IPv4, the /64 of IPv6.
+/// Returns the part of an address that identifies a sender: the whole IPv4 address, or the /64
+/// network of an IPv6 address.
 ///
 /// The rest of an IPv6 address identifies an interface (RFC 4291 §2.5.1), which a host may choose
-/// freely. IPv4-mapped addresses count as IPv4; otherwise all of IPv4 would share one /64.
+/// freely. IPv4-mapped addresses are treated as IPv4; otherwise, all IPv4 addresses would share one
+/// /64.
 #[doc(hidden)]
 #[must_use]
 pub fn sender_address(client: IpAddr) -> IpAddr {
@@ -155,7 +158,7 @@ mod tests {
         assert!(bucket(RateKey::UserAgent, "", None).is_some());
     }
 
-    /// Returns several spellings of one IPv6 address.
+    /// Returns several spellings of the same IPv6 address.
     fn spellings(address: Ipv6Addr) -> [String; 4] {
         let groups = address.segments();
         let long = groups.map(|group| format!("{group:04x}")).join(":");

@@ -1,4 +1,5 @@
-//! Rate limiters of rules that slow down: a number of requests or errors per period.
+//! Rate limiters of rules that slow robots down, which allow a number of requests or errors per
+//! period.
 
 use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc, time::Duration};
 
@@ -11,35 +12,35 @@ use super::{
     load::{LoadGate, LoadThreshold},
 };
 
-/// Sets per shard of a rule that counts robots: 65,536 buckets in total, in 1 MiB.
+/// Number of sets per shard for a rule that limits robots: 65,536 buckets in total, in 1 MiB.
 ///
-/// There are few robots, but many such rules.
+/// There are few robots, but there may be many such rules.
 const MAX_ROBOT_SETS: usize = 64;
 
-/// Statuses that count as errors: forbidden, not found, gone.
+/// Statuses that are counted as errors: forbidden, not found, gone.
 ///
-/// Scans for vulnerabilities cause these. 400, 401 and 422 are not included: human visitors who
-/// mistype a form or a password cause those.
+/// Vulnerability scans cause these. 400, 401 and 422 are not included because human visitors who
+/// mistype a form or a password cause them.
 const ERRORS: [u16; 3] = [403, 404, 410];
 
-/// Rate limiter of a rule that slows down, with the requests counted so far.
+/// The rate limiter of a rule that slows robots down, with the requests counted so far.
 ///
-/// [`RateKey`] selects whether it counts by robot, address, etc. It counts requests, or only
-/// requests that are answered with an [error](super::RuleBuilder::errors).
+/// [`RateKey`] determines whether the limit applies per robot, per address, etc. All requests are
+/// counted, or only those with an [error](super::RuleBuilder::errors) as the response.
 ///
-/// Each robot has a separate limit. A listed robot is identified by its id, regardless of its
-/// address; verified requests do not share a limit with unverified ones. An unlisted robot must
-/// respect the limit of its name (ignoring numbers) and also the limit of its network (/24 for
-/// IPv4, /48 for IPv6); if its signature is valid, only the limit of its host. Nameless visitors
-/// and visitors that share a User-Agent have the limit of their network; the latter are not limited
-/// without a known address.
+/// Each robot has a separate limit. A listed robot is identified by its ID, regardless of its
+/// address; verified requests do not share a limit with unverified ones. An unlisted robot is
+/// subject to the limit of its name (ignoring numbers) and to the limit of its network (/24 for
+/// IPv4, /48 for IPv6); if its signature is valid, it is only subject to the limit of its host.
+/// Visitors without a User-Agent or with a shared User-Agent are subject to the limit of their
+/// network; the latter are not limited if their address is unknown.
 ///
-/// At most 65,536 robots, names and networks are distinguished, in at most 1 MiB. With a limit by
+/// At most 65,536 robots, names and networks are distinguished, in at most 1 MiB. For a limit by
 /// address, network, autonomous system or User-Agent, the maximum is two million, in at most 31
-/// MiB. Beyond that, the buckets that would be full first are evicted. Without a known address, a
+/// MiB. Beyond that, the buckets that would be full first are evicted. If the address is unknown, a
 /// limit by address does not apply.
 ///
-/// The instances of a [fleet](SharedLimit) share limits.
+/// The instances of a [fleet](SharedLimit) share their limits.
 pub struct RateLimiter {
     pace: LimitSettings,
     rate: Rate,
@@ -48,7 +49,7 @@ pub struct RateLimiter {
     gate: Option<LoadGate>,
 }
 
-/// Settings of a rule's rate limit.
+/// The settings of a rule's rate limit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct LimitSettings {
     pub(super) count: u32,
@@ -58,26 +59,26 @@ pub(super) struct LimitSettings {
     pub(super) burst: u32,
     pub(super) key: RateKey,
     pub(super) text: Option<String>,
-    /// Load at which the limit applies; `None` for always.
+    /// Load at which the limit applies; `None` if it always applies.
     pub(super) load: Option<LoadThreshold>,
 }
 
-/// Rate limit of a rule, for one request.
+/// The rate limit of a rule, as it applies to one request.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitedRequest<'p> {
     limiter: &'p Arc<RateLimiter>,
     keys: BucketKeys,
 }
 
-/// Counter of the errors in the response to a request.
+/// A counter that counts the response to a request if it is an error.
 #[derive(Clone, Debug)]
 pub struct ErrorCounter {
     limiter: Arc<RateLimiter>,
     keys: BucketKeys,
 }
 
-/// Keys of the request's buckets, all of which must have a token. Without keys, the sender cannot
-/// be distinguished from others and is not limited.
+/// The keys of the buckets for a request, each of which must have a token. If there are no keys,
+/// the sender cannot be distinguished from others and is not limited.
 type BucketKeys = [Option<u64>; 2];
 
 impl RateLimiter {
@@ -114,13 +115,13 @@ impl RateLimiter {
         self.pace.period
     }
 
-    /// Returns the number of requests or errors that may come at once after a pause.
+    /// Returns the number of requests or errors allowed at once after a pause.
     #[must_use]
     pub fn burst(&self) -> u32 {
         self.pace.burst
     }
 
-    /// Returns the key by which the limit counts.
+    /// Returns the key that determines which requests share the limit.
     #[must_use]
     pub fn key(&self) -> RateKey {
         self.pace.key
@@ -148,8 +149,8 @@ impl RateLimiter {
 
     /// Returns the rate limit for one request.
     ///
-    /// `client` is the client address, if it is known and not shared by a proxy; `places` finds its
-    /// autonomous system.
+    /// `client` is the client address, if it is known and not that of a shared proxy; `places`
+    /// looks up its autonomous system.
     pub(super) fn of<'p>(
         self: &'p Arc<Self>,
         visitor: Visitor<'_>,
@@ -176,7 +177,7 @@ impl RateLimiter {
         }
     }
 
-    /// Starts to share the limit with the other instances of a fleet.
+    /// Starts sharing the limit with the other instances of a fleet.
     ///
     /// A new seed resets all buckets.
     pub fn join(&self, fleet: SharedLimit, now_ms: i64) {
@@ -186,7 +187,8 @@ impl RateLimiter {
         self.buckets.set_sharers(fleet.instances, now_ms);
     }
 
-    /// Removes and returns up to `most` debts unknown to the other instances, largest first.
+    /// Removes and returns up to `most` debts that have not been sent to the other instances,
+    /// largest first.
     ///
     /// Debts that could not be sent must be [given back](Self::give_back).
     #[must_use]
@@ -194,7 +196,7 @@ impl RateLimiter {
         self.buckets.untold(most)
     }
 
-    /// Stores debts that could not be sent to the other instances.
+    /// Stores debts that could not be sent to the other instances, so that they are sent later.
     pub fn give_back(&self, untold: &[BucketDebt]) {
         self.buckets.note(untold);
     }
@@ -217,7 +219,7 @@ impl RateLimiter {
         waits.max().map_or(Ok(()), Err)
     }
 
-    /// Describes the limit in a sentence.
+    /// Describes the rate limit in a sentence.
     pub(super) fn sentence(&self) -> String {
         format!("The limit allows {self}; further requests get 429.")
     }
@@ -236,14 +238,14 @@ impl RateLimiter {
 }
 
 impl LimitedRequest<'_> {
-    /// Counts the request at a time in milliseconds since 1970.
+    /// Counts the request at the given time, in milliseconds since 1970.
     ///
-    /// If errors are counted, only checks whether there were too many.
+    /// If errors are counted, only checks whether there have been too many.
     ///
     /// # Errors
     ///
-    /// Returns the time to wait if the limit is exceeded. Such a request does not delay the next
-    /// one.
+    /// Returns the time to wait if the limit is exceeded. In that case, the request does not delay
+    /// the next one.
     pub fn check(&self, now_ms: i64) -> Result<(), Duration> {
         let Self { limiter, keys } = self;
         if limiter.pace.is_of_errors {
@@ -253,7 +255,7 @@ impl LimitedRequest<'_> {
         }
     }
 
-    /// Returns the counter for the response, if errors are counted.
+    /// Returns the error counter for the response, if errors are counted.
     #[must_use]
     pub fn error_counter(&self) -> Option<ErrorCounter> {
         self.limiter.pace.is_of_errors.then(|| ErrorCounter {
@@ -264,7 +266,7 @@ impl LimitedRequest<'_> {
 }
 
 impl ErrorCounter {
-    /// Counts a response if its status is an error.
+    /// Counts a response if its status is that of an error.
     pub fn answered(&self, status: u16, now_ms: i64) {
         if ERRORS.contains(&status) {
             // Concurrent requests may cause more errors than the bucket has tokens.
@@ -273,7 +275,7 @@ impl ErrorCounter {
     }
 }
 
-/// Formats as "at most 10 requests in 60 s, 5 at once, per network (/24, /48)".
+/// Displays the limit, such as "at most 10 requests in 60 s, 5 at once, per network (/24, /48)".
 impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LimitSettings {
@@ -318,7 +320,7 @@ mod tests {
         range: 0..3,
     });
 
-    /// Two requests a minute, two at once.
+    /// Returns a limit of two requests per minute, both at once.
     fn pace(key: RateKey) -> LimitSettings {
         LimitSettings {
             count: 2,

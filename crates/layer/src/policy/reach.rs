@@ -1,4 +1,4 @@
-//! Requests whose response may differ between robots and human visitors.
+//! Determines for which requests the response may differ between robots and human visitors.
 
 use crate::detect::Kind;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Policy {
-    /// Determines once whether any robot may ever get a different response.
+    /// Precomputes whether any robot can ever get a different response.
     pub(super) fn compute_idle(mut self) -> Self {
         let has_patterns = !self.patterns.is_empty();
         let reaches =
@@ -43,7 +43,7 @@ impl Policy {
         self
     }
 
-    /// Adjusts all patterns to the way in which the site's server reads paths.
+    /// Adjusts all patterns to the way in which the site's server interprets paths.
     pub(super) fn apply_path_reading(mut self) -> Self {
         let scopes = self.rules.iter_mut().map(|rule| &mut rule.scope);
         let tags = self.tag_rules.iter_mut().map(TagRule::scope_mut);
@@ -57,7 +57,7 @@ impl Policy {
         self
     }
 
-    /// Determines once which patterns match neither exempt paths nor heavens.
+    /// Precomputes which patterns match neither exempt paths nor pages of robot heaven.
     pub(super) fn compute_plain_patterns(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);
         // Computed once here, so that requests for most patterns skip all exemptions.
@@ -69,7 +69,7 @@ impl Policy {
         self
     }
 
-    /// Determines once whether anything depends on the host of a request.
+    /// Precomputes whether anything depends on the host of a request.
     pub(super) fn compute_host_dependency(mut self) -> Self {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
@@ -80,7 +80,7 @@ impl Policy {
         self
     }
 
-    /// Returns the possible effect of the rules on a request; `Err` if there is none.
+    /// Returns the possible effect of the rules on a request, or `Err` if there is none.
     pub(super) fn judge_reach(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -146,7 +146,8 @@ impl Policy {
         }
     }
 
-    /// Returns the reason why a rule never matches, if all its paths are exempt or in heaven.
+    /// Returns the reason why a rule never matches, if all of its paths are exempt or in robot
+    /// heaven.
     pub(super) fn never_matches(&self, rule: &Rule) -> Option<String> {
         let paths = rule.scope.paths.as_ref()?;
         let reason = if let Some(heaven) = self.heavens.covering_all(paths) {
@@ -161,7 +162,8 @@ impl Policy {
         Some(format!("{reason}, {end}"))
     }
 
-    /// Returns `true` if denied robots or impostors are redirected regardless of their purpose.
+    /// Returns `true` if denied robots or robots with a spoofed claim are redirected regardless of
+    /// their purpose.
     fn redirects_listed(&self) -> bool {
         !self.denied.is_empty() || self.redirects_spoofed()
     }
@@ -180,7 +182,9 @@ fn describe_reach(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -
                 rule.action().words().may
             )
         }
-        (None, _) if acts => "On this path, robots are redirected by their purpose.".to_owned(),
+        (None, _) if acts => {
+            "On this path, robots are redirected depending on their purpose.".to_owned()
+        }
         (_, Some(rule)) => format!(
             "On this path, {} may {}.",
             named(rule),

@@ -1,4 +1,4 @@
-//! Redirect URL, and the pages of heaven that it covers.
+//! Redirect URLs, and the pages of robot heaven that they cover.
 
 use std::fmt::Write;
 
@@ -11,19 +11,19 @@ use super::{
 /// Maximum number of bytes of a redirect URL.
 const MAX_URL_BYTES: usize = 2048;
 
-/// Target and status of a redirect.
+/// The target and status of a redirect.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Redirect {
     /// Status of the response: 301, 302, 303, 307 or 308.
     pub status: u16,
-    /// Value of `Location` in visible ASCII: a path with one leading slash, or an http(s) URL.
+    /// The value of `Location` in visible ASCII: a path with one leading slash, or an http(s) URL.
     pub location: String,
 }
 
-/// Parses a redirect URL into the `Location` and the guard that recognizes its pages.
+/// Parses a redirect URL into the `Location` value and the guard that recognizes its pages.
 ///
-/// The error contains the reason and the correction.
+/// An error contains the reason and a correction.
 pub(super) fn parse(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
     check_characters(url)?;
     if url.starts_with("//") {
@@ -65,14 +65,14 @@ fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), Stri
     Ok((format!("{scheme}://{authority}{path}"), guard))
 }
 
-/// Guard against redirect loops, which recognizes the pages of heaven.
+/// A guard against redirect loops, which recognizes the pages of robot heaven.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     site: Option<Site>,
     pages: Subtree,
 }
 
-/// Site that an absolute redirect URL names.
+/// The site to which an absolute redirect URL refers.
 #[derive(Clone, Debug)]
 struct Site {
     host: Host,
@@ -86,9 +86,10 @@ impl Guard {
         self.pages.read_as(reading);
     }
 
-    /// Returns `true` if a request is already for a page of heaven.
+    /// Returns `true` if a request already targets a page of robot heaven.
     ///
-    /// For an absolute redirect URL, the host must match too; a request without a host matches.
+    /// If the redirect URL is absolute, the host must match too; a request without a host is
+    /// treated as a match.
     pub(super) fn covers(&self, host: Option<&str>, path: &[u8]) -> bool {
         self.pages.contains(path)
             && self.site.as_ref().is_none_or(|site| {
@@ -98,7 +99,7 @@ impl Guard {
             })
     }
 
-    /// Returns `true` if a path that starts with `text` may be in heaven, on some host.
+    /// Returns `true` if a path that starts with `text` may be in robot heaven, on any host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.pages.may_contain(text)
     }
@@ -108,14 +109,16 @@ impl Guard {
         self.site.as_ref().is_some_and(|site| !site.is_own)
     }
 
-    /// Returns `true` if all paths that start with `text` are in heaven, on all hosts of this site.
+    /// Returns `true` if all paths that start with `text` are in robot heaven, on all hosts of this
+    /// site.
     pub(super) fn covers_all(&self, text: &[u8]) -> bool {
         let is_here = self.site.as_ref().is_none_or(|site| site.is_own);
         is_here && self.pages.contains_all(text)
     }
 }
 
-/// Compares an own host with the URL's host; without a port, it matches every port.
+/// Compares one of the site's own hosts with the URL's host; if it has no port, it matches every
+/// port.
 fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
     own.name() == host.name()
         && own
@@ -140,7 +143,8 @@ fn check_characters(url: &str) -> Result<(), String> {
     Err(problem.to_owned())
 }
 
-/// Splits off the scheme. Returns the scheme in lower case with its default port, and the rest.
+/// Splits a URL into its scheme and the rest. Returns the scheme in lower case and its default
+/// port.
 fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
     for (scheme, default_port) in [("http", 80), ("https", 443)] {
         if let Some((start, rest)) = url.split_once("://")
@@ -155,7 +159,7 @@ fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
     )
 }
 
-/// Returns path and query with all characters encoded that a header cannot contain.
+/// Returns the path and query with all characters encoded that a header cannot contain.
 fn encode(path: &str) -> Result<String, String> {
     let mut encoded = String::with_capacity(path.len());
     let mut rest = path.as_bytes();

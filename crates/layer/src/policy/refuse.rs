@@ -1,23 +1,23 @@
-//! Refusals: status and text of the response.
+//! Refusals, which consist of a status and the text of the response.
 
 /// HTTP statuses that are allowed for a refusal.
 const STATUSES: [u16; 11] = [400, 401, 402, 403, 404, 406, 410, 418, 429, 451, 503];
 
-/// Maximum number of bytes of a text for robots.
+/// Maximum number of bytes in a text for robots.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Refusal by a rule: status and text of the response.
+/// A refusal by a rule: the status and the text of the response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refuse {
     /// Status of the response: 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
     pub status: u16,
-    /// Text of the response, with a final line feed.
+    /// Text of the response, ending with a line feed.
     pub text: String,
 }
 
 impl Refuse {
-    /// Creates a refusal from settings. The error contains a key and the reason.
+    /// Creates a refusal from settings. An error contains the key of the setting and the reason.
     pub(super) fn new(
         status: Option<u16>,
         text: Option<&str>,
@@ -38,7 +38,7 @@ impl Refuse {
     }
 }
 
-/// Returns a text for robots with a final line feed.
+/// Returns a text for robots that ends with a line feed.
 pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
     let text = text.trim_end();
     // The limit includes the added line feed.
@@ -55,29 +55,29 @@ pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
     Err(("text", reason))
 }
 
-/// Text of the refusal for a spoofed claim.
+/// Text of the refusal of a spoofed claim.
 const TEXT: &str = "This request does not come from the robot that its User-Agent claims.\n";
 
 crate::words! {
-    /// Action for requests with a spoofed claim.
+    /// The action for requests with a spoofed claim.
     ///
     /// With every value, a spoofed claim gives an impostor no advantage: neither the list of
     /// [allowed](super::PolicyBuilder::allow_robots) robots nor a rule that lets certain robots
-    /// pass applies, unless the rule names the verdict.
+    /// pass applies, unless the rule includes the verdict.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Spoofed {
-        /// Requests are reported and counted, and treated like those of the claimed robot.
+        /// Requests are reported and counted, and handled like those from the claimed robot.
         #[default]
         Report = "report",
-        /// Requests are redirected on every filtered path, regardless of the purpose.
+        /// Requests are redirected on every filtered path, regardless of the robot's purpose.
         Redirect = "redirect",
-        /// Requests get 403 on all paths except those that are never redirected.
+        /// Requests are refused with 403 on all paths except those that are never redirected.
         Refuse = "refuse",
     }
 }
 
-/// Returns the refusal for a spoofed claim.
+/// Returns the refusal of a spoofed claim.
 pub(super) fn spoofed() -> Refuse {
     Refuse {
         status: 403,

@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, fmt};
 
 use crate::registry::{Purpose, Robot};
 
-/// Robots that a site refuses completely, by purpose or id.
+/// The robots that a site refuses completely, by purpose or ID.
 ///
-/// A robots.txt can only exclude robots by name. Where robots.txt is enforced, these robots are
-/// refused even if the file does not name them.
+/// A robots.txt can only exclude robots by name. If robots.txt is enforced, these robots are
+/// refused even if the file does not list them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct RefusedRobots {
@@ -15,13 +15,13 @@ pub struct RefusedRobots {
     ids: BTreeSet<String>,
 }
 
-/// Reason why a robot is refused.
+/// The reason why a site refuses a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RefusalReason {
     /// The site refuses all robots with this purpose.
     Purpose(Purpose),
-    /// The site refuses this robot by its id.
+    /// The site refuses this robot by its ID.
     Itself,
 }
 
@@ -37,7 +37,7 @@ impl RefusedRobots {
         self
     }
 
-    /// Sets the ids of the refused robots.
+    /// Sets the IDs of the refused robots.
     pub fn ids<S: Into<String>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.ids = ids.into_iter().map(Into::into).collect();
         self
@@ -60,7 +60,7 @@ impl RefusedRobots {
     }
 }
 
-/// Formats as the setting that refuses the robot.
+/// Displays the setting that refuses the robot.
 impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

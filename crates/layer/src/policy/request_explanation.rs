@@ -1,4 +1,4 @@
-//! Explanation of the response to a request, by rules and robots.txt together.
+//! Explains the response to a request, by rules and robots.txt together.
 
 use std::fmt;
 
@@ -10,46 +10,49 @@ use super::{
     Step, Visitor,
 };
 
-/// Explanation of the response to a request, with the reason for each step.
+/// An explanation of the response to a request, with the reason for each step.
 ///
-/// Rate limits are not checked.
+/// Rate limits are not taken into account.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestExplanation<'p> {
     /// Explanation steps in order; for a robot, the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; `None` for people and nameless visitors, which have no claim.
+    /// The verdict on the claim; `None` for human and nameless visitors, who make no claim.
     pub verdict: Option<Verdict>,
-    /// The decided action, which a [dry run](Self::is_dry_run) does not carry out.
+    /// The action decided, which a [dry run](Self::is_dry_run) does not carry out.
     pub action: Action,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Redirect target, or path of the page that is served instead.
+    /// Redirect target, or the path of the page that is served instead.
     pub location: Option<String>,
     /// Reason why the request passes, if it does.
     pub pass_reason: Option<PassReason>,
-    /// The rule that decided, if a rule did.
+    /// The rule that decided, unless something else decided.
     pub rule: Option<&'p Rule>,
-    /// The rule that limits the robot's requests, if any.
+    /// The rule that limits the robot's request rate, if any.
     pub slowed_by: Option<&'p Rule>,
-    /// The rule that limits the robot's errors, if any.
+    /// The rule that limits the robot's error rate, if any.
     pub errors_by: Option<&'p Rule>,
-    /// The rule that would act if it were [confirmed](super::RuleBuilder::people).
+    /// The rule that would act if it were [confirmed for people](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
     /// Whether the request passes regardless of the decision.
     pub is_dry_run: bool,
     /// Whether the dry run is due to a pause of enforcement.
     pub is_paused: bool,
-    /// Reasons why the visitor is a suspect; empty if not.
+    /// Reasons why the visitor is a suspect; empty if the visitor is not a suspect.
     pub reasons: Reasons,
-    /// Whether the location is the start page of heaven, which may be replaced by a specific page.
+    /// Whether the location is the start page of robot heaven, which may be replaced by a specific
+    /// page.
     leads_to_heaven: bool,
 }
 
 impl Enforcer {
-    /// Explains the response to a request, by the policy and then robots.txt. Nothing is counted.
+    /// Explains the response to a request, first by the policy, then by robots.txt. Nothing is
+    /// counted.
     ///
-    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with its query.
+    /// `visitor` is the robot that `user_agent` identifies, if any; `target` is the path with its
+    /// query.
     #[must_use]
     pub fn explain_all<'p>(
         &self,
@@ -100,7 +103,7 @@ impl Enforcer {
 }
 
 impl RequestExplanation<'_> {
-    /// Adds the evidence for the verdict, one sentence per step, after the verdict.
+    /// Adds the evidence for the verdict as steps after the verdict, one sentence per step.
     #[must_use]
     pub fn evidence(mut self, texts: impl IntoIterator<Item = String>) -> Self {
         let is_verdict = |step: &Step| step.name == "verdict";
@@ -112,7 +115,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Adds the reason why the robot is redirected to a page's canonical URL, or not.
+    /// Adds the reason why the robot is or is not redirected to the canonical URL of the page.
     #[must_use]
     pub fn canonical(mut self, text: String, location: Option<String>) -> Self {
         let name = "canonical";
@@ -126,7 +129,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Replaces the decision by a refusal that is independent of the policy.
+    /// Replaces the decision with a refusal that is independent of the policy.
     #[must_use]
     pub fn refused(mut self, status: u16, text: &str) -> Self {
         let (name, text) = (Action::Refuse.as_str(), text.to_owned());
@@ -138,7 +141,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Adds the findings about the claimed browser, after the step for the User-Agent.
+    /// Adds the findings about the claimed browser after the step about the User-Agent.
     #[must_use]
     pub fn suspicion(mut self, findings: &Findings) -> Self {
         let reasons = findings.reasons;
@@ -176,10 +179,10 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Replaces the start page of heaven by the page made from the requested one.
+    /// Replaces the start page of robot heaven with the page generated from the requested page.
     ///
-    /// `find` returns this page for the decided location, if it exists. A redirect because of
-    /// robots.txt keeps the start page.
+    /// `find` returns this page for the decided location, if it exists. A redirect due to
+    /// robots.txt retains the start page.
     #[must_use]
     pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
         let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
@@ -201,7 +204,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Explains whether a suspect is served heaven's copy of the page, or the reason if not.
+    /// Explains that a suspect is served heaven's copy of the page, or the reason why not.
     #[must_use]
     pub fn copy(mut self, refusal: Option<&str>) -> Self {
         if self.reasons.is_empty() || self.action != Action::Serve {
@@ -228,7 +231,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Returns the rate limits for the visitor, if any.
+    /// Returns a description of the rate limits for the visitor, if any.
     #[must_use]
     pub fn slowed(&self) -> Option<String> {
         let rules = [self.slowed_by, self.errors_by].into_iter().flatten();
@@ -245,7 +248,7 @@ impl RequestExplanation<'_> {
         self.is_dry_run || self.action == Action::Pass
     }
 
-    /// Returns `true` if robots.txt must be checked too.
+    /// Adds the steps of a decision. Returns `true` if robots.txt must be checked too.
     fn add_decision(&mut self, decision: Decision<'_>) -> bool {
         self.pass_reason = decision.pass_reason();
         self.status = decision.status();
@@ -316,12 +319,13 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
     }
 }
 
-/// Returns `true` if the signing host is known.
+/// Returns `true` if the claim is signed by a known host.
 fn is_signed(claim: &Claim<'_>) -> bool {
     matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
-/// Formats as "pass", "redirect 302 /robot-heaven/", "refuse 403" or "serve /robot-heaven/".
+/// Displays the response, such as "pass", "redirect 302 /robot-heaven/", "refuse 403" or "serve
+/// /robot-heaven/".
 impl fmt::Display for RequestExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.action.fmt(f)?;

@@ -8,22 +8,22 @@ use robot_detection_robots_txt::{meta::XRobotsTag, preference_list};
 
 use super::{Action, error::InvalidCondition};
 
-/// Header with a page's directives for robots.
+/// Header that contains a page's directives for robots.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Header with the allowed uses of a page's content (draft-ietf-aipref-attach).
+/// Header that states how a page's content may be used (draft-ietf-aipref-attach).
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 
-/// Settings key that errors about response headers name.
+/// Settings key used in errors about response headers.
 const KEY: &str = "headers";
 
-/// Maximum number of header lines of a rule.
+/// Maximum number of header lines in a rule.
 const MAX_LINES: usize = 16;
 
-/// Maximum number of bytes of a value.
+/// Maximum number of bytes in a header value.
 const MAX_VALUE_BYTES: usize = 2048;
 
-/// Headers with list values: a rule adds to them instead of replacing the site's.
+/// Headers with list values: a rule adds to the site's headers instead of replacing them.
 const LISTS: [HeaderName; 3] = [LINK, WWW_AUTHENTICATE, X_ROBOTS_TAG];
 
 /// Headers that no rule may set, grouped by reason.
@@ -32,7 +32,7 @@ const REFUSED: [(&str, &str); 5] = [
         "alt-svc connection content-length date expect host http2-settings keep-alive \
          proxy-authenticate proxy-authorization proxy-connection te trailer \
          transfer-encoding upgrade via",
-        "belongs to the transfer of messages, which only the server controls",
+        "controls how messages are transferred, which is up to the server",
     ),
     (
         "accept-ranges content-encoding content-location content-range content-type etag \
@@ -41,7 +41,7 @@ const REFUSED: [(&str, &str); 5] = [
     ),
     (
         "age cache-control expires pragma vary",
-        "controls caches: robot-detection sets it for its own responses, the site for its pages",
+        "controls caches: robot-detection sets it for its own responses, and the site for its pages",
     ),
     (
         "location refresh",
@@ -53,20 +53,21 @@ const REFUSED: [(&str, &str); 5] = [
     ),
 ];
 
-/// Headers that a rule adds to the responses to matching requests.
+/// The headers that a rule adds to the responses to matching requests.
 ///
 /// `Link`, `WWW-Authenticate` and `X-Robots-Tag` are lists: they are added to the site's headers,
-/// and a rule may set several. Other headers replace the site's.
+/// and a rule may set several of them. Other headers replace the site's.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ResponseHeaders {
     lines: Vec<(HeaderName, HeaderValue)>,
-    /// Directives of `X-Robots-Tag` that robots are not known to support, each with the probably
-    /// intended one.
+    /// Directives of `X-Robots-Tag` that no robot is known to support, each with the directive that
+    /// was probably intended.
     unknown: Vec<(String, Option<&'static str>)>,
 }
 
 impl ResponseHeaders {
-    /// Creates the headers of a rule from settings. The error contains a key and the reason.
+    /// Creates the headers of a rule from settings. An error contains the key of the setting and
+    /// the reason.
     pub(super) fn new(
         action: Action,
         lines: &[(String, String)],
@@ -85,14 +86,14 @@ impl ResponseHeaders {
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
 
-    /// Creates an `X-Robots-Tag` header from a value. The error contains the reason.
+    /// Creates an `X-Robots-Tag` header from a value. An error contains the reason.
     pub(super) fn tag(value: &str) -> Result<Self, String> {
         let mut headers = Self::default();
         headers.add_tag(value)?;
         Ok(headers)
     }
 
-    /// Returns `true` if a header is added to the site's instead of replacing it.
+    /// Returns `true` if a header is added to the site's headers instead of replacing one.
     #[must_use]
     pub fn is_list(name: &HeaderName) -> bool {
         LISTS.contains(name)
@@ -103,7 +104,7 @@ impl ResponseHeaders {
         self.lines.iter().map(|(name, value)| (name, value))
     }
 
-    /// Returns all header lines as text in visible ASCII and spaces.
+    /// Returns all header lines as text that contains only visible ASCII and spaces.
     pub fn shown(&self) -> impl Iterator<Item = String> {
         self.iter().map(|(name, value)| {
             let value = value.to_str().unwrap_or_default();
@@ -128,7 +129,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the value of the first header, in visible ASCII and spaces.
+    /// Returns the value of the first header, which contains only visible ASCII and spaces.
     pub(super) fn first(&self) -> &str {
         let first = self
             .lines
@@ -137,8 +138,8 @@ impl ResponseHeaders {
         first.unwrap_or_default()
     }
 
-    /// Returns the directives of `X-Robots-Tag` that robots are not known to support, each with the
-    /// probably intended one.
+    /// Returns the directives of `X-Robots-Tag` that no robot is known to support, each with the
+    /// directive that was probably intended.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         let unknown = self.unknown.iter();
         unknown.map(|(word, meant)| (word.as_str(), *meant))
@@ -203,7 +204,7 @@ fn header_value(value: &str) -> Result<HeaderValue, String> {
     })
 }
 
-/// Returns the reason why no rule with an action may set a header, if so.
+/// Returns the reason why rules with this action may not set a header, if they may not.
 fn refused(action: Action, name: &HeaderName) -> Option<&'static str> {
     if name.as_str().starts_with("x-robot-detection") {
         return Some("is used between robot-detection and front proxies");
@@ -290,8 +291,12 @@ mod tests {
     #[test]
     fn headers_that_no_rule_may_set_are_rejected_with_the_reason() {
         for (name, value, hint) in [
-            ("Content-Length", "5", "the transfer of messages"),
-            ("transfer-encoding", "chunked", "the transfer of messages"),
+            ("Content-Length", "5", "how messages are transferred"),
+            (
+                "transfer-encoding",
+                "chunked",
+                "how messages are transferred",
+            ),
             ("Content-Type", "text/html", "describes the body"),
             ("Cache-Control", "max-age=9", "controls caches"),
             ("VARY", "Accept", "controls caches"),

@@ -1,4 +1,4 @@
-//! Active robots.txt of each host.
+//! The active robots.txt files of all hosts.
 
 use std::{collections::HashMap, fmt, ops::Deref, sync::Arc};
 
@@ -14,24 +14,24 @@ use super::{
 /// Active robots.txt files by host, which are both served and enforced.
 pub type RobotsFiles = HostMap<RobotsTxt>;
 
-/// Active robots.txt files, which can be replaced while requests are handled.
+/// The active robots.txt files, which can be replaced while requests are being handled.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRobotsFiles {
     current: Arc<ArcSwap<ActiveFiles>>,
 }
 
-/// Active files, with the robots that each site refuses regardless of its file.
+/// The active files, with the robots that each site refuses regardless of its file.
 #[derive(Debug, Default)]
 pub(super) struct ActiveFiles {
     pub(super) files: RobotsFiles,
     pub(super) refused: HostMap<RefusedRobots>,
 }
 
-/// Files that were active when this value was created.
+/// The files that were active when this value was created.
 #[derive(Debug)]
 pub struct LoadedRobotsFiles(Guard<Arc<ActiveFiles>>);
 
-/// Map with a value for each host.
+/// A map with a value for each host.
 ///
 /// Hosts are compared as in HTTP: case-insensitively, and with or without the default port of
 /// `http` or `https`.
@@ -41,7 +41,7 @@ pub struct HostMap<T> {
     by_host: HashMap<Box<str>, T>,
 }
 
-/// Host name, with a port unless it is the default.
+/// A host name, with a port unless it is the default port.
 ///
 /// # Example
 ///
@@ -67,14 +67,14 @@ impl<T> HostMap<T> {
         }
     }
 
-    /// Sets the value of all hosts without a specific one.
+    /// Sets the value for all hosts that have no specific value.
     #[must_use]
     pub fn other(mut self, value: T) -> Self {
         self.everywhere = Some(value);
         self
     }
 
-    /// Adds the value of one host.
+    /// Sets the value for one host.
     #[must_use]
     pub fn host(mut self, host: &str, value: T) -> Self {
         if let Some(host) = host::spelling(host) {
@@ -83,9 +83,9 @@ impl<T> HostMap<T> {
         self
     }
 
-    /// Returns the value of a host, given in the spelling of a `Host` header.
+    /// Returns the value for a host, which is spelled as in a `Host` header.
     ///
-    /// Falls back to the value of all other hosts.
+    /// Falls back to the value for all other hosts.
     #[must_use]
     pub fn of(&self, host: Option<&str>) -> Option<&T> {
         let own = host.filter(|_| !self.by_host.is_empty()).and_then(|host| {
@@ -118,7 +118,7 @@ impl HostName {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the name is invalid, and the correction.
+    /// If the name is invalid, returns the reason and a correction.
     pub fn parse(text: &str) -> Result<Self, String> {
         Host::parse(text).map(|host| Self { host })
     }
@@ -130,7 +130,7 @@ impl HostName {
     }
 }
 
-/// Formats the name as in a `Host` header, without port 80.
+/// Displays the name as in a `Host` header, without port 80.
 impl fmt::Display for HostName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.host.name())?;
@@ -148,14 +148,14 @@ impl SharedRobotsFiles {
         LoadedRobotsFiles(self.current.load())
     }
 
-    /// Replaces the files, and clears the robots that are refused regardless of a file.
+    /// Replaces the files, and clears the set of robots that are refused regardless of a file.
     pub fn replace(&self, files: RobotsFiles) {
         self.replace_with(files, HostMap::default());
     }
 
     /// Replaces the files and the robots that each site refuses regardless of its file.
     ///
-    /// The `refused` entries of hosts without a file have no effect.
+    /// Entries in `refused` for hosts without a file have no effect.
     pub fn replace_with(&self, files: RobotsFiles, refused: HostMap<RefusedRobots>) {
         self.current.store(Arc::new(ActiveFiles { files, refused }));
     }

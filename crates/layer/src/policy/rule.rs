@@ -1,4 +1,4 @@
-//! Rule of a policy: conditions and an action.
+//! A rule of a policy, which consists of conditions and an action.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use super::{
     scope::Scope,
 };
 
-/// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
+/// A rule of a [`Policy`](super::Policy): conditions on the robot and the path, and an action.
 ///
 /// The [module documentation](super#rules) describes how rules, lists and defaults interact.
 ///
@@ -37,7 +37,7 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Position in the settings, from 1; 0 for a rule of an overlay.
+    /// Position of the rule in the settings, starting at 1; 0 for a rule of an overlay.
     pub(super) number: usize,
     /// Index of the rule in the policy.
     pub(super) index: usize,
@@ -45,34 +45,36 @@ pub struct Rule {
     pub(super) origin: String,
     pub(super) effect: Effect,
     pub(super) scope: Scope,
-    /// Maximum time to wait for a verdict.
+    /// Maximum time that a request waits for a verdict.
     pub(super) wait: Option<Duration>,
-    /// Text form of the rule's conditions.
+    /// The rule's conditions as text.
     pub(super) shown: Vec<String>,
-    /// Whether the rule's action may affect people.
+    /// Whether the rule's action may affect human visitors.
     pub(super) is_confirmed: bool,
     pub(super) headers: Option<Arc<ResponseHeaders>>,
 }
 
 impl Rule {
-    /// Returns the position in the settings, from 1; 0 for a rule of an [overlay](super::Overlay).
+    /// Returns the position in the settings, starting at 1; 0 for a rule of an
+    /// [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Returns the index among the rules of the policy, from 0.
+    /// Returns the index among the rules of the policy, starting at 0.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Returns the label in explanations: `rule "name"`, or `rule 2` for a rule without a name.
+    /// Returns the label used in explanations: `rule "name"`, or `rule 2` for a rule without a
+    /// name.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns the label of a rule with a name.
+    /// Returns the label of a rule with the given name.
     #[doc(hidden)]
     #[must_use]
     pub fn label_of_name(name: &str) -> String {
@@ -85,7 +87,8 @@ impl Rule {
         Arc::clone(&self.label)
     }
 
-    /// Returns the source location, such as `robot-detection.toml:12`; empty if set by the program.
+    /// Returns the source location of the rule, such as `robot-detection.toml:12`; empty if the
+    /// rule was set by the program.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
@@ -99,7 +102,7 @@ impl Rule {
 
     /// Returns the rule's decision for a matching request.
     ///
-    /// Returns `None` for a rule that sets a rate limit, because the rule decides nothing.
+    /// Returns `None` for a rule that sets a rate limit, because such a rule does not decide.
     #[must_use]
     pub fn decision(&self) -> Option<Decision<'_>> {
         self.effect.decision()
@@ -114,7 +117,7 @@ impl Rule {
         }
     }
 
-    /// Returns the path of the page that is served without a redirect, if the rule serves one.
+    /// Returns the path of the page that the rule serves without a redirect, if any.
     #[must_use]
     pub fn served(&self) -> Option<&str> {
         match &self.effect {
@@ -132,7 +135,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rate limiter, if the rule slows down.
+    /// Returns the rate limiter, if the rule slows robots down.
     #[must_use]
     pub fn rate_limiter(&self) -> Option<&RateLimiter> {
         match &self.effect {
@@ -141,10 +144,10 @@ impl Rule {
         }
     }
 
-    /// Returns the rate limit for a request, if the rule slows down.
+    /// Returns the rate limit for a request, if the rule slows robots down.
     ///
-    /// `user_agent` is the value of the User-Agent header, `client` the client address, if it is
-    /// known and not shared by a proxy.
+    /// `user_agent` is the value of the User-Agent header; `client` is the client address, if it is
+    /// known and not that of a shared proxy.
     #[must_use]
     pub fn paced(
         &self,
@@ -160,26 +163,27 @@ impl Rule {
         }
     }
 
-    /// Returns the maximum time to wait for a pending verdict, if the rule waits.
+    /// Returns the maximum time to wait for a pending verdict, if the rule waits for one.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
-    /// Returns `true` if the rule applies to people without being
-    /// [confirmed](super::RuleBuilder::people): it only reports its action, also for robots.
+    /// Returns `true` if the rule applies to people but is not
+    /// [confirmed](super::RuleBuilder::people). The action of such a rule is only reported, for
+    /// robots as well.
     #[must_use]
     pub fn is_unconfirmed(&self) -> bool {
         !self.is_confirmed && self.touches_people()
     }
 
-    /// Returns `true` if the rule's action may affect people.
+    /// Returns `true` if the rule's action may affect human visitors.
     #[must_use]
     pub fn touches_people(&self) -> bool {
         self.acts() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns `true` if the rule lets certain addresses pass and contains this address.
+    /// Returns `true` if the rule allows certain addresses, including this one, to pass.
     pub(super) fn passes_address(&self, address: IpAddr) -> bool {
         let addresses = self.scope.sender.addresses.iter().flatten();
         !self.acts() && addresses.into_iter().any(|set| set.contains(address))
@@ -191,17 +195,17 @@ impl Rule {
         self.headers.as_ref()
     }
 
-    /// Returns `true` if the rule may have to be evaluated for people.
+    /// Returns `true` if the rule may have to be evaluated for human visitors.
     pub(super) fn concerns_people(&self) -> bool {
         self.does_anything() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns the conditions as text; long lists are truncated.
+    /// Returns the rule's conditions as text; long lists are truncated.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
     }
 
-    /// Returns the heaven that the rule redirects to or serves, if any.
+    /// Returns the redirect target that the rule redirects to or serves, if any.
     pub(super) fn heaven(&self) -> Option<&Heaven> {
         match &self.effect {
             Effect::Redirect(heaven) | Effect::Serve(heaven) => Some(heaven),
@@ -209,20 +213,21 @@ impl Rule {
         }
     }
 
-    /// Returns `true` if the rule may give robots another response than human visitors.
+    /// Returns `true` if robots may get a different response than human visitors because of the
+    /// rule.
     pub(super) fn acts(&self) -> bool {
         !matches!(self.effect, Effect::Pass)
     }
 
-    /// Returns `true` if the rule may change any response, including only its headers.
+    /// Returns `true` if the rule may change any response, even if only by adding headers.
     pub(super) fn does_anything(&self) -> bool {
         self.acts() || self.headers.is_some()
     }
 
     /// Returns the first condition that does not hold, if any.
     ///
-    /// A rule that lets certain robots pass does not apply to spoofed claims to be one of them,
-    /// unless the rule names the verdict.
+    /// A rule that allows certain robots to pass does not apply to spoofed claims to be one of
+    /// them, unless the rule includes the verdict.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -240,12 +245,13 @@ impl Rule {
             .or_else(|| (!self.gate()?.is_open()).then_some(Mismatch::Load))
     }
 
-    /// Returns the load condition, if the rule acts only under load.
+    /// Returns the load condition of the rule, if it acts only under load.
     pub(super) fn gate(&self) -> Option<&LoadGate> {
         self.rate_limiter()?.gate()
     }
 
-    /// Returns `true` if the rule names visitors without a claim; a rule for all robots does not.
+    /// Returns `true` if the rule explicitly includes visitors without a claim; a rule for all
+    /// robots does not.
     pub(super) fn names_claimless(&self) -> bool {
         let claimless = [Kind::Nameless, Kind::Shared, Kind::Person];
         claimless
@@ -253,7 +259,7 @@ impl Rule {
             .any(|kind| self.scope.robots.is_about(*kind))
     }
 
-    /// Returns `true` if the rule lets certain robots pass, regardless of verdicts.
+    /// Returns `true` if the rule allows certain robots to pass, regardless of verdicts.
     fn exempts_robots(&self) -> bool {
         let robots = &self.scope.robots;
         matches!(self.effect, Effect::Pass)
@@ -263,8 +269,8 @@ impl Rule {
 
     /// Returns `true` if `other` never decides because this rule always decides first.
     ///
-    /// After a rule that slows down, rules that count something else are still evaluated; after a
-    /// rule that lets certain robots pass, those that name spoofed claims.
+    /// After a rule that slows robots down, rules that count something else are still evaluated;
+    /// after a rule that allows certain robots to pass, rules that include spoofed claims are.
     pub(super) fn hides(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.effect, Effect::Slow(_));
         let slows = self.counts_alike(other);
@@ -282,7 +288,7 @@ impl Rule {
         counts_errors(self).is_some_and(|ours| counts_errors(other) == Some(ours))
     }
 
-    /// Takes over the state of the rate limit from an equal rule of another policy.
+    /// Takes over the rate limit's state from an equal rule of another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_settings_of(theirs)

@@ -1,4 +1,4 @@
-//! Builder that creates a rule from settings.
+//! A builder that creates a rule from settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,14 +18,14 @@ use super::{
 /// Default period of a rate limit.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Maximum time that a rule waits for a verdict.
+/// Maximum time that a request waits for a verdict because of a rule.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Builder of a [`Rule`]. Settings are checked when the policy is built.
+/// A builder of a [`Rule`]. Settings are checked when the policy is built.
 ///
-/// Each condition is a list of values, one of which must match; all set conditions must hold. An
-/// empty list is an error because the rule would never match, and so is a setting that the rule's
-/// action does not use.
+/// Each condition is a list of values, one of which must match; all conditions that are set must
+/// hold. An empty list is an error because the rule would never match, and so is a setting that the
+/// rule's action does not use.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RuleBuilder {
@@ -56,25 +56,25 @@ impl RuleBuilder {
         }
     }
 
-    /// Sets the rule's name in explanations; the default is its number.
+    /// Sets the name of the rule in explanations; defaults to its number.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the rule's label in explanations, instead of its name or number.
+    /// Sets the label of the rule in explanations, instead of its name or number.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Sets the source location for explanations, such as `robot-detection.toml:12`.
+    /// Sets the source location of the rule for explanations, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// Adds conditions, replacing those of the same type. By default, all robots match.
+    /// Adds conditions, replacing those of the same type. By default, a rule matches all robots.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self
@@ -83,39 +83,46 @@ impl RuleBuilder {
     conditions!(setters(.when));
 
     setters! { ()
-        /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
+        /// Sets the HTTP status of a refusal, 403 by default; see
+        /// [`Refuse::status`](super::Refuse::status).
         status: u16,
-        /// Sets the number of requests per period that a rule that slows down allows.
+        /// Sets the number of requests per period allowed by a rule that slows robots down.
         ///
         /// [`rate_key`](Self::rate_key) determines which requests share the limit.
         requests: u32,
-        /// Sets the period of a rule that slows down, a minute by default.
+        /// Sets the period of a rule that slows robots down; defaults to a minute.
         per: Duration,
-        /// Sets the number of requests that may come at once; by default, those of a whole period.
+        /// Sets the number of requests allowed at once; defaults to the number allowed in a whole
+        /// period.
         ///
-        /// The burst is available after a pause; then requests must be evenly spaced.
+        /// The burst is available after a pause; afterwards, requests must be evenly spaced.
         burst: u32,
-        /// Sets the key by which a rule that slows down counts; robots by default.
+        /// Sets which requests share the limit of a rule that slows robots down; defaults to those
+        /// of a robot.
         rate_key: RateKey,
-        /// Sets the number of errors per period after which a rule that slows down blocks requests.
+        /// Sets the number of errors per period after which a rule that slows robots down blocks
+        /// requests.
         ///
-        /// Replaces [`requests`](Self::requests). Errors are responses of the application with 403,
-        /// 404 or 410; responses of this program do not count. Errors are counted only if the layer
-        /// sees the responses.
+        /// This replaces [`requests`](Self::requests). Errors are responses of the application with
+        /// 403, 404 or 410; responses of this program are not counted. Errors are counted only if
+        /// the layer receives the responses.
         errors: u32,
-        /// Sets the maximum time to wait for a pending verdict; by default, requests do not wait.
+        /// Sets the maximum time that requests wait for a pending verdict; by default, they do not
+        /// wait.
         ///
-        /// Allowed for rules with [verdicts](Self::verdicts), from 1 ms to 10 s. Verification
-        /// continues in the background; after the wait, the current verdict decides. The server
-        /// waits, the Tower layer alone does not: see [`Policy::wait`](super::Policy::wait).
+        /// This is allowed for rules with [verdicts](Self::verdicts), from 1 ms to 10 s.
+        /// Verification continues in the background; after the wait, the current verdict is used.
+        /// The server waits, but the Tower layer alone does not: see
+        /// [`Policy::wait`](super::Policy::wait).
         wait: Duration,
-        /// Confirms that a rule's action may affect people; by default the action is only reported.
+        /// Confirms that the rule's action may affect human visitors; by default, the action is
+        /// only reported.
         people: bool,
     }
 
-    /// Sets the URL that a rule redirects to, or whose page the rule serves directly.
+    /// Sets the URL that the rule redirects to, or of the page that the rule serves directly.
     ///
-    /// The default is the policy's redirect URL. The same restrictions apply as for
+    /// The default is the redirect URL of the policy. The same restrictions apply as for
     /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url). A page that is served
     /// directly must be a path of this site.
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
@@ -123,40 +130,44 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the text of the response for a rule that refuses or slows down, at most 4 KiB.
+    /// Sets the text of the response (at most 4 KiB) for a rule that refuses robots or slows them
+    /// down.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// Sets the requests per second of the site at which a rule that slows down starts to act.
+    /// Sets the site's requests per second at which a rule that slows robots down starts to act.
     ///
-    /// By default, the rule always acts. It starts after a full second at the threshold, and stops
-    /// after ten seconds below. If [`load_time`](Self::load_time) is set too, either is enough.
+    /// By default, the rule always acts. Otherwise, it starts to act after a full second at the
+    /// threshold, and stops after ten seconds below. If [`load_time`](Self::load_time) is set too,
+    /// reaching either threshold is sufficient.
     pub fn load_requests(mut self, requests_per_second: u32) -> Self {
         self.load.requests_per_second = Some(requests_per_second);
         self
     }
 
-    /// Sets the application's mean response time at which a rule that slows down starts to act.
+    /// Sets the application's mean response time at which a rule that slows robots down starts to
+    /// act.
     ///
-    /// The mean covers the last second, or at least the last sixteen responses.
+    /// The mean covers the last second, but at least the last sixteen responses.
     pub fn load_time(mut self, milliseconds: u32) -> Self {
         self.load.upstream_milliseconds = Some(milliseconds);
         self
     }
 
-    /// Adds a header that the rule sets on the responses to matching requests.
+    /// Adds a header to the responses to matching requests.
     ///
-    /// The header is set on the response of a rule that redirects, refuses or slows down, or on the
-    /// passing response of the application or heaven. A [list](ResponseHeaders::is_list) header may
-    /// be added several times.
+    /// The header is added to the response of a rule that redirects, refuses or slows down, or else
+    /// to the passing response of the application or of robot heaven. A
+    /// [list](ResponseHeaders::is_list) header may be added several times.
     pub fn response_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.response_headers.push((name.into(), value.into()));
         self
     }
 
-    /// Builds the rule; `place` finds the heaven of a URL, or the policy's for `None`.
+    /// Builds the rule; `place` returns the redirect target for a URL, or the policy's target for
+    /// `None`.
     pub(super) fn build(
         self,
         number: usize,
@@ -199,7 +210,7 @@ impl RuleBuilder {
         };
         if rule.is_unconfirmed() {
             rule.shown
-                .push("reports only, until people = true".to_owned());
+                .push("only reported until people = true".to_owned());
         }
         Ok(rule)
     }
@@ -209,7 +220,7 @@ impl RuleBuilder {
         Some(self.name.trim()).filter(|name| !name.is_empty())
     }
 
-    /// Returns the label, or else the name.
+    /// Returns the label or, if there is none, the name.
     pub(super) fn shown_label(&self) -> String {
         let name = || self.own_name().unwrap_or_default().to_owned();
         self.label.clone().unwrap_or_else(name)
@@ -223,7 +234,7 @@ impl RuleBuilder {
         }
     }
 
-    /// Returns the settings for the load, with their keys.
+    /// Returns the load settings with their keys.
     pub(super) fn load_keys(&self) -> [(&'static str, Option<u32>); 2] {
         let LoadThreshold {
             requests_per_second,
@@ -235,8 +246,8 @@ impl RuleBuilder {
         ]
     }
 
-    /// Creates the effect from the settings; `place` finds the heaven of a URL, or the policy's for
-    /// `None`.
+    /// Creates the effect from the settings; `place` returns the redirect target for a URL, or the
+    /// policy's target for `None`.
     fn effect(
         &self,
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
@@ -256,7 +267,7 @@ impl RuleBuilder {
 
     fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
         if self.requests.is_some() && self.errors.is_some() {
-            let reason = "a rule counts requests or errors; write a rule for each";
+            let reason = "a rule counts either requests or errors; write a rule for each";
             return Err(("errors", reason.to_owned()));
         }
         let count = self.requests.or(self.errors);
@@ -272,7 +283,7 @@ impl RuleBuilder {
             if number == Some(0) {
                 return Err((
                     key,
-                    "with a load of 0 the rule would always act; remove the key".to_owned(),
+                    "with a load of 0, the rule would always act; remove the key".to_owned(),
                 ));
             }
         }
@@ -322,14 +333,14 @@ impl RuleBuilder {
         Ok(())
     }
 
-    /// Rejects a wait without a condition on verdicts, or of an invalid length.
+    /// Rejects a wait of an invalid length, or without a condition on verdicts.
     fn check_wait(&self) -> Result<(), InvalidCondition> {
         let reason = match self.wait {
             Some(_) if self.when.verdicts.is_none() => {
                 "the rule has no condition on verdicts to wait for; set verdicts, or remove the key"
             }
             Some(wait) if wait.as_millis() == 0 || wait > MAX_WAIT => {
-                "a rule waits for 1 to 10000 milliseconds"
+                "a rule can wait for 1 to 10000 milliseconds"
             }
             _ => return Ok(()),
         };
@@ -338,13 +349,13 @@ impl RuleBuilder {
 }
 
 impl Rule {
-    /// Creates a builder of a rule that matches every robot on a filtered path.
+    /// Creates a builder of a rule that matches every robot on filtered paths.
     pub fn builder(action: Action) -> RuleBuilder {
         RuleBuilder::new(action)
     }
 }
 
-/// Rejects a page of another site, which cannot be served directly.
+/// Rejects a page on another site, because such a page cannot be served directly.
 fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
     let location = &heaven.redirect.location;
     if location.starts_with('/') {

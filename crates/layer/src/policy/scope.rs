@@ -1,4 +1,4 @@
-//! Conditions of a rule on requests.
+//! Conditions of a rule on the request and the robot.
 
 use super::{
     Places, Visitor,
@@ -9,12 +9,12 @@ use super::{
     sender::SenderConditions,
 };
 
-/// Conditions on the request and the robot, all of which must hold.
+/// The conditions of a rule on the request and the robot, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
-    /// Paths of the rule; `None` for the filter patterns.
+    /// Paths to which the rule applies; `None` stands for the filter patterns.
     pub(super) paths: Option<Vec<FilterPattern>>,
-    /// Method names in upper case; `None` for every method.
+    /// Method names in upper case; `None` stands for all methods.
     pub(super) methods: Option<Vec<String>>,
     pub(super) hosts: Option<Vec<Host>>,
     pub(super) robots: Conditions,
@@ -42,30 +42,30 @@ impl PartialEq for Scope {
 }
 
 impl Scope {
-    /// Returns `true` if the conditions on path, method and host hold.
+    /// Returns `true` if the conditions on the path, method and host hold.
     pub(super) fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
         self.unlike(asked).is_none()
     }
 
-    /// Returns `true` if the method matches.
+    /// Returns `true` if the condition on the method holds.
     pub(super) fn has_method(&self, method: &str) -> bool {
         let methods = self.methods.as_ref();
         methods.is_none_or(|methods| methods.iter().any(|ours| ours == method))
     }
 
-    /// Returns `true` if the scope includes every robot.
+    /// Returns `true` if the conditions include all robots.
     pub(super) fn is_for_all(&self) -> bool {
         self.robots.is_empty() && self.sender.is_empty()
     }
 
-    /// Returns `true` if the scope includes all visitors, including people.
+    /// Returns `true` if the conditions include all visitors, including human visitors.
     pub(super) fn is_for_everybody(&self) -> bool {
         self.robots.matches_all_visitors() && self.sender.is_empty()
     }
 
     /// Returns the first condition that does not hold, if any.
     ///
-    /// Conditions on the robot do not hold for a person.
+    /// Conditions on the robot do not hold for a human visitor.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -89,7 +89,7 @@ impl Scope {
         })
     }
 
-    /// Returns `true` if the scope includes all requests that `other` includes.
+    /// Returns `true` if the conditions include all requests that `other` includes.
     pub(super) fn includes(&self, other: &Self) -> bool {
         // Patterns may overlap in any way, so a rule counts as hidden only if this is certain.
         let has_paths = match (&self.paths, &other.paths) {
@@ -127,7 +127,7 @@ impl Scope {
     }
 }
 
-/// Returns `true` if a list contains all items of another. An unset list contains all items.
+/// Returns `true` if one list contains all items of another. An unset list contains all items.
 fn has_all<T: PartialEq>(ours: Option<&[T]>, theirs: Option<&[T]>) -> bool {
     match (ours, theirs) {
         (None, _) => true,

@@ -1,4 +1,4 @@
-//! Sender of a request (address and headers), and the conditions of rules on the sender.
+//! The sender of a request (address and headers), and the conditions of rules on the sender.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -8,20 +8,20 @@ use crate::suspect::Reasons;
 
 use super::text_pattern::TextPattern;
 
-/// Address and headers of a request.
+/// The address and the headers of a request.
 ///
-/// Without a value, conditions of rules on that value never hold.
+/// If a value is missing, conditions of rules on that value never hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sender<'r> {
     /// Address of the client, if known.
     pub address: Option<IpAddr>,
     /// All request headers, as received.
     pub headers: Option<&'r HeaderMap>,
-    /// Reasons why the visitor is a suspect; empty if not.
+    /// Reasons why the visitor is a suspect; empty if the visitor is not a suspect.
     pub reasons: Reasons,
 }
 
-/// Named set of addresses in a rule's condition. Its content may change at run time.
+/// A set of addresses with a name, used in a rule's condition. Its contents may change at run time.
 ///
 /// # Example
 ///
@@ -40,20 +40,20 @@ pub struct Addresses {
     contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
 }
 
-/// Autonomous system and country of an address.
+/// The autonomous system and the country of an address.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Place {
     /// Number of the autonomous system.
     pub asn: Option<u32>,
-    /// ISO 3166-1 country code: two letters in upper case.
+    /// ISO 3166-1 country code, which consists of two letters in upper case.
     pub country: Option<[u8; 2]>,
 }
 
-/// Lookup of the autonomous system and country of addresses, from memory.
+/// A lookup of the autonomous system and country of addresses, from memory.
 #[derive(Clone, Default)]
 pub struct Places(Option<Arc<dyn Fn(IpAddr) -> Place + Send + Sync>>);
 
-/// Conditions on the sender, all of which must hold.
+/// The conditions on the sender, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SenderConditions {
     pub(super) addresses: Option<Vec<Addresses>>,
@@ -64,11 +64,11 @@ pub(super) struct SenderConditions {
     pub(super) user_agents: Option<Vec<TextPattern>>,
     pub(super) signature_agents: Option<Vec<TextPattern>>,
     pub(super) suspect: Option<bool>,
-    /// A suspect must have one of these reasons.
+    /// Reasons of which a suspect must have at least one.
     pub(super) reasons: Option<Reasons>,
 }
 
-/// Condition of a rule on one request header.
+/// A condition of a rule on one request header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HeaderCondition {
     name: HeaderName,
@@ -82,7 +82,7 @@ enum HeaderTest {
     Matching(TextPattern),
 }
 
-/// Condition on the sender that does not hold.
+/// A condition on the sender that does not hold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SenderMismatch {
     Address,
@@ -95,7 +95,7 @@ pub(super) enum SenderMismatch {
 }
 
 impl Addresses {
-    /// Creates a set with a name to display.
+    /// Creates a set of addresses with a display name.
     #[must_use]
     pub fn new(
         name: impl Into<Arc<str>>,
@@ -107,20 +107,22 @@ impl Addresses {
         }
     }
 
-    /// Returns the set's name to display.
+    /// Returns the display name of the set.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns `true` if the set contains an address. IPv4-mapped IPv6 addresses count as IPv4.
+    /// Returns `true` if the set contains an address. IPv4-mapped IPv6 addresses are treated as
+    /// IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         (self.contains)(address.to_canonical())
     }
 }
 
-/// Sets are equal if their names are, so that an unchanged rule keeps its rate limit at a reload.
+/// Compares sets by name, so that an unchanged rule keeps its rate limit when settings are
+/// reloaded.
 impl PartialEq for Addresses {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -188,7 +190,8 @@ impl HeaderCondition {
 }
 
 impl SenderConditions {
-    /// Returns the first condition that does not hold, if any. The cheapest conditions come first.
+    /// Returns the first condition that does not hold, if any. The cheapest conditions are checked
+    /// first.
     pub(super) fn mismatch(&self, sender: Sender<'_>, places: &Places) -> Option<SenderMismatch> {
         if self.is_empty() {
             return None;
@@ -198,7 +201,8 @@ impl SenderConditions {
             .or_else(|| self.address_mismatch(sender.address, places))
     }
 
-    /// Describes the address by the matching conditions, if there are conditions on the address.
+    /// Describes the address in terms of the matching conditions, if there are conditions on the
+    /// address.
     pub(super) fn reason(&self, sender: Sender<'_>, places: &Places) -> Option<String> {
         let address = sender.address?;
         let sets = self.addresses.iter().flatten();
@@ -229,7 +233,8 @@ impl SenderConditions {
 
     /// Returns `true` if the conditions include every sender that `other` includes.
     ///
-    /// Sets of addresses and patterns may overlap in any way, so only equal ones are compared.
+    /// Sets of addresses and patterns may overlap in any way, so they are included only if they are
+    /// equal.
     pub(super) fn include(&self, other: &Self) -> bool {
         self.is_empty() || self == other
     }
@@ -286,7 +291,7 @@ impl SenderConditions {
 }
 
 impl SenderMismatch {
-    /// Returns the difference between the sender and the rule's conditions, as a clause.
+    /// Returns a clause that explains why the sender does not meet the rule's conditions.
     pub(super) fn reason(self, sender: Option<Sender<'_>>, places: &Places) -> String {
         let address = sender.and_then(|sender| sender.address);
         let place = address.map_or_else(Place::default, |address| places.find(address));
@@ -328,7 +333,7 @@ impl SenderMismatch {
     }
 }
 
-/// Returns `true` if a value of a header matches one of the patterns.
+/// Returns `true` if any value of a header matches any of the patterns.
 fn any(headers: &HeaderMap, name: &HeaderName, patterns: &[TextPattern]) -> bool {
     let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
     values.any(|value| patterns.iter().any(|pattern| pattern.matches(value)))

@@ -1,4 +1,4 @@
-//! Policy that can be replaced while requests are handled.
+//! A policy that can be replaced while requests are being handled.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::{LeftOutRule, Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
 
-/// Policy that is replaced as a whole, without blocking readers. Clones share the policy.
+/// A policy that is replaced atomically, without blocking readers. Clones share the policy.
 #[derive(Clone)]
 pub struct SharedPolicy {
     current: Arc<Current>,
@@ -24,25 +24,25 @@ struct Current {
     policy: ArcSwap<Policy>,
     /// Version of the policy, incremented after each replacement.
     version: AtomicU64,
-    /// Parts of the active policy; locked during a replacement.
+    /// The parts of the active policy; locked during a replacement.
     parts: Mutex<Parts>,
 }
 
 #[derive(Debug)]
 struct Parts {
-    /// Policy without the overlay.
+    /// The policy without the overlay.
     policy: Policy,
     overlay: Overlay,
 }
 
-/// Weak reference to a shared policy.
+/// A weak reference to a shared policy.
 #[derive(Clone, Debug)]
 pub struct WeakPolicy {
     current: Weak<Current>,
 }
 
 impl SharedPolicy {
-    /// Creates a shared policy that starts with `policy`.
+    /// Creates a shared policy that is initially `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl SharedPolicy {
         }
     }
 
-    /// Returns the active policy, for one request.
+    /// Returns the active policy, for use during one request.
     #[must_use]
     pub fn load(&self) -> Guard<Arc<Policy>> {
         self.current.policy.load()
@@ -71,15 +71,15 @@ impl SharedPolicy {
         self.current.version.load(Ordering::Acquire)
     }
 
-    /// Replaces the policy and keeps the overlay.
+    /// Replaces the policy and retains the overlay.
     ///
-    /// A rule that slows down keeps its rate limiter's state if only its name or position changes.
-    /// A changed rule starts with a new rate limiter.
+    /// A rule that slows robots down keeps the state of its rate limiter if only its name or
+    /// position changes. A changed rule starts with a new rate limiter.
     pub fn replace(&self, policy: Policy) {
         self.exchange(|parts| parts.policy = policy);
     }
 
-    /// Replaces the overlay and keeps the policy.
+    /// Replaces the overlay and retains the policy.
     pub fn set_overlay(&self, overlay: Overlay) {
         self.exchange(|parts| parts.overlay = overlay);
     }
@@ -106,7 +106,7 @@ impl SharedPolicy {
 }
 
 impl WeakPolicy {
-    /// Returns the policy, unless all other references were dropped.
+    /// Returns the policy, unless all strong references have been dropped.
     #[must_use]
     pub fn upgrade(&self) -> Option<SharedPolicy> {
         let current = self.current.upgrade()?;
@@ -120,12 +120,12 @@ impl fmt::Debug for SharedPolicy {
     }
 }
 
-/// Additional rules that come before those of a policy, and the pause of enforcement.
+/// Additional rules that precede those of a policy, and a switch that pauses enforcement.
 ///
-/// An overlay applies to the active policy through
-/// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). Its rules come before the lists of
-/// allowed and denied robots too. A rule that redirects uses the policy's redirect target; a rule
-/// that does not fit the policy is [left out](Policy::left_out).
+/// An overlay is applied to the active policy with
+/// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). Its rules also precede the
+/// lists of allowed and denied robots. A rule that redirects uses the policy's redirect target; a
+/// rule that is not valid for the policy is [left out](Policy::left_out).
 ///
 /// # Example
 ///
@@ -151,13 +151,13 @@ impl Overlay {
         Self::default()
     }
 
-    /// Adds a rule after the others.
+    /// Adds a rule after the existing ones.
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Pauses enforcement: all decisions are only reported.
+    /// Pauses enforcement, so that all decisions are only reported.
     pub fn paused(mut self, paused: bool) -> Self {
         self.is_paused = paused;
         self
@@ -165,7 +165,7 @@ impl Overlay {
 }
 
 impl Policy {
-    /// Returns the policy with an overlay; `self` must not have one yet.
+    /// Returns the policy with an overlay applied; `self` must not have an overlay yet.
     pub(super) fn under(mut self, overlay: &Overlay) -> Self {
         self.is_paused = overlay.is_paused;
         self.is_dry_run |= overlay.is_paused;
@@ -215,16 +215,16 @@ impl Policy {
         }
     }
 
-    /// Checks whether a rule of an overlay would fit the policy.
+    /// Checks whether a rule of an overlay is valid for this policy.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the rule would be left out.
+    /// If it is not, returns the reason why the rule would be left out.
     pub fn check_overlay_rule(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
         self.overlaid(rule).map(drop)
     }
 
-    /// Returns the rules of the overlay that do not fit the policy, each with the reason.
+    /// Returns the rules of the overlay that are not valid for the policy, each with the reason.
     #[must_use]
     pub fn left_out(&self) -> &[LeftOutRule] {
         &self.left_out
@@ -238,7 +238,7 @@ impl Policy {
         self.is_paused
     }
 
-    /// Takes over the state of the rate limits and the load from another policy.
+    /// Takes over the rate limits and the measured load from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.load, &other.load) {
             *ours = Arc::clone(theirs);

@@ -2,10 +2,10 @@
 
 use super::path::{PathReading, normal_path};
 
-/// A path and everything below it. The root contains the root page only.
+/// A path and everything below it. The root contains only the root page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Subtree {
-    /// Normal form without a trailing slash; empty for the root.
+    /// Normalized path without a trailing slash; empty for the root.
     top: Box<[u8]>,
 }
 
@@ -25,7 +25,7 @@ impl Subtree {
         self.top.is_empty()
     }
 
-    /// Returns `true` if a path in normal form is in the subtree.
+    /// Returns `true` if a normalized path is in the subtree.
     pub(super) fn contains(&self, path: &[u8]) -> bool {
         match path.strip_prefix(&*self.top) {
             Some([]) => true,
@@ -34,7 +34,7 @@ impl Subtree {
         }
     }
 
-    /// Returns `true` if some path that starts with `text` may be in the subtree.
+    /// Returns `true` if a path that starts with `text` may be in the subtree.
     pub(super) fn may_contain(&self, text: &[u8]) -> bool {
         let top = if self.is_root() { b"/" } else { &*self.top };
         may_meet(top, text)
@@ -66,7 +66,7 @@ pub(super) fn is_for_robots(path: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if some path that starts with `text` may be intended for robots.
+/// Returns `true` if a path that starts with `text` may be intended for robots.
 pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     let starts = [
         &b"/robots.txt"[..],
@@ -82,7 +82,7 @@ pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     starts.iter().any(|start| may_meet(start, text))
 }
 
-/// Returns `true` if a text may start with both.
+/// Returns `true` if one of the texts starts with the other.
 fn may_meet(a: &[u8], b: &[u8]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }

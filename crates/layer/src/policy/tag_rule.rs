@@ -12,14 +12,15 @@ use super::{
 /// Maximum number of tag rules in a policy.
 const MAX_TAG_RULES: usize = 256;
 
-/// Rule that adds an `X-Robots-Tag` header to responses.
+/// A rule that adds an `X-Robots-Tag` header to responses.
 ///
-/// Without conditions, the rule applies to every response, including those to people, so that
-/// caches and disguised robots see the same header as robots. Each matching rule adds a separate
-/// header to the application's; robots combine them. A redirect to heaven gets no tags.
+/// Without conditions, the rule applies to every response, including those to human visitors, so
+/// that caches and disguised robots see the same header as robots. Each matching rule adds a
+/// separate header to those of the application; robots combine them. Redirects to robot heaven get
+/// no tags.
 ///
-/// To address a single search engine, name its token in the value (`googlebot: noindex`): the
-/// response stays the same for all visitors, whereas conditions on the robot require `Vary:
+/// To address a single search engine, put its token in the value (`googlebot: noindex`): the
+/// response is then the same for all visitors, whereas conditions on the robot require `Vary:
 /// User-Agent`.
 ///
 /// # Example
@@ -45,7 +46,7 @@ pub struct TagRule {
     shown: Vec<String>,
 }
 
-/// Builder of a [`TagRule`]. Settings are checked when the policy is built.
+/// A builder of a [`TagRule`]. Settings are checked when the policy is built.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TagRuleBuilder {
@@ -54,25 +55,25 @@ pub struct TagRuleBuilder {
     when: When,
 }
 
-/// `X-Robots-Tag` headers to add to a response.
+/// The `X-Robots-Tag` headers to add to a response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tags<'p> {
-    /// Rules that add one header each.
+    /// The rules that match, each of which adds one header.
     pub rules: Vec<&'p TagRule>,
-    /// Whether the headers may be different for another User-Agent.
+    /// Whether the headers could be different for another User-Agent.
     pub depends_on_user_agent: bool,
 }
 
 impl Tags<'_> {
-    /// Returns the values of the headers, in visible ASCII and spaces.
+    /// Returns the values of the headers, which contain only visible ASCII and spaces.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| rule.value())
     }
 }
 
 impl TagRule {
-    /// Creates a builder of a rule for every response.
+    /// Creates a builder of a rule that applies to every response.
     pub fn builder(value: impl Into<String>) -> TagRuleBuilder {
         TagRuleBuilder {
             value: value.into(),
@@ -81,37 +82,38 @@ impl TagRule {
         }
     }
 
-    /// Returns the label in explanations, such as `x_robots_tag 2`.
+    /// Returns the label used in explanations, such as `x_robots_tag 2`.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns the source location, such as `robot-detection.toml:12`; empty if set by the program.
+    /// Returns the source location of the rule, such as `robot-detection.toml:12`; empty if the
+    /// rule was set by the program.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns the value of the header, in visible ASCII and spaces.
+    /// Returns the value of the header, which contains only visible ASCII and spaces.
     #[must_use]
     pub fn value(&self) -> &str {
         self.headers.first()
     }
 
-    /// Returns the header as added to a response.
+    /// Returns the header as it is added to a response.
     #[must_use]
     pub fn response_headers(&self) -> &Arc<ResponseHeaders> {
         &self.headers
     }
 
-    /// Returns the directives in the value that robots are not known to support, each with the
-    /// probably intended one.
+    /// Returns the directives in the value that no robot is known to support, each with the
+    /// directive that was probably intended.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
         self.headers.unknown_words()
     }
 
-    /// Returns the conditions as text; empty if the rule applies to every response.
+    /// Returns the rule's conditions as text; empty if the rule applies to every response.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
     }
@@ -131,12 +133,12 @@ impl TagRule {
         };
         let text = match self.scope.mismatch(asked, visitor) {
             None => format!(
-                "The response gets X-Robots-Tag: {} by {label}.",
+                "The response gets X-Robots-Tag: {} from {label}.",
                 self.value()
             ),
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, visitor, &self.scope.places);
-                format!("The response gets no X-Robots-Tag by {label}: {reason}.")
+                format!("The response gets no X-Robots-Tag from {label}: {reason}.")
             }
         };
         Step { name: "tag", text }
@@ -144,13 +146,14 @@ impl TagRule {
 }
 
 impl TagRuleBuilder {
-    /// Sets the source location for explanations, such as `robot-detection.toml:12`.
+    /// Sets the source location of the rule for explanations, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// Adds conditions, replacing those of the same type. By default, all responses match.
+    /// Adds conditions, replacing those of the same type. By default, a tag rule matches all
+    /// responses.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self
@@ -197,9 +200,10 @@ pub(super) fn build_tag_rules(
 }
 
 impl Policy {
-    /// Returns the `X-Robots-Tag` headers for the response to a passing request.
+    /// Returns the `X-Robots-Tag` headers to add to the response to a passing request.
     ///
-    /// Costs nothing without tag rules. In a [dry run](Self::is_dry_run), no headers are returned.
+    /// This has no cost if there are no tag rules. In a [dry run](Self::is_dry_run), no headers are
+    /// returned.
     #[must_use]
     pub fn tags(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Tags<'_> {
         let mut tags = Tags::default();
@@ -229,7 +233,8 @@ impl Policy {
         self.tag_rules.iter()
     }
 
-    /// Returns a step for each tag rule: the added header, or the reason for none.
+    /// Returns an explanation step for each tag rule: the header added, or the reason why none is
+    /// added.
     pub(super) fn explain_tags(
         &self,
         request: &Request<'_>,
@@ -243,7 +248,7 @@ impl Policy {
     }
 }
 
-/// A tag rule without paths applies to every path.
+/// Creates a request; a tag rule without paths applies to every path.
 fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> NormalizedRequest<'r> {
     NormalizedRequest {
         method: request.method,

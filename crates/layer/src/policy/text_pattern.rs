@@ -1,9 +1,9 @@
-//! Case-insensitive globs for texts such as headers.
+//! Case-insensitive globs that match texts such as headers.
 
 /// Maximum number of bytes of a pattern.
 const MAX_BYTES: usize = 512;
 
-/// Pattern for a whole text: `*` matches any bytes, `?` one byte, `\` escapes the next byte.
+/// A pattern for a whole text: `*` matches any bytes, `?` one byte, and `\` escapes the next byte.
 ///
 /// All other characters are literal, because header values contain brackets and percent signs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,7 +13,7 @@ pub(super) struct TextPattern {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
-    /// Byte in lower case.
+    /// A literal byte, in lower case.
     Byte(u8),
     AnyByte,
     AnyRun,
@@ -24,7 +24,7 @@ impl TextPattern {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the pattern is invalid.
+    /// If the pattern is invalid, returns the reason.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         if pattern.len() > MAX_BYTES {
             return Err(format!("it is longer than {MAX_BYTES} bytes"));
@@ -55,8 +55,8 @@ impl TextPattern {
 
     /// Returns `true` if the pattern matches the whole text.
     ///
-    /// Only the last `*` is retried, so the time is at most proportional to the length of the text
-    /// times the length of the pattern.
+    /// Only the last `*` is retried, so the run time is at most proportional to the length of the
+    /// text times the length of the pattern.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         let (mut tokens, mut rest): (&[Token], &[u8]) = (&self.tokens, text);
         let mut retry: Option<(&[Token], &[u8])> = None;

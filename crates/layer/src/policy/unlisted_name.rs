@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::detect::{Claim, Sign};
 
-/// General words for robots; the preceding word belongs to the name.
+/// Generic words for robots; the word before such a word belongs to the name.
 const GENERAL: &[&[u8]] = &[
     b"agent",
     b"archiver",
@@ -21,10 +21,10 @@ const GENERAL: &[&[u8]] = &[
     b"validator",
 ];
 
-/// Maximum number of letters of a name that count.
+/// Maximum number of letters of a name that are considered.
 const MAX_LETTERS: usize = 256;
 
-/// Name of an unlisted robot, reduced to its letters in lower case.
+/// The name of an unlisted robot, reduced to its letters in lower case.
 ///
 /// Versions and other numbers are ignored: `OtherCrawler/1`, `othercrawler2/1.0` and
 /// `OtherCrawler-3` are the same robot.
@@ -33,7 +33,7 @@ pub(super) struct UnlistedName<'n> {
     text: &'n [u8],
 }
 
-/// Returns the name of an unlisted robot in a User-Agent.
+/// Returns the name of the unlisted robot in a User-Agent.
 pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> UnlistedName<'n> {
     let unlisted = match claim {
         Claim::Unlisted(unlisted) => Some(unlisted),
@@ -53,7 +53,7 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
     UnlistedName::of(text.unwrap_or(user_agent))
 }
 
-/// Returns the product name at a position, including the word before a general one.
+/// Returns the product name at a position, including the word before a generic one.
 fn product(text: &[u8], at: usize) -> &[u8] {
     let name = around(text, at, |byte| is_gap(byte) || byte == b'/');
     let is_general = GENERAL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -69,7 +69,7 @@ fn product(text: &[u8], at: usize) -> &[u8] {
     }
 }
 
-/// Returns the text around a position, up to the separators on both sides.
+/// Returns the text around a position, up to the separator on either side.
 fn around(text: &[u8], at: usize, is_end: impl Fn(u8) -> bool) -> &[u8] {
     let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
     let start = before.iter().rposition(|&byte| is_end(byte));

@@ -1,14 +1,14 @@
-//! Visitor that sent a request.
+//! The visitor that sent a request.
 
 use crate::detect::{Claim, Verdict};
 
 use super::Sender;
 
-/// Robot that a request claims to come from, and the verdict on the claim.
+/// The robot that a request claims to be from, and the verdict on the claim.
 ///
-/// A human visitor has neither: for a request that does not claim to be a robot, there is no
+/// A human visitor has neither: for a request that does not claim to be from a robot, there is no
 /// visitor, unless a policy [judges people](super::Policy::judges_people). A request without a
-/// User-Agent is [nameless](Claim::Nameless), one with the User-Agent of many visitors is
+/// User-Agent is [nameless](Claim::Nameless), and a request with the User-Agent of many visitors is
 /// [shared](Claim::Shared); neither has a verdict.
 ///
 /// # Example
@@ -34,10 +34,10 @@ use super::Sender;
 pub struct Visitor<'v> {
     /// The claim that the request makes by its User-Agent or signature.
     pub claim: &'v Claim<'v>,
-    /// Verdict on the claim. It is unverifiable for unlisted robots, and has no meaning for
-    /// nameless and shared visitors.
+    /// Verdict on the claim. It is unverifiable for unlisted robots, and meaningless for nameless
+    /// and shared visitors.
     pub verdict: Verdict,
-    /// Sender of the request, for rules with conditions on the sender.
+    /// Sender of the request, for rules that have conditions on the sender.
     pub sender: Sender<'v>,
 }
 
@@ -68,7 +68,8 @@ impl<'v> Visitor<'v> {
         self
     }
 
-    /// Returns `true` without a claim to be a robot: only rules for the visitor's kind apply.
+    /// Returns `true` if the visitor makes no claim to be a robot, so that only rules for its kind
+    /// of visitor apply.
     pub(super) fn claims_nothing(self) -> bool {
         matches!(
             self.claim,
@@ -80,7 +81,8 @@ impl<'v> Visitor<'v> {
         self.verdict == Verdict::Spoofed
     }
 
-    /// Returns whether the claim is verified (`true`) or spoofed (`false`); `None` if unknown.
+    /// Returns whether the claim is verified (`true`) or spoofed (`false`), or `None` if this is
+    /// unknown.
     pub(super) fn is_genuine(self) -> Option<bool> {
         match self.verdict {
             Verdict::Verified => Some(true),
@@ -90,7 +92,7 @@ impl<'v> Visitor<'v> {
     }
 }
 
-/// Creates a visitor whose claim is unverifiable.
+/// Creates a visitor with an unverifiable claim.
 impl<'v> From<&'v Claim<'v>> for Visitor<'v> {
     fn from(claim: &'v Claim<'v>) -> Self {
         Self::new(claim, Verdict::Unverifiable)

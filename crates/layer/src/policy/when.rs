@@ -15,85 +15,90 @@ use super::{
     text_pattern::TextPattern,
 };
 
-/// Maximum number of values of a condition that are displayed; the others are counted.
+/// Maximum number of values of a condition that are displayed; further values are only counted.
 const SHOWN: usize = 8;
 
-/// Passes all conditions to a macro: documentation, name and values of each.
+/// Passes all conditions to a macro, each with its documentation, name and values.
 macro_rules! conditions {
     ($apply:ident $target:tt) => {
         $apply! { $target
-            /// Sets the paths, as globs with the syntax of filter patterns.
+            /// Sets the paths that match, as globs with the syntax of filter patterns.
             ///
-            /// The paths need not be filtered by other settings. Without paths, a rule applies to
-            /// filtered paths, and a tag rule to every path.
+            /// The paths need not be filtered by other settings. Without this condition, a rule
+            /// applies to filtered paths, and a tag rule to all paths.
             paths: texts,
-            /// Sets the methods, in upper or lower case.
+            /// Sets the methods that match, in upper or lower case.
             ///
-            /// Without methods, a rule applies to all methods or to the
-            /// [redirected](crate::policy::PolicyBuilder::methods) ones, depending on its
+            /// Without this condition, a rule applies to all methods or only to the
+            /// [redirected](crate::policy::PolicyBuilder::methods) methods, depending on its
             /// [action](crate::policy::Action).
             methods: texts,
-            /// Sets the requested hosts; a host without a port matches every port.
+            /// Sets the requested hosts that match; a host without a port matches every port.
             hosts: texts,
-            /// Sets the robots by their ids; `unlisted` stands for all unlisted robots, `nameless`
-            /// for requests without a User-Agent, and a host for the unlisted robot with a valid
-            /// signature by this host.
+            /// Sets the robots that match, by ID; `unlisted` stands for all unlisted robots,
+            /// `nameless` for requests without a User-Agent, and a host for the unlisted robot with
+            /// a valid signature by this host.
             ///
-            /// With a registry that is refreshed, unknown ids are allowed: a refresh may add them.
+            /// If the registry is refreshed, unknown IDs are allowed because a refresh may add
+            /// them.
             robots: texts,
-            /// Sets the purposes of the robots.
+            /// Sets the purposes of the robots that match.
             purposes: [$crate::registry::Purpose],
-            /// Sets the operators of the robots, in upper or lower case.
+            /// Sets the operators of the robots that match, in upper or lower case.
             operators: texts,
-            /// Sets the sources of the robots.
+            /// Sets the sources of the robots that match.
             sources: [$crate::registry::Source],
-            /// Sets the kinds of visitors. The default is all listed and unlisted robots.
+            /// Sets the kinds of visitors that match. The default is all listed and unlisted
+            /// robots.
             ///
             /// [Nameless](crate::detect::Kind::Nameless) visitors and those that
-            /// [share](crate::detect::Kind::Shared) a User-Agent match only if they are named.
+            /// [share](crate::detect::Kind::Shared) a User-Agent match only if they are listed
+            /// explicitly.
             visitors: [$crate::detect::Kind],
-            /// Sets the verdicts on the robots' claims.
+            /// Sets the verdicts on the robots' claims that match.
             ///
-            /// Without verification, all claims are unverifiable; claims of unlisted robots always
-            /// are.
+            /// Without verification, all claims are unverifiable; the claims of unlisted robots
+            /// always are.
             verdicts: [$crate::detect::Verdict],
-            /// Sets the client addresses.
+            /// Sets the client addresses that match.
             addresses: [$crate::policy::Addresses],
-            /// Sets the autonomous systems of the client addresses, by number.
+            /// Sets the autonomous systems of the client addresses that match, by number.
             ///
-            /// The lookup is set with [`places`](crate::policy::PolicyBuilder::places).
+            /// Set the lookup with [`places`](crate::policy::PolicyBuilder::places).
             asns: [u32],
-            /// Sets the countries of the client addresses, by two letters (ISO 3166-1).
+            /// Sets the countries of the client addresses that match, by two-letter code (ISO
+            /// 3166-1).
             ///
-            /// The lookup is set with [`places`](crate::policy::PolicyBuilder::places).
+            /// Set the lookup with [`places`](crate::policy::PolicyBuilder::places).
             countries: texts,
             /// Sets conditions on request headers, all of which must hold: `X-Monitor` (present),
             /// `!Accept-Language` (absent), `Accept: text/*` (has a matching value).
             headers: texts,
-            /// Sets the User-Agents, as case-insensitive globs for the whole header.
+            /// Sets the User-Agents that match, as case-insensitive globs for the whole header.
             user_agents: texts,
-            /// Sets the values of `Signature-Agent` (a claim, like a User-Agent), as globs.
+            /// Sets the values of `Signature-Agent` that match (a claim, like a User-Agent), as
+            /// globs.
             signature_agents: texts,
-            /// Matches only [suspects](crate::suspect), or with `false` only other visitors.
+            /// Matches only [suspects](crate::suspect), or only other visitors if `false`.
             ///
-            /// Without [`visitors`](Self::visitors), the rule then applies to people.
+            /// Without [`visitors`](Self::visitors), the rule then applies to human visitors.
             suspect: bool,
-            /// Sets the reasons, one of which a suspect must have.
+            /// Sets the reasons for suspicion, at least one of which a suspect must have.
             ///
-            /// Without [`visitors`](Self::visitors), the rule then applies to people.
+            /// Without [`visitors`](Self::visitors), the rule then applies to human visitors.
             reasons: [$crate::suspect::Reason],
         }
     };
 }
 
-/// Returns the type of a condition's values.
+/// Returns the type of the values of a condition.
 macro_rules! values {
     (texts) => { Vec<String> };
     (bool) => { bool };
     ([$Value:ty]) => { Vec<$Value> };
 }
 
-/// Setters of optional values in a [`When`] field, or of the values themselves.
+/// Defines the setters of optional values in a [`When`] field, or of the values themselves.
 macro_rules! setters {
     ($target:tt $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
         $(setter! { $target $(#[$documentation])* $name: $values })*
@@ -128,10 +133,10 @@ pub(super) use {conditions, setter, setters};
 
 macro_rules! declare_when {
     (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
-        /// Conditions of a rule. They are checked when the policy is built.
+        /// The conditions of a rule. They are checked when the policy is built.
         ///
-        /// Each condition is a list of values, one of which must match; all set conditions must
-        /// hold. An empty list is an error because nothing would ever match.
+        /// Each condition is a list of values, one of which must match; all conditions that are set
+        /// must hold. An empty list is an error because nothing would ever match.
         ///
         /// # Example
         ///
@@ -172,7 +177,7 @@ impl When {
 
     conditions!(setters());
 
-    /// Builds the conditions, and their description as text.
+    /// Builds the conditions, with a description of each as text.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {
         self.add_people()?;
         let paths = self.paths.as_deref().map(parse_patterns).transpose();
@@ -223,7 +228,7 @@ impl When {
         }
         let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
         if !visitors.contains(&Kind::Person) {
-            let reason = "only people can be suspects, but visitors does not name them, so the rule never matches; set visitors = \"person\", or remove the key";
+            let reason = "only people can be suspects, but visitors does not include them, so the rule never matches; set visitors = \"person\", or remove the key";
             return Err((key, reason.to_owned()));
         }
         Ok(())
@@ -293,7 +298,7 @@ impl When {
     }
 }
 
-/// Parses each item of a list. The error contains the first invalid item.
+/// Parses each item of a list. An error contains the first invalid item.
 fn read<T>(
     key: &'static str,
     items: Option<&[String]>,
@@ -314,11 +319,11 @@ fn country(text: &str) -> Result<[u8; 2], String> {
         [first, second] if text.chars().all(|c| c.is_ascii_alphabetic()) => {
             Ok([first.to_ascii_uppercase(), second.to_ascii_uppercase()])
         }
-        _ => Err("it is not a country; write its two-letter code, such as DE".to_owned()),
+        _ => Err("it is not a country code; write two letters, such as DE".to_owned()),
     }
 }
 
-/// Parses method names. The error is the first name that is not a token (RFC 9110 §9.1).
+/// Parses method names. An error contains the first name that is not a token (RFC 9110 §9.1).
 pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
     items
         .iter()
@@ -334,7 +339,7 @@ pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Parses host names. The error contains the first invalid name and the reason.
+/// Parses host names. An error contains the first invalid name and the reason.
 pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String)> {
     let parse = |host: &String| {
         let host = host.trim();
@@ -367,7 +372,7 @@ fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
         .filter(|item| !item.is_empty())
 }
 
-/// Returns the key of a condition with an empty list, if any.
+/// Returns the key of the first condition with an empty list, if any.
 fn empty_list(scope: &Scope) -> Option<&'static str> {
     // Destructured completely, so that no field can be forgotten.
     let Scope {
@@ -430,7 +435,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
     .find_map(|(key, is_empty)| is_empty.then_some(key))
 }
 
-/// Formats as "robots a, b and 9 more"; `None` for an empty list.
+/// Displays a list, such as "robots a, b and 9 more"; `None` for an empty list.
 fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
     let mut items = items.peekable();
     items.peek()?;

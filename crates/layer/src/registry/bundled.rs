@@ -9,7 +9,7 @@ macro_rules! flat_files {
     };
 }
 
-/// Flat file of the bundled registry, in the schema of the Web Robots Database.
+/// The flat file of the bundled registry, in the schema of the Web Robots Database.
 const FLAT_FILE: &str = flat_files! {
     "schema.txt"
     "operators.txt"
@@ -30,7 +30,7 @@ const FLAT_FILE: &str = flat_files! {
 
 /// Returns the registry that is compiled into the program.
 ///
-/// It is used until other sources have been loaded, and together with them afterwards.
+/// It is used alone until other sources have been loaded, and together with them afterwards.
 #[must_use]
 pub fn bundled() -> Parsed {
     parse(

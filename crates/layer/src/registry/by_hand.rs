@@ -1,13 +1,13 @@
-//! Manually added robots: form input and its validation.
+//! Manually added robots, with their form input and its validation.
 
 use super::{Purpose, Robot, Source, normalise, proofs};
 
-/// Maximum number of characters of an id.
+/// Maximum number of characters in an ID.
 const MAX_ID_CHARS: usize = 100;
-/// Maximum number of characters of another field.
+/// Maximum number of characters in any other field.
 const MAX_FIELD_CHARS: usize = 500;
 
-/// Form or command line input for a new robot. Empty fields count as missing.
+/// Form or command line input for a new robot. Empty fields are treated as missing.
 ///
 /// # Example
 ///
@@ -27,36 +27,36 @@ const MAX_FIELD_CHARS: usize = 500;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotInput {
-    /// Identifier: up to 100 letters, digits, `-`, `.`, `_` and `+`.
+    /// Identifier of the robot: up to 100 letters, digits, `-`, `.`, `_` and `+`.
     pub id: String,
-    /// Display name; defaults to the id.
+    /// Display name; defaults to the ID.
     pub name: String,
-    /// User agent as sent by the robot, from which patterns are derived.
+    /// User-Agent as sent by the robot, from which patterns are derived.
     pub useragent: String,
-    /// Word for the purpose, see [`Purpose`].
+    /// Purpose of the robot; see [`Purpose`] for the words.
     pub purpose: String,
     /// Company or project that operates the robot.
     pub operator: String,
     /// The robot's product token in robots.txt.
     pub product_token: String,
-    /// URL of a page about the robot, `http:` or `https:`.
+    /// URL (`http:` or `https:`) of a page about the robot.
     pub details_url: String,
     /// Suffixes of the robot's host names, separated by spaces or commas.
     pub host_suffixes: String,
-    /// URL of a published list of the robot's addresses, with the relevant part after `#`.
+    /// URL of a published list of the robot's addresses; the part to use is given after `#`.
     pub ranges_url: String,
-    /// Hosts whose keys sign the robot's requests, separated by spaces or commas.
+    /// Hosts whose keys are used to sign the robot's requests, separated by spaces or commas.
     pub signature_agents: String,
 }
 
-/// Error in one field of a [`RobotInput`].
+/// An error in one field of a [`RobotInput`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{field}: {message}")]
 #[non_exhaustive]
 pub struct InputError {
-    /// Name of the field in [`RobotInput`].
+    /// Name of the invalid field in [`RobotInput`].
     pub field: &'static str,
-    /// Correction, as a sentence without a full stop.
+    /// How to correct the field, as a sentence without a full stop.
     pub message: String,
 }
 
@@ -65,7 +65,7 @@ impl RobotInput {
     ///
     /// # Errors
     ///
-    /// Returns an error for each invalid field.
+    /// Returns one error for each invalid field.
     pub fn robot(&self) -> Result<Robot, Vec<InputError>> {
         let mut errors = self.errors();
         let mut robot = Robot::new(self.id.trim(), Source::manual());
@@ -188,7 +188,7 @@ fn is_web_url(url: &str) -> bool {
     (lower.starts_with("http://") || lower.starts_with("https://")) && !url.contains(' ')
 }
 
-/// Returns `true` if a URL has a user name before its host.
+/// Returns `true` if a URL contains a user name before its host.
 fn names_a_user(url: &str) -> bool {
     let behind = url.split_once("://").map_or("", |(_, behind)| behind);
     let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(robot.signature_agents, agents);
     }
 
-    /// Field, invalid value, and part of the message.
+    /// Test cases: field, invalid value, and part of the error message.
     const FAULTS: &str = r#"
         id || 1 to 100 letters
         id | a b | 1 to 100 letters

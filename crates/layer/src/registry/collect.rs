@@ -1,4 +1,4 @@
-//! Collects robots with unique ids, and skipped records, in bounded memory.
+//! Collects robots with unique IDs, and skipped records, in bounded memory.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::{
 pub(super) const MAX_ROBOTS: usize = 50_000;
 /// Maximum number of skipped records that are reported individually; the others are counted.
 const MAX_SKIPPED: usize = 1_000;
-/// Maximum number of bytes of a skipped record's first words.
+/// Maximum number of bytes quoted from the start of a skipped record.
 const MAX_WHAT_BYTES: usize = 100;
 
-/// Collector of the parsing result.
+/// Collects the robots and the skipped records while a registry is parsed.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     parsed: Parsed,
@@ -23,7 +23,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Adds a robot, or skips the robot if its id is already used.
+    /// Adds a robot, or skips it if its ID is already used.
     pub(super) fn push(&mut self, robot: Robot, line: usize) {
         if self.ids.contains(&robot.id) {
             self.skip(
@@ -44,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// Adds a robot with a slug as id. If the id is already used, appends `-2`, `-3` and so on.
+    /// Adds a robot whose ID is a slug. If the ID is already used, appends `-2`, `-3` and so on.
     pub(super) fn push_numbered(&mut self, mut robot: Robot, line: usize, taken: &mut Numbers) {
         let slug = robot.id.clone();
         while self.ids.contains(&robot.id) {
@@ -55,7 +55,7 @@ impl Collector {
         self.push(robot, line);
     }
 
-    /// Adds a skipped record.
+    /// Adds a skipped record, with the reason.
     pub(super) fn skip(&mut self, line: usize, what: &str, reason: impl Into<String>) {
         self.parsed.records += 1;
         if self.parsed.skipped.len() < MAX_SKIPPED {
@@ -89,5 +89,5 @@ impl Collector {
     }
 }
 
-/// Last number used for each duplicate slug, so that no number is tried twice.
+/// The last number used for each duplicate slug, so that no number is tried twice.
 pub(super) type Numbers = std::collections::HashMap<String, usize>;

@@ -7,16 +7,16 @@ use std::{
 
 use super::Format;
 
-/// Minimum number of records to determine the usual fields.
+/// Minimum number of records from which the usual fields can be determined.
 const FEWEST_RECORDS: usize = 10;
-/// Percentage of records that must have a field for the field to be usual.
+/// Percentage of records that must have a field for it to be considered usual.
 const USUAL_PERCENT: usize = 98;
-/// Maximum number of bytes of a field name.
+/// Maximum number of bytes in a field name.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns `true` if the bytes end in the middle of a line.
 ///
-/// JSON formats are excluded, because truncated JSON cannot be parsed at all.
+/// JSON formats are excluded because truncated JSON cannot be parsed at all.
 #[must_use]
 pub fn ends_mid_line(format: Format, bytes: &[u8]) -> bool {
     let has_lines = !format.row().is_json;
@@ -24,11 +24,11 @@ pub fn ends_mid_line(format: Format, bytes: &[u8]) -> bool {
     has_lines && !matches!(behind.next(), None | Some(b'\n' | b'\r'))
 }
 
-/// Returns the fields that almost all records have, but that are missing in the last one.
+/// Returns the fields that almost all records have but that are missing in the last record.
 ///
 /// A file truncated between two lines ends with such a record. A truncation between two records, or
 /// before a field that many records lack, is not detected. A flat file record with the four fields
-/// that ACS reads is complete, because manually written records end there.
+/// that ACS reads is complete because manually written records end there.
 #[must_use]
 pub fn missing_last_fields(format: Format, bytes: &[u8]) -> Vec<String> {
     let Some(read) = format.row().record_line else {
@@ -43,10 +43,11 @@ pub fn missing_last_fields(format: Format, bytes: &[u8]) -> Vec<String> {
     records.missing()
 }
 
-/// Function that reads a line of a file to determine the fields of its records.
+/// A function that reads a line of a file to determine the fields of its records.
 pub(super) type RecordLine = fn(&[u8], &mut Records);
 
-/// Fields of the flat file that the robot-detection of ACS reads. A record with these is complete.
+/// The fields of a flat file that the robot-detection of ACS reads. A record with these fields is
+/// complete.
 const ACS_FIELDS: [&str; 4] = [
     "robot-id",
     "robot-name",
@@ -54,12 +55,12 @@ const ACS_FIELDS: [&str; 4] = [
     "robot-useragent",
 ];
 
-/// Statistics about the fields of a file's records.
+/// Statistics about the fields of the records in a file.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     number: usize,
     counts: HashMap<String, usize>,
-    /// Fields of the current record, and of the last complete one.
+    /// Fields of the current record and of the last complete record.
     open: HashSet<String>,
     last: HashSet<String>,
 }
@@ -92,7 +93,7 @@ impl Records {
     }
 }
 
-/// Reads a line of a flat file. A blank line or another id ends a record.
+/// Reads a line of a flat file. A blank line or another ID ends a record.
 pub(super) fn flat_line(line: &[u8], records: &mut Records) {
     if line.is_empty() {
         records.end();
@@ -122,7 +123,7 @@ pub(super) fn yaml_line(line: &[u8], records: &mut Records) {
     records.open.extend(field_name(key));
 }
 
-/// Returns the name before a colon, in lower case.
+/// Returns the field name before a colon, in lower case.
 fn field_name(line: &[u8]) -> Option<String> {
     let end = line.iter().position(|b| *b == b':')?;
     let name = std::str::from_utf8(line.get(..end)?).ok()?.trim_end();

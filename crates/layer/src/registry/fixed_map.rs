@@ -1,18 +1,19 @@
-//! Hash table of bounded size that is read without a lock.
+//! A bounded hash table that is read without a lock.
 
 use std::sync::{
     OnceLock,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Hash table from keys to counters, of bounded size.
+/// A bounded hash table from keys to counters.
 ///
-/// Entries are never removed, so they are read without a lock or a copy.
+/// Entries are never removed, so they can be read without a lock or a copy.
 #[derive(Debug)]
 pub struct FixedMap<K, N> {
     max: usize,
     count: AtomicUsize,
-    /// Slots, allocated with the first key; a power of two, at most half of them used.
+    /// Slots, allocated when the first key is inserted; their number is a power of two, and at most
+    /// half of them are used.
     places: OnceLock<Places<K, N>>,
 }
 
@@ -21,14 +22,14 @@ type Places<K, N> = Box<[OnceLock<Place<K, N>>]>;
 #[derive(Debug)]
 struct Place<K, N> {
     hash: u32,
-    /// Boxed, so that the many free slots need little memory.
+    /// Boxed so that the many free slots need little memory.
     entry: Box<(K, N)>,
 }
 
-/// Hash of a key, computed from its parts.
+/// The hash of a key, computed from the parts of the key.
 ///
-/// The hash is cheap, because it is computed for each request of a robot. The keys come from a
-/// registry or a small number of hosts, so clients cannot choose many of them.
+/// Hashing is cheap because it is done for each request from a robot. The keys come from a registry
+/// or from a small number of hosts, so clients cannot choose many of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHash(u64);
 
@@ -43,7 +44,7 @@ impl<K, N: Default> FixedMap<K, N> {
         }
     }
 
-    /// Returns the value of the key that `is_it` recognizes, or inserts the key made by `make`.
+    /// Returns the value for the key that `is_it` recognizes, or inserts the key created by `make`.
     ///
     /// Returns `None` for a new key if the table is full.
     pub fn of(
@@ -55,7 +56,8 @@ impl<K, N: Default> FixedMap<K, N> {
         self.numbered(hash, is_it, make).map(|(_, numbers)| numbers)
     }
 
-    /// Returns the value of a key like [`of`](Self::of), with its [position](Self::at).
+    /// Returns the value for a key as [`of`](Self::of) does, with the [position](Self::at) of the
+    /// key.
     pub fn numbered(
         &self,
         hash: KeyHash,
@@ -100,7 +102,7 @@ impl<K, N: Default> FixedMap<K, N> {
         taken.map(|place| (&place.entry.0, &place.entry.1))
     }
 
-    /// Fills a slot, unless another thread has just filled the slot with another key.
+    /// Fills a slot, unless another thread has just filled it with another key.
     #[cold]
     fn take<'p>(
         &self,
@@ -118,11 +120,11 @@ impl<K, N: Default> FixedMap<K, N> {
     }
 }
 
-/// Multiplier that mixes all bits: 2⁶⁴ divided by the golden ratio.
+/// A multiplier that mixes all bits: 2⁶⁴ divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KeyHash {
-    /// Adds a text, eight bytes at a time.
+    /// Adds a text to the hash, eight bytes at a time.
     #[must_use]
     pub fn text(self, text: &str) -> Self {
         let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Formats of published registries, with their names and readers.
+//! Formats of published registries, with their names and parsers.
 
 use super::{
     Parsed, Source,
@@ -9,12 +9,12 @@ use super::{
 /// Number of bytes that are inspected to guess a format.
 const GUESS_BYTES: usize = 16 * 1024;
 
-/// Properties of a registry format.
+/// The properties of a registry format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FormatRow {
-    /// The word in the configuration and on the command line.
+    /// Name of the format in the configuration and on the command line.
     word: &'static str,
-    /// Usual file name.
+    /// Usual name of a file in this format.
     #[cfg_attr(
         not(feature = "formats"),
         expect(dead_code, reason = "only exports use file names")
@@ -22,15 +22,15 @@ pub(super) struct FormatRow {
     pub(super) file_name: &'static str,
     /// Whether the format is JSON, which has no comments and no significant lines.
     pub(super) is_json: bool,
-    /// Function that reads a file; `None` if the feature is not enabled.
+    /// Function that parses a file; `None` if the required feature is not enabled.
     pub(super) read: Option<Reader>,
-    /// Function that determines the fields of each record from a line, if records have lines.
+    /// Function that determines the fields of each record line by line, if the records have lines.
     pub(super) record_line: Option<RecordLine>,
 }
 
 type Reader = fn(&[u8], &Source) -> Result<Parsed, String>;
 
-/// Names a reader from the feature `formats`.
+/// Refers to a parser that requires the feature `formats`.
 #[cfg(feature = "formats")]
 macro_rules! published {
     ($reader:ident) => {
@@ -38,7 +38,7 @@ macro_rules! published {
     };
 }
 
-/// Names no reader, because the feature is not enabled.
+/// Refers to no parser, because the feature is not enabled.
 #[cfg(not(feature = "formats"))]
 macro_rules! published {
     ($reader:ident) => {
@@ -46,10 +46,10 @@ macro_rules! published {
     };
 }
 
-/// Declares the formats in one list, so that each has a row and a place in the lists.
+/// Declares all formats in one list, so that each has a row and an entry in the lists.
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident = $word:literal { $($row:tt)* })*) => {
-        /// Format of a published registry.
+        /// The format of a published registry.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Format {
@@ -79,38 +79,38 @@ macro_rules! formats {
 }
 
 formats! {
-    /// Flat file of the Web Robots Database.
+    /// The flat file of the Web Robots Database.
     WebRobotsDb = "web-robots-db" {
         file_name: "all.txt",
         is_json: false,
         read: Some(|bytes, source| {
             let parsed = flat_file::read(bytes, source);
-            parsed.ok_or_else(|| "no robot-id field in it".to_owned())
+            parsed.ok_or_else(|| "no robot-id field found".to_owned())
         }),
         record_line: Some(flat_line),
     }
-    /// `crawler-user-agents.json` of monperrus/crawler-user-agents.
+    /// The file `crawler-user-agents.json` from monperrus/crawler-user-agents.
     CrawlerUserAgents = "crawler-user-agents" {
         file_name: "crawler-user-agents.json",
         is_json: true,
         read: published!(crawler_user_agents),
         record_line: None,
     }
-    /// `robots.json` of ai-robots-txt/ai.robots.txt.
+    /// The file `robots.json` from ai-robots-txt/ai.robots.txt.
     AiRobotsTxt = "ai-robots-txt" {
         file_name: "robots.json",
         is_json: true,
         read: published!(ai_robots_txt),
         record_line: None,
     }
-    /// `regexes/bots.yml` of matomo-org/device-detector.
+    /// The file `regexes/bots.yml` from matomo-org/device-detector.
     Matomo = "matomo" {
         file_name: "bots.yml",
         is_json: false,
         read: published!(matomo),
         record_line: Some(yaml_line),
     }
-    /// One token per line; `#` starts a comment.
+    /// A list with one token per line; `#` starts a comment.
     List = "list" {
         file_name: "robots.list",
         is_json: false,
@@ -120,13 +120,13 @@ formats! {
 }
 
 impl Format {
-    /// Returns the word in the configuration and on the command line.
+    /// Returns the name of the format in the configuration and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().word
     }
 
-    /// Returns the format with the given word.
+    /// Returns the format with the given name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -135,7 +135,7 @@ impl Format {
             .find(|format| format.as_str() == word)
     }
 
-    /// Guesses the format of a file; `None` if the bytes do not look like a known format.
+    /// Guesses the format of a file. Returns `None` if the bytes do not look like a known format.
     ///
     /// Only the first bytes are inspected, so the file may still fail to parse.
     #[must_use]

@@ -1,18 +1,18 @@
-//! Known robots, and import and export of registries.
+//! Known robots, with import and export of registries.
 //!
 //! A registry is read from bytes in one of several [`Format`]s, and consists of [`Robot`]s with
-//! [`Pattern`]s derived from their useragents. The functions do no I/O. An invalid record does not
-//! make the whole input fail: unusable records are reported next to the usable robots.
+//! [`Pattern`]s derived from their User-Agents. The functions do no I/O. A single invalid record
+//! does not make the whole input fail: unusable records are reported alongside the usable robots.
 //!
 //! # Flat file
 //!
 //! The Web Robots Database publishes records of `robot-…: value` lines, separated by blank lines.
-//! The parser repairs the damage that copies of the file have accumulated in twenty years: line
-//! endings, encodings, entities, fields glued together, missing ids. The following fields are used:
+//! The parser repairs the damage that copies of the file have accumulated over twenty years: line
+//! endings, encodings, entities, joined fields, missing IDs. The following fields are used:
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-id` | [`Robot::id`]; spaces and odd characters become `-` |
+//! | `robot-id` | [`Robot::id`]; spaces and invalid characters become `-` |
 //! | `robot-name` | [`Robot::name`] |
 //! | `robot-details-url` | [`Robot::details_url`], if it is `http:` or `https:` |
 //! | `robot-useragent`, `robot-useragent2`, … | [`Robot::useragent`] and [`Robot::patterns`] |
@@ -20,12 +20,12 @@
 //! | `robot-exclusion-useragent` | [`Robot::product_token`] |
 //! | `robot-purpose` | [`Robot::purpose`]: the first known word; `indexing` is search |
 //!
-//! These fields are additions of this project, for the bundled registry and for exports:
+//! The following fields are additions of this project, for the bundled registry and for exports:
 //!
 //! | field | becomes |
 //! | --- | --- |
-//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | kind of the useragent with this number, which is then used unchanged |
-//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the useragent |
+//! | `robot-useragent-kind`, `robot-useragent-kind2`, … | pattern kind of the User-Agent with the same number, which is then used unchanged |
+//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the User-Agent |
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], for bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], for bundled and manual robots only |
@@ -33,7 +33,7 @@
 //! | `robot-evidence` | [`Robot::evidence`], for bundled and manual robots only |
 //! | `robot-checked` | [`Robot::checked`], for bundled and manual robots only |
 //!
-//! A field may contain at most 2,048 bytes, a file at most 50,000 robots.
+//! A field may contain at most 2,048 bytes, and a file at most 50,000 robots.
 //!
 //! # Example
 //!

@@ -1,17 +1,17 @@
-//! Parsing of registries in any format.
+//! Parsing of registries in all formats.
 
 use super::{Format, Robot, Source, text::starts_with_ignore_case};
 
 /// Number of bytes at the start of a file that are inspected to detect other file types.
 const SNIFF_BYTES: usize = 4096;
 
-/// Result of parsing a registry.
+/// The result of parsing a registry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// Robots with unique ids in the order of the file, including unusable ones.
+    /// Robots with unique IDs in the order of the file, including unusable ones.
     pub robots: Vec<Robot>,
-    /// Skipped records and blocks. The first 1,000 are listed, the others only counted.
+    /// Skipped records and blocks. The first 1,000 are listed; further ones are only counted.
     pub skipped: Vec<Skipped>,
     /// Number of records, including skipped ones.
     pub records: usize,
@@ -19,32 +19,32 @@ pub struct Parsed {
     pub comment_lines: usize,
 }
 
-/// Record that could not be converted into a robot.
+/// A record that could not be converted into a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// First line of the record, from 1; 0 if the format has no lines.
+    /// Number of the record's first line, starting at 1; 0 if the format has no lines.
     pub line: usize,
-    /// The robot's id, or the first words of the record, without control characters.
+    /// The robot's ID, or the first words of the record, without control characters.
     pub what: String,
     /// Reason why the record was skipped.
     pub reason: String,
 }
 
-/// Error for bytes that are not a registry.
+/// Error returned if bytes are not a registry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// The bytes are not in the given format.
     #[error("not a registry in the format {}: {reason}", format.as_str())]
     NotThisFormat {
-        /// The format in which the bytes were parsed.
+        /// The format that the bytes were expected to be in.
         format: Format,
-        /// Description of the content found.
+        /// Description of what the bytes contain instead.
         reason: String,
     },
     /// The program was built without the feature `formats`.
-    #[error("the format {} needs the feature `formats`", .0.as_str())]
+    #[error("the format {} requires the feature `formats`", .0.as_str())]
     NotBuilt(Format),
 }
 
@@ -52,8 +52,8 @@ pub enum ParseError {
 ///
 /// # Errors
 ///
-/// Returns an error only if the bytes as a whole are not in the format. Invalid records are skipped
-/// and reported.
+/// Returns an error only if the bytes as a whole are not in the given format. Invalid records are
+/// skipped and reported.
 pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, ParseError> {
     let not_this = |reason: String| ParseError::NotThisFormat { format, reason };
     if let Some(found) = what_else(bytes) {
@@ -65,7 +65,7 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Returns the type of the bytes, if they cannot be a registry in any format.
+/// Returns the type of the bytes if they cannot be a registry in any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();
@@ -101,7 +101,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns a hint if the bytes look like another format.
+/// Returns a hint if the bytes appear to be in another format.
 fn hint(format: Format, bytes: &[u8]) -> String {
     match Format::guess(bytes) {
         Some(other) if other != format && other != Format::List => {
@@ -137,11 +137,11 @@ mod tests {
         assert_eq!(reason(b"robot-id: x\0y"), "binary data");
         assert_eq!(
             reason(b"User-agent: *\nDisallow: /\n"),
-            "no robot-id field in it"
+            "no robot-id field found"
         );
         assert_eq!(
             reason(b"[{\"pattern\": \"Acmebot\"}]"),
-            "no robot-id field in it; it looks like crawler-user-agents"
+            "no robot-id field found; it looks like crawler-user-agents"
         );
     }
 

@@ -7,17 +7,17 @@ use super::{
     text::{alphanumerics, tidy},
 };
 
-/// Maximum number of bytes of a pattern.
+/// Maximum number of bytes in a pattern.
 pub(super) const MAX_BYTES: usize = 2048;
 
-/// Pattern that identifies a robot in a User-Agent.
+/// A pattern that identifies a robot in a User-Agent.
 ///
-/// Literal patterns ignore ASCII case.
+/// Literal patterns are compared without regard to ASCII case.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pattern {
-    /// Way in which the text is compared.
+    /// How the text is compared with a User-Agent.
     pub kind: PatternKind,
-    /// The literal, or the regular expression.
+    /// The text of the literal or of the regular expression.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ impl Pattern {
         }
     }
 
-    /// Creates a pattern of an explicitly stated kind, if it is valid.
+    /// Creates a pattern of the given kind, if it is valid.
     ///
     /// Control characters and redundant spaces are removed from literals.
     ///
@@ -55,20 +55,20 @@ impl Pattern {
     }
 }
 
-/// Error for a pattern that is invalid or too general.
+/// Error returned if a pattern is invalid or too general.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPattern {
-    /// The pattern has too few letters and digits.
+    /// The pattern contains too few letters and digits.
     #[error("the pattern is too short to identify a robot")]
     TooShort,
-    /// The pattern is longer than a User-Agent.
+    /// The pattern is longer than the maximum length.
     #[error("the pattern is longer than 2,048 bytes")]
     TooLong,
     /// The pattern contains control characters.
     #[error("the pattern contains control characters")]
     Control,
-    /// The expression matches almost everything, or matches the empty text.
+    /// The expression matches almost everything, or it matches an empty text.
     #[error("the regular expression is too general: it would match browsers")]
     TooLoose,
     /// The regular expression does not compile.
@@ -83,18 +83,18 @@ impl fmt::Display for Pattern {
 }
 
 crate::words! {
-    /// Way in which a pattern's text is compared with a User-Agent.
+    /// How the text of a pattern is compared with a User-Agent.
 #[derive(Hash, Ord, PartialOrd)]
     pub enum PatternKind {
-        /// Match anywhere, not after a letter or digit and not before a letter.
+        /// Matches anywhere, but not after a letter or digit and not before a letter.
         Token = "token",
-        /// Match at the start. The text ends with `/` if a version follows.
+        /// Matches at the start. The text ends with `/` if a version follows.
         Prefix = "prefix",
-        /// Match at the start, followed by the end, `/`, `_`, ` (` or a number.
+        /// Matches at the start, if followed by the end, `/`, `_`, ` (` or a number.
         Product = "product",
-        /// Match of the whole User-Agent with the text.
+        /// Matches if the text is the whole User-Agent.
         Exact = "exact",
-        /// Regular expression from an imported list, with its anchors, case and boundaries.
+        /// A regular expression from an imported list, with its anchors, case and boundaries.
         Regex = "regex",
     }
 }

@@ -1,50 +1,50 @@
-//! Names of robots in robots.txt.
+//! Names by which robots.txt refers to robots.
 
 use super::{PatternKind, Robot, useragent::without_version};
 
-/// Maximum number of bytes of a product token.
+/// Maximum number of bytes in a product token.
 const MAX_BYTES: usize = 100;
 
-/// Name of a robot in robots.txt, and whether it is published or derived.
+/// The name of a robot in robots.txt, and whether it is published or derived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ProductToken<'r> {
     text: &'r str,
     is_published: bool,
 }
 
-/// Reason why robots.txt cannot name a robot.
+/// The reason why robots.txt cannot refer to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", self.as_str())]
 #[non_exhaustive]
 pub enum NoProductToken {
-    /// The published token could not be parsed as a token.
+    /// The published token is not a valid product token.
     Odd,
-    /// No token is published, and neither name nor patterns of the robot are suitable.
+    /// No token is published, and neither the name nor the patterns of the robot are suitable.
     Unnamed,
 }
 
 impl NoProductToken {
-    /// Returns the reason, as a few words that follow the robot's name.
+    /// Returns the reason in a few words, which can follow the robot's name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Odd => "with invalid characters in its product token",
-            Self::Unnamed => "without a product token and with a name that is not suitable as one",
+            Self::Unnamed => "without a product token or a name that is suitable as one",
         }
     }
 }
 
 impl Robot {
-    /// Returns the name of the robot for robots.txt.
+    /// Returns the name by which robots.txt refers to the robot.
     ///
-    /// This is the published [product token](Self::product_token), or else the robot's name without
-    /// a version, or else the first pattern that is a single word. A derived token consists of
-    /// letters, `_` and `-` (RFC 9309 §2.2.1) as well as digits and dots, which are used in
-    /// practice. It is a guess, because the name that the robot looks for is unknown.
+    /// This is the published [product token](Self::product_token) or, failing that, the robot's
+    /// name without a version, or else the first pattern that is a single word. A derived token
+    /// consists of letters, `_` and `-` (RFC 9309 §2.2.1) as well as digits and dots, which are
+    /// used in practice. It is a guess because the name that the robot looks for is unknown.
     ///
     /// # Errors
     ///
-    /// Returns an error if no `User-agent` line can name the robot.
+    /// Returns an error if no `User-agent` line can refer to the robot.
     pub fn token(&self) -> Result<ProductToken<'_>, NoProductToken> {
         if let Some(text) = self.product_token.as_deref() {
             let published = ProductToken {
@@ -79,13 +79,14 @@ impl<'r> ProductToken<'r> {
         self.text
     }
 
-    /// Returns `true` if a source publishes the token, `false` if the token is derived.
+    /// Returns `true` if a source publishes the token, and `false` if the token is derived from the
+    /// robot's name or patterns.
     #[must_use]
     pub fn is_published(&self) -> bool {
         self.is_published
     }
 
-    /// Returns the word for the token's origin: `published` or `derived`.
+    /// Returns the word for the origin of the token: `published` or `derived`.
     #[must_use]
     pub fn origin(&self) -> &'static str {
         if self.is_published {
@@ -96,7 +97,7 @@ impl<'r> ProductToken<'r> {
     }
 }
 
-/// Returns a name without a remark in brackets and without a version.
+/// Returns a name without its version and without a remark in brackets.
 fn bare(name: &str) -> &str {
     let name = name.split(['(', '[']).next().unwrap_or_default().trim();
     let name = without_version(name);
@@ -112,14 +113,14 @@ fn is_version(word: &str) -> bool {
         && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
-/// Returns `true` if a derived token is a single word with a letter.
+/// Returns `true` if a derived token is a single word that contains a letter.
 fn is_word(text: &str) -> bool {
     is_readable(text)
         && text.contains(|c: char| c.is_ascii_alphabetic())
         && !text.contains([' ', '!'])
 }
 
-/// Returns `true` if the token is valid. `*` is not, because it stands for all robots.
+/// Returns `true` if the token is valid. `*` is invalid because it stands for all robots.
 fn is_readable(token: &str) -> bool {
     let is_inside = |c: char| c.is_ascii_alphanumeric() || " _-.!".contains(c);
     token.len() <= MAX_BYTES

@@ -1,17 +1,17 @@
-//! Parsing of facts by which a robot can be verified.
+//! Parsing of the data that allows a robot's identity to be verified.
 //!
-//! The flat file parser ignores invalid facts; for manual input, they are reported.
+//! The flat file parser ignores invalid data; for manual input, it is reported.
 
 use super::text::{clean, starts_with_ignore_case};
 
-/// Maximum number of bytes of a URL.
+/// Maximum number of bytes in a URL.
 const MAX_URL_BYTES: usize = 2048;
-/// Maximum number of bytes of a word of evidence.
+/// Maximum number of bytes in an evidence word.
 const MAX_NAME_BYTES: usize = 40;
-/// Maximum number of words of a list.
+/// Maximum number of words in a list.
 const MAX_LIST: usize = 64;
 
-/// Unique facts from a list of words, and the first invalid word.
+/// The distinct valid words of a list, and the first invalid word.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FactList {
     pub(super) facts: Vec<String>,
@@ -73,7 +73,7 @@ pub(super) fn list_names(value: &str) -> FactList {
     })
 }
 
-/// Returns the URL at the start of a value, if it is `http:` or `https:`.
+/// Returns the URL at the start of a value, if it is an `http:` or `https:` URL.
 pub(super) fn http_url(value: &str) -> Option<String> {
     let value = clean(value);
     let first = value
@@ -107,7 +107,7 @@ impl FactList {
     }
 }
 
-/// Removes trailing punctuation from a URL, but keeps balanced parentheses: `fetch(3)`.
+/// Removes trailing punctuation from a URL, except for balanced parentheses, as in `fetch(3)`.
 fn without_end(url: &str) -> &str {
     let mut url = url;
     loop {
@@ -120,7 +120,7 @@ fn without_end(url: &str) -> &str {
     }
 }
 
-/// Returns `true` if a text is a host name of at least two labels, in lower case.
+/// Returns `true` if a text is a lower-case host name with at least two labels.
 fn is_host_name(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     name.contains('.')
@@ -131,9 +131,9 @@ fn is_host_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
 }
 
-/// Returns `true` for a public suffix, such as `com`, `co.uk` or `github.io`.
+/// Returns `true` for a public suffix such as `com`, `co.uk` or `github.io`.
 ///
-/// The name must be in lower case, without a trailing dot. The list is a bundled copy of
+/// The name must be in lower case and without a trailing dot. The list is a bundled copy of
 /// publicsuffix.org.
 #[cfg(feature = "verify")]
 pub fn is_public_suffix(name: &str) -> bool {
@@ -143,7 +143,7 @@ pub fn is_public_suffix(name: &str) -> bool {
     suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
 }
 
-/// Returns `false`: without verification, host name suffixes prove nothing.
+/// Returns `false`, because host name suffixes prove nothing if robots are not verified.
 #[cfg(not(feature = "verify"))]
 fn is_public_suffix(_: &str) -> bool {
     false

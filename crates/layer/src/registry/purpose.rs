@@ -1,34 +1,35 @@
-//! Purposes of robots.
+//! The purposes of robots.
 
 use std::fmt;
 
 macro_rules! purposes {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
-        /// Purpose of a robot.
+        /// The purpose of a robot.
         #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum Purpose {
             $($(#[doc = $doc])* $variant,)*
-            /// No robot: many visitors share the User-Agent.
+            /// Not a robot: many visitors share the User-Agent.
             Shared,
-            /// Purpose that is not stated, or not one of the other words.
+            /// A purpose that is not stated, or that is none of the known ones.
             #[default]
             Unknown,
         }
 
         impl Purpose {
-            /// All purposes, in the order of the documentation.
+            /// All purposes, in the order used in the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Shared, Self::Unknown];
 
-            /// Purposes of robots: all except `Shared`.
+            /// All purposes that robots can have, that is, all except `Shared`.
             pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
-            /// Returns `true` for programs with arbitrary users: libraries and automated browsers.
+            /// Returns `true` for programs that anyone may use for any purpose: libraries and
+            /// automated browsers.
             pub(crate) fn is_general_tool(self) -> bool {
                 matches!(self, Self::Library | Self::Automation)
             }
 
-            /// Returns the word of the purpose.
+            /// Returns the word for the purpose, as used in settings.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -38,7 +39,7 @@ macro_rules! purposes {
                 }
             }
 
-            /// Returns the purpose with the given word, ignoring ASCII case.
+            /// Returns the purpose for a word, ignoring ASCII case.
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL
@@ -55,9 +56,9 @@ purposes! {
     Search = "search",
     /// Collection of text to train AI models.
     AiTraining = "ai-training",
-    /// Indexing for an AI assistant's search.
+    /// Indexing for the search of an AI assistant.
     AiSearch = "ai-search",
-    /// Requests on behalf of a user of an AI assistant.
+    /// Requests made on behalf of a user of an AI assistant.
     AiUser = "ai-user",
     /// Analysis of links and rankings for marketing.
     Seo = "seo",
@@ -65,19 +66,19 @@ purposes! {
     Monitoring = "monitoring",
     /// Creation of previews for shared links.
     Preview = "preview",
-    /// Retrieval of feeds for readers.
+    /// Retrieval of feeds for feed readers.
     Feed = "feed",
     /// Long-term archiving of pages.
     Archive = "archive",
     /// Academic research.
     Academic = "academic",
-    /// Checks of pages with advertisements, or of their targets.
+    /// Checks of pages that contain advertisements, or of the pages that advertisements link to.
     Advertising = "advertising",
     /// Scans for security vulnerabilities.
     Scanner = "scanner",
-    /// Library or command-line tool with arbitrary users and purposes.
+    /// A library or command-line tool that anyone may use for any purpose.
     Library = "library",
-    /// Browser controlled by a program.
+    /// A browser that is controlled by a program.
     Automation = "automation",
 }
 

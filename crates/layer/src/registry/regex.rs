@@ -5,14 +5,14 @@ use regex_syntax::ParserBuilder;
 
 use super::InvalidPattern;
 
-/// Maximum memory of a compiled expression, in bytes.
+/// Maximum memory in bytes that a compiled expression may use.
 // External lists could otherwise use up all memory, for example with counted repetitions.
 const SIZE_LIMIT: usize = 1 << 20;
 /// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// Minimum number of bytes of a User-Agent that an expression must match.
+/// Minimum number of bytes that any match of an expression must have.
 const MIN_MATCH: usize = 2;
-/// Sample texts. An expression that matches one of these is too general.
+/// Sample texts. An expression that matches any of these is too general.
 const EVERYBODY: &[&str] = &[
     "Mozilla/5.0",
     "a",
@@ -22,7 +22,7 @@ const EVERYBODY: &[&str] = &[
     "/",
 ];
 
-/// Compiles a regular expression as in detection: for bytes, without Unicode.
+/// Compiles a regular expression as detection does: for bytes, without Unicode support.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn compile_regex(text: &str) -> Result<Regex, InvalidPattern> {
     Ok(regex)
 }
 
-/// Returns the minimum number of bytes that an expression matches.
+/// Returns the minimum length in bytes of the texts that an expression matches.
 fn minimum_match(text: &str) -> Result<usize, InvalidPattern> {
     let hir = ParserBuilder::new()
         .unicode(false)

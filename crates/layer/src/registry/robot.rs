@@ -1,12 +1,12 @@
-//! Robot of the registry.
+//! A robot in the registry.
 
 use std::{fmt, str::FromStr};
 
 use super::{Pattern, Purpose};
 
-/// Robot that detection knows from a registry.
+/// A robot that is described by a registry.
 ///
-/// Names and mail addresses of owners are ignored by the parsers and never stored.
+/// Parsers ignore the names and e-mail addresses of owners, which are never stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Robot {
@@ -14,44 +14,46 @@ pub struct Robot {
     pub id: String,
     /// Display name (`robot-name`).
     pub name: String,
-    /// Page about the robot, always `http:` or `https:` (`robot-details-url`).
+    /// URL (`http:` or `https:`) of a page about the robot (`robot-details-url`).
     pub details_url: Option<String>,
-    /// User agent as written in the source, cleaned but not truncated (`robot-useragent`).
+    /// User-Agent as written in the source, cleaned but not truncated (`robot-useragent`).
     pub useragent: String,
-    /// Patterns derived from the useragent; empty if the useragent is unusable.
+    /// Patterns derived from the User-Agent; empty if the User-Agent is unusable.
     pub patterns: Vec<Pattern>,
     /// Purpose of the robot.
     pub purpose: Purpose,
-    /// Company or project that operates the robot (bundled registry and modern lists only).
+    /// Company or project that operates the robot (only in the bundled registry and in modern
+    /// lists).
     pub operator: Option<String>,
-    /// Published product token in robots.txt, if any (`robot-exclusion-useragent`).
+    /// Published token by which robots.txt refers to the robot, if any
+    /// (`robot-exclusion-useragent`).
     ///
-    /// [`Robot::token`] returns a substitute if no token is published.
+    /// If no token is published, [`Robot::token`] returns a substitute.
     pub product_token: Option<String>,
     /// Whether the robot claims to obey robots.txt (`robot-exclusion`).
     pub exclusion: Exclusion,
-    /// Suffixes of the robot's host names (bundled and manual only, `robot-host`).
+    /// Suffixes of the robot's host names (bundled and manual robots only, `robot-host`).
     pub host_suffixes: Vec<String>,
-    /// Published list of the robot's address ranges (bundled and manual only).
+    /// URL of the published list of the robot's address ranges (bundled and manual robots only).
     pub ranges_url: Option<String>,
     /// Hosts whose keys sign the robot's requests, with a port unless it is 443, or with the path
-    /// of a key set or of a Client ID Metadata Document (bundled and manual only,
+    /// of a key set or of a Client ID Metadata Document (bundled and manual robots only,
     /// `robot-signature-agent`).
     pub signature_agents: Vec<String>,
-    /// Evidence for the robot: words for public lists, or `operator` for the operator's page
-    /// (bundled and manual only, `robot-evidence`).
+    /// Evidence that the robot exists: words for public lists, or `operator` for the operator's
+    /// page (bundled and manual robots only, `robot-evidence`).
     pub evidence: Vec<String>,
-    /// Day of the last comparison with the operator's page, such as `2026-11-21` (bundled and
-    /// manual only, `robot-checked`).
+    /// Date of the latest comparison with the operator's page, such as `2026-11-21` (bundled and
+    /// manual robots only, `robot-checked`).
     pub checked: Option<String>,
-    /// Registry that contains the robot.
+    /// Name of the registry that contains the robot.
     pub source: Source,
-    /// Whether the robot takes part in detection, and the reason if not.
+    /// Whether the robot takes part in detection, and if not, why.
     pub status: Status,
 }
 
 impl Robot {
-    /// Creates an active robot without patterns, with the id as name.
+    /// Creates an active robot without patterns, with its ID as the name.
     pub fn new(id: impl Into<String>, source: Source) -> Self {
         let id = id.into();
         Self {
@@ -86,7 +88,7 @@ impl Robot {
 pub enum Exclusion {
     /// The robot obeys robots.txt.
     Yes,
-    /// The robot obeys some rules, or only sometimes.
+    /// The robot obeys only some rules, or obeys them only sometimes.
     Partly,
     /// The robot does not obey robots.txt.
     No,
@@ -96,7 +98,7 @@ pub enum Exclusion {
 }
 
 impl Exclusion {
-    /// Returns the word in the flat file.
+    /// Returns the word used in the flat file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -107,7 +109,7 @@ impl Exclusion {
         }
     }
 
-    /// Parses the first word of a value. Unknown words give `Unknown`.
+    /// Parses the first word of a value. Returns `Unknown` if the word is not a known one.
     #[must_use]
     pub fn from_value(value: &str) -> Self {
         let first = value
@@ -121,28 +123,29 @@ impl Exclusion {
     }
 }
 
-/// Status of a robot in detection.
+/// The status of a robot in detection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Status {
-    /// The robot's patterns are matched.
+    /// The robot takes part in detection.
     #[default]
     Active,
-    /// In the self-test, a pattern matched a browser. The robot is stored, but not matched.
+    /// One of the robot's patterns matched a browser in the self-test. The robot is stored but not
+    /// detected.
     Quarantined {
         /// Text of the pattern that matched a browser.
         pattern: String,
-        /// User-Agent of the browser.
+        /// User-Agent of the browser that the pattern matched.
         browser: String,
     },
-    /// No pattern could be derived from the useragent.
+    /// No pattern could be derived from the robot's User-Agent.
     Unusable {
-        /// Reason why the useragent is unusable, in a few words.
+        /// Why the User-Agent is unusable, in a few words.
         reason: String,
     },
 }
 
 impl Status {
-    /// Returns the word in the database, in JSON and in the console.
+    /// Returns the word used in the database, in JSON and in the console.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -153,9 +156,10 @@ impl Status {
     }
 }
 
-/// Name of the registry that contains a robot.
+/// The name of the registry that contains a robot.
 ///
-/// A name consists of lower-case letters, digits, `-`, `.` and `_`, and has at most 64 bytes.
+/// A name consists of lower-case letters, digits, `-`, `.` and `_`, and its length is at most 64
+/// bytes.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Source(String);
 
@@ -184,7 +188,8 @@ impl Source {
         &self.0
     }
 
-    /// Returns the precedence among sources that contain the same robot: lower wins.
+    /// Returns the precedence among sources that contain the same robot; a lower value takes
+    /// precedence.
     ///
     /// Manual robots come first, then bundled ones, the Web Robots Database, and other sources.
     #[must_use]
@@ -220,7 +225,7 @@ impl FromStr for Source {
     }
 }
 
-/// Error for a source name that is too long or contains invalid characters.
+/// Error returned if a source name is too long or contains invalid characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a source name consists of 1 to 64 characters of a-z, 0-9, '-', '.' and '_'")]
 pub struct InvalidSource;

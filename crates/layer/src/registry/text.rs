@@ -1,8 +1,8 @@
-//! Text processing for registries: encodings, entities, spaces, slugs.
+//! Text processing for registries, such as decoding, entities, spaces and slugs.
 
 use std::borrow::Cow;
 
-/// Characters of Windows-1252 from 0x80 to 0x9F; `None` if undefined.
+/// Windows-1252 characters from 0x80 to 0x9F; `None` if undefined.
 const WINDOWS_1252: [Option<char>; 32] = [
     Some('€'),
     None,
@@ -78,9 +78,9 @@ const ENTITIES: &[(&str, char)] = &[
 /// Maximum length of a name or number between `&` and `;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// Decodes UTF-8, or else Windows-1252. Never fails.
+/// Decodes UTF-8 or, if the bytes are invalid UTF-8, Windows-1252. Never fails.
 ///
-/// Bytes that Windows-1252 does not define are dropped.
+/// Bytes that are undefined in Windows-1252 are dropped.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -93,7 +93,7 @@ pub(super) fn clean(value: &str) -> String {
     tidy(&decode_entities(value))
 }
 
-/// Removes control characters and collapses spaces, but keeps entities.
+/// Removes control characters and collapses spaces, but does not decode entities.
 pub(super) fn tidy(value: &str) -> String {
     let mut clean = String::with_capacity(value.len());
     for c in value.chars() {
@@ -109,7 +109,7 @@ pub(super) fn tidy(value: &str) -> String {
     clean
 }
 
-/// Decodes entities and removes control characters, but keeps all spaces.
+/// Decodes entities and removes control characters, but preserves all spaces.
 pub(super) fn clean_verbatim(value: &str) -> String {
     decode_entities(value.trim())
         .chars()
@@ -150,7 +150,8 @@ pub(super) fn decode_entities(value: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// Returns the text in lower-case letters, digits and `-`; empty if it contains none.
+/// Returns the text as lower-case letters, digits and `-`, or an empty text if it contains no
+/// letters or digits.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {
@@ -171,7 +172,7 @@ pub(super) fn starts_with_ignore_case(text: &str, start: &str) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
 }
 
-/// Returns the number of letters and digits.
+/// Returns the number of letters and digits in a text.
 pub(super) fn alphanumerics(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphanumeric()).count()
 }
@@ -187,7 +188,7 @@ fn windows_1252(byte: u8) -> Option<char> {
     }
 }
 
-/// Decodes the entity after an `&`. Returns the character and the text after the `;`.
+/// Decodes the entity that follows an `&`. Returns the character and the text after the `;`.
 fn entity(text: &str) -> Option<(char, &str)> {
     let end = text
         .bytes()
@@ -206,7 +207,8 @@ fn entity(text: &str) -> Option<(char, &str)> {
     Some((c, rest))
 }
 
-/// Returns `true` for control and direction characters, which are not allowed in fields.
+/// Returns `true` for control characters and text direction characters, which are not allowed in
+/// fields.
 fn is_invisible(c: char) -> bool {
     // Direction marks could disguise a name as another one.
     c.is_control()

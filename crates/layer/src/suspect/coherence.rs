@@ -1,4 +1,4 @@
-//! Check whether a request is one that the claimed browser would send.
+//! Checks whether a request is one that the claimed browser would send.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -18,28 +18,29 @@ use super::{
     user_agent::{Browser, number},
 };
 
-/// Prefix of `Accept` when a browser of any family opens a page.
+/// Prefix of the `Accept` header that browsers of all families send to open a page.
 const PAGE_ACCEPT: &[u8] = b"text/html,application/xhtml+xml,application/xml;q=0.9";
 
-/// Prefixes of browsers' `Accept-Encoding`; media are requested without compression.
+/// Prefixes of the `Accept-Encoding` headers that browsers send; media are requested without
+/// compression.
 const ENCODINGS: [&[u8]; 3] = [b"gzip, deflate", b"br, gzip, deflate", b"identity"];
 
 const FETCH: [Field; 3] = [Field::FetchSite, Field::FetchMode, Field::FetchDest];
 
-/// Brand that every Chromium browser sends in addition to its own.
+/// Brand that every Chromium browser lists in addition to its own.
 static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Chromium\";v=\""));
 
 /// Senders that need not be checked again: a browser sends dozens of requests over a connection,
-/// and all come from one program. The set takes 128 KiB.
+/// and all of them come from one program. The set occupies 128 KiB.
 ///
-/// A collision of two senders only benefits the client that constructs it.
+/// A collision between two senders benefits only a client that deliberately causes one.
 type Senders = SeenKeys<16_384>;
 
-/// Check whether requests come from the browsers that their User-Agents claim.
+/// A check whether requests come from the browsers that their User-Agents claim.
 ///
-/// Uses the bundled table of browsers, and learns which headers the proxies in front remove. A
-/// sender whose request was unremarkable is not checked again, because all requests of a connection
-/// come from one program.
+/// Uses the bundled table of browsers, and learns which headers the proxies in front remove. If
+/// nothing is unusual about a sender's request, the sender is not checked again because all
+/// requests over a connection come from one program.
 ///
 /// # Example
 ///
@@ -63,38 +64,38 @@ pub struct BrowserCheck {
     senders: Senders,
 }
 
-/// Connection details of a request, as far as the server knows them; unknown by default.
+/// The connection details of a request that are known to the server; by default, none.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Transport {
     /// Whether the client is known to use HTTPS.
     pub is_https: bool,
-    /// Whether the client itself sent the headers in this order.
+    /// Whether the order of the headers is the one in which the client sent them.
     pub is_direct: bool,
     /// Trusted proxy that forwarded the request, if any.
     pub front: Option<IpAddr>,
-    /// Client address, with the port if the connection is used by this client only.
+    /// Client address, including the port if only this client uses the connection.
     pub sender: Option<SocketAddr>,
 }
 
-/// Findings about one request, for display.
+/// The findings about one request, for display.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Findings {
-    /// Browser and version that the request is compared with; `None` if it was not checked.
+    /// Browser and version with which the request was compared; `None` if it was not checked.
     pub browser: Option<String>,
-    /// All reasons, even if their weight is below that of a suspect.
+    /// All reasons, even if their total weight does not make the visitor a suspect.
     pub reasons: Reasons,
-    /// Each reason with the header as received.
+    /// Each reason, with the header as received.
     pub seen: Vec<(Reason, String)>,
 }
 
-/// Request that is being checked.
+/// A request that is being checked.
 struct CheckedRequest<'t, 'h> {
     browser: Browser<'t>,
     seen: BrowserHeaders<'h>,
     transport: Transport,
     version: Version,
-    /// Bits of the headers that count as missing if absent.
+    /// Bits of the headers whose absence is a reason for suspicion.
     expected: u32,
 }
 
@@ -105,7 +106,7 @@ impl Default for BrowserCheck {
 }
 
 impl BrowserCheck {
-    /// Creates a check with the bundled table of browsers.
+    /// Creates a check that uses the bundled table of browsers.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -117,7 +118,7 @@ impl BrowserCheck {
 
     /// Returns the reasons why the claimed browser would not have sent this request.
     ///
-    /// Returns no reasons if the User-Agent is not that of a browser in the table.
+    /// Returns no reasons if the User-Agent does not belong to a browser in the table.
     #[must_use]
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
         let user_agent = request.headers().get(USER_AGENT);
@@ -125,7 +126,7 @@ impl BrowserCheck {
         self.judge_with_key(request, user_agent, AgentKey::of(user_agent), transport)
     }
 
-    /// Returns the reasons for a request whose User-Agent and key are known.
+    /// Returns the reasons for a request, given its User-Agent and the key of the User-Agent.
     pub(crate) fn judge_with_key<B>(
         &self,
         request: &Request<B>,
@@ -149,14 +150,16 @@ impl BrowserCheck {
         found.unwrap_or_default()
     }
 
-    /// Distinguishes programs with unknown connections: by the number of headers, and by the
-    /// headers that the proxy is known to forward, as these determine which ones count as missing.
+    /// Distinguishes programs if their connections are unknown: by the number of headers, and by
+    /// the headers that the proxy is known to forward, because these determine which headers are
+    /// considered missing.
     fn shape(&self, headers: &HeaderMap, transport: Transport) -> u64 {
         let brings = transport.front.map_or(0, |front| self.fronts.known(front));
         (headers.len() as u64) << 32 | u64::from(brings)
     }
 
-    /// Returns the reasons regardless of the sender; `None` if this request is not representative.
+    /// Returns the reasons regardless of the sender, or `None` if the request is not representative
+    /// of a browser.
     fn found<B>(
         &self,
         request: &Request<B>,
@@ -183,15 +186,15 @@ impl BrowserCheck {
         Some(judged.reasons())
     }
 
-    /// Returns the proxies in front that never forward some header that browsers send.
+    /// Returns the proxies in front that never forward some of the headers that browsers send.
     ///
-    /// Only proxies with 500 or more browser requests are reported.
+    /// Only proxies that have forwarded 500 or more browser requests are returned.
     #[must_use]
     pub fn fronts(&self) -> Vec<FrontHeaders> {
         self.fronts.removing_headers()
     }
 
-    /// Explains the findings about a request, even if its sender was checked before.
+    /// Explains the findings about a request, even if its sender has already been checked.
     #[must_use]
     pub fn explain<B>(&self, request: &Request<B>, transport: Transport) -> Findings {
         let headers = request.headers();
@@ -206,7 +209,7 @@ impl BrowserCheck {
         let (latest, day) = (family.latest, &family.latest_day);
         Findings {
             browser: Some(format!(
-                "{id} {version} (known up to version {latest}, {day})"
+                "{id} {version} (latest known version: {latest}, {day})"
             )),
             reasons,
             seen: reasons
@@ -267,7 +270,7 @@ impl CheckedRequest<'_, '_> {
             .with_if(is_part, Reason::FetchMetadataIncomplete)
     }
 
-    /// Checks the headers for content negotiation.
+    /// Checks the content negotiation headers.
     fn of_negotiation(&self) -> Reasons {
         let seen = &self.seen;
         let family = self.browser.family;
@@ -325,7 +328,8 @@ impl CheckedRequest<'_, '_> {
             .with_if(self.transport.is_https && is_poor, Reason::EncodingPoor)
     }
 
-    /// Checks connection and order of the headers, unless an intermediary may have changed them.
+    /// Checks the `Connection` header and the order of the headers, unless an intermediary may have
+    /// changed them.
     fn of_connection(&self) -> Reasons {
         let seen = &self.seen;
         let is_http1 = self.version == Version::HTTP_11;
@@ -356,16 +360,16 @@ impl CheckedRequest<'_, '_> {
         seen.accept.starts_with(PAGE_ACCEPT)
     }
 
-    /// Returns `true` if a header is missing although it would have been forwarded.
+    /// Returns `true` if a header is missing although the proxy would have forwarded it.
     fn lacks(&self, field: Field) -> bool {
         !self.seen.has(field) && self.expected & field.bit() != 0
     }
 }
 
-/// Brands in `Sec-CH-UA`.
+/// The brands listed in `Sec-CH-UA`.
 #[derive(Default)]
 struct Brands {
-    /// Version of Chromium.
+    /// Version of the Chromium brand.
     chromium: Option<u32>,
     is_headless: bool,
 }
@@ -385,10 +389,10 @@ impl Brands {
     }
 }
 
-/// Returns `true` for a request of a kind that browsers send with all of their headers.
+/// Returns `true` if a request is of a kind for which browsers send all of their headers.
 ///
-/// Excludes preflights, handshakes, and requests of the browser itself: whether a password can be
-/// changed, or for the source of a minified script.
+/// Excluded are preflights, handshakes, and requests that the browser itself makes, to find out
+/// whether a password can be changed or to load the source of a minified script.
 fn is_judged(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::POST)
         && !path.starts_with("/.well-known/")
@@ -399,7 +403,7 @@ fn has(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// Returns a header's value, truncated if long and with invisible characters escaped.
+/// Returns the value of a header, truncated if long and with invisible characters escaped.
 fn shown(headers: &HeaderMap, name: &str) -> String {
     const MAX_CHARS: usize = 160;
     match headers.get(name) {
@@ -412,8 +416,8 @@ fn shown(headers: &HeaderMap, name: &str) -> String {
     }
 }
 
-/// Returns a key for a sender and its program: by the port of the connection, or by a shape of the
-/// request if the port is 0.
+/// Returns a key for a sender and its program, based on the port of the connection or, if the port
+/// is 0, on the shape of the request.
 fn sender_key(sender: SocketAddr, agent: AgentKey, shape: impl FnOnce() -> u64) -> u64 {
     let address = match sender.ip() {
         IpAddr::V4(v4) => v4.to_bits().into(),

@@ -1,4 +1,4 @@
-//! Headers that the proxies in front of this program forward.
+//! Records which headers the proxies in front of this program forward.
 
 use std::{
     net::IpAddr,
@@ -12,18 +12,18 @@ use crate::keys::halves;
 
 use super::seen::Field;
 
-/// Number of tracked proxies; headers are not missed behind further proxies.
+/// Maximum number of tracked proxies; behind further proxies, headers are not considered missing.
 const MAX_FRONTS: usize = 64;
 
-/// Number of slots probed for a proxy.
+/// Number of slots that are searched for a proxy.
 const PLACES: usize = 8;
 
-/// Number of browser requests after which a proxy's missing headers are reported: hundreds of
-/// visitors have come by then, and each header is sent by some of them.
+/// Number of browser requests after which a proxy's missing headers are reported: by then, hundreds
+/// of visitors have come, and some of them have sent each of the headers.
 const ENOUGH: u32 = 500;
 
-/// Headers that count as missing only behind a proxy that has forwarded them before; `true` for
-/// headers that browsers send only over HTTPS.
+/// Headers that are considered missing only behind a proxy that has forwarded them before; `true`
+/// for headers that browsers send only over HTTPS.
 const MISSED: [(Field, &str, bool); 9] = [
     (Field::Accept, "Accept", false),
     (Field::Language, "Accept-Language", false),
@@ -36,29 +36,30 @@ const MISSED: [(Field, &str, bool); 9] = [
     (Field::FetchDest, "Sec-Fetch-Dest", true),
 ];
 
-/// Bit, in addition to those of headers, of a proxy that has forwarded HTTPS requests.
+/// A bit in addition to those for headers, set if a proxy has forwarded HTTPS requests.
 pub(super) const OVER_HTTPS: u32 = 1 << 31;
 
-/// Trusted proxy, with the headers that it never forwards.
+/// A trusted proxy, with the headers that it never forwards.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FrontHeaders {
     /// Address of the proxy.
     pub front: IpAddr,
-    /// Headers that browsers send but the proxy never forwarded; visitors are not judged by them.
+    /// Headers that browsers send but that the proxy has never forwarded; their absence is not held
+    /// against visitors.
     pub taken_off: Vec<&'static str>,
 }
 
-/// Headers that each proxy has ever forwarded.
+/// The headers that each proxy has ever forwarded.
 #[derive(Debug)]
 pub(super) struct Fronts([Front; MAX_FRONTS]);
 
 #[derive(Debug, Default)]
 struct Front {
-    /// 0 if the slot is free.
+    /// Key of the proxy; 0 if the slot is free.
     key: AtomicU64,
     fields: AtomicU32,
-    /// Number of requests, up to [`ENOUGH`].
+    /// Number of requests, counted up to [`ENOUGH`].
     requests: AtomicU32,
     address: OnceLock<IpAddr>,
 }
@@ -106,7 +107,7 @@ impl Fronts {
         came
     }
 
-    /// Returns the proxies with enough requests that never forwarded some header.
+    /// Returns the proxies that have forwarded enough requests but never some of the headers.
     pub(super) fn removing_headers(&self) -> Vec<FrontHeaders> {
         let fronts = self.learnt().map(|(front, came)| {
             let is_taken_off = |field: Field, is_https: bool| {
@@ -122,7 +123,8 @@ impl Fronts {
         fronts.filter(|front| !front.taken_off.is_empty()).collect()
     }
 
-    /// Returns the proxies with enough requests, with the headers that they forwarded.
+    /// Returns the proxies that have forwarded enough requests, with the headers that they
+    /// forwarded.
     fn learnt(&self) -> impl Iterator<Item = (IpAddr, u32)> {
         let enough = |front: &&Front| front.requests.load(Relaxed) >= ENOUGH;
         let fronts = self.0.iter().filter(enough);
@@ -135,7 +137,8 @@ impl Fronts {
     }
 }
 
-/// Returns a non-zero key for an address; addresses with the same key are treated as one.
+/// Returns a non-zero key for the address of a proxy; addresses with the same key are treated as
+/// one.
 fn key(front: IpAddr) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let number = match front {

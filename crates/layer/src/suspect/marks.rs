@@ -1,4 +1,4 @@
-//! Marks of visitors with a limited duration.
+//! Marks on visitors, which are valid for a limited time.
 
 use std::{
     fmt,
@@ -21,17 +21,17 @@ use super::{Reason, Reasons};
 /// Number of slots for marked visitors, a power of two; new visitors replace old ones.
 const PLACES: usize = 1 << 14;
 
-/// Number of slots probed for a visitor.
+/// Number of slots that are searched for a visitor.
 const NEIGHBOURS: usize = 8;
 
-/// Maximum duration of a mark in seconds; a longer one results from a clock set back.
+/// Maximum duration of a mark in seconds; a longer duration means that the clock was set back.
 const LONGEST_S: u32 = 12 * 3_600;
 
-/// Keys of a free slot, and of a slot that is being written.
+/// Key of a free slot; a slot that is being written has the next key.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
 
-/// Mark of a visitor, valid for a limited time.
+/// A mark on a visitor, which is valid for a limited time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Mark {
@@ -43,7 +43,7 @@ pub enum Mark {
     Trap,
     /// The visitor has requested robots.txt, which is not a reason for suspicion.
     Reader,
-    /// The visitor was redirected to another page, which is not a reason either.
+    /// The visitor was redirected to another page, which is not a reason for suspicion.
     Sent,
 }
 
@@ -56,7 +56,7 @@ impl Mark {
         Self::Sent,
     ];
 
-    /// Returns the reason that the mark stands for, if any.
+    /// Returns the reason for suspicion that the mark stands for, if any.
     const fn reason(self) -> Option<Reason> {
         match self {
             Self::Person | Self::Reader | Self::Sent => None,
@@ -66,10 +66,11 @@ impl Mark {
     }
 }
 
-/// Marks of visitors, identified by address (the /64 of IPv6) and User-Agent.
+/// Marks on visitors, who are identified by address (the /64 network for IPv6) and User-Agent.
 ///
-/// Clones share the marks. Up to 16,384 visitors are kept in memory, in half a megabyte allocated
-/// with the first mark. No operation blocks, and neither addresses nor User-Agents are stored.
+/// Clones share the marks. Up to 16,384 visitors are stored in memory, in half a megabyte that is
+/// allocated with the first mark. No operation blocks, and neither addresses nor User-Agents are
+/// stored.
 ///
 /// # Example
 ///
@@ -86,23 +87,23 @@ impl Mark {
 #[derive(Clone)]
 pub struct Marks {
     shared: Arc<Shared>,
-    /// Salt of the site, because marks of one site do not apply to others.
+    /// Salt of the site, which prevents marks of one site from applying to others.
     salt: u64,
 }
 
 struct Shared {
     places: OnceLock<Box<[Place]>>,
-    /// Second in which the last mark ends; 0 if there are no marks.
+    /// Time in seconds at which the last mark ends; 0 if there are no marks.
     last_s: AtomicU32,
     clock: Clock,
     started_ms: i64,
 }
 
-/// Key of a visitor: a keyed hash, specific to this process.
+/// The key of a visitor: a keyed hash that is specific to this process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MarkedVisitor(u64);
 
-/// Marks in effect for a visitor.
+/// The marks in effect for a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ActiveMarks {
@@ -112,14 +113,14 @@ pub struct ActiveMarks {
     pub is_reader: bool,
     /// Whether the visitor was redirected to another page.
     pub is_sent: bool,
-    /// Reasons that the marks stand for.
+    /// Reasons for suspicion that the marks stand for.
     pub reasons: Reasons,
 }
 
 #[derive(Debug, Default)]
 struct Place {
     key: AtomicU64,
-    /// Second in which each mark ends.
+    /// Time in seconds at which each mark ends.
     ends_s: [AtomicU32; Mark::ALL.len()],
 }
 
@@ -139,7 +140,7 @@ impl Marks {
         }
     }
 
-    /// Returns the marks of a site, which share the memory but are separate.
+    /// Returns the marks of a site, which share the memory with others but are separate.
     #[must_use]
     pub fn of_site(&self, name: &str) -> Self {
         Self {
@@ -154,7 +155,7 @@ impl Marks {
         self.visitor_by(address, AgentKey::of(user_agent))
     }
 
-    /// Returns the key of a visitor whose User-Agent's key is known.
+    /// Returns the key of a visitor, given the key of the User-Agent.
     pub(crate) fn visitor_by(&self, address: IpAddr, agent: AgentKey) -> MarkedVisitor {
         let (kind, sender) = match address.to_canonical() {
             IpAddr::V4(v4) => (1, u64::from(v4.to_bits())),
@@ -165,14 +166,14 @@ impl Marks {
         MarkedVisitor(key.max(TAKEN + 1))
     }
 
-    /// Returns `true` if no visitor is marked, at the cost of one atomic load.
+    /// Returns `true` if no visitor is marked; costs one atomic load.
     #[inline]
     #[must_use]
     pub fn are_none(&self) -> bool {
         self.shared.last_s.load(Relaxed) == 0
     }
 
-    /// Marks a visitor for a duration of at most twelve hours.
+    /// Sets a mark on a visitor for a duration of at most twelve hours.
     ///
     /// [`Mark::Person`] and [`Mark::NoPerson`] replace each other.
     pub fn set(&self, visitor: MarkedVisitor, mark: Mark, lasts: Duration) {
@@ -289,7 +290,7 @@ impl Place {
         }
     }
 
-    /// Returns the remaining duration of the slot's longest mark.
+    /// Returns the longest remaining duration of the slot's marks.
     fn left_s(&self, now_s: u32) -> u32 {
         let ends = self.ends_s.iter().map(|end_s| end_s.load(Relaxed));
         let left = ends.filter(|end_s| holds(*end_s, now_s));

@@ -1,12 +1,13 @@
 //! Detection of automated clients that claim to be browsers.
 //!
-//! For [`detect`](crate::detect), a client with a browser's User-Agent is human. [`BrowserCheck`]
-//! checks whether the claimed browser would send the request, and returns [`Reasons`] if not; from
-//! a total [weight](SUSPECT_WEIGHT) they mark the visitor as suspect. The mark is not a verdict,
-//! and has no effect unless [rules](crate::policy::When::suspect) match suspects.
+//! [`detect`](crate::detect) considers a client with a browser's User-Agent human. [`BrowserCheck`]
+//! checks whether the claimed browser would send the request, and returns [`Reasons`] if not. If
+//! their total [weight](SUSPECT_WEIGHT) is high enough, the visitor is marked as suspect. The mark
+//! is not a verdict, and has no effect unless [rules](crate::policy::When::suspect) match suspects.
 //!
-//! Only browsers whose User-Agent exactly matches the bundled table are checked; rare browsers are
-//! never suspect. [`Marks`] keep findings from other sources about a visitor for some time.
+//! Only browsers whose User-Agent exactly matches the bundled table are checked; users of rare
+//! browsers are never suspect. [`Marks`] store findings from other sources about a visitor for some
+//! time.
 
 mod coherence;
 mod fronts;

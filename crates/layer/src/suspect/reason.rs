@@ -1,17 +1,17 @@
-//! Reasons why a request does not come from the browser that its User-Agent names.
+//! Reasons to assume that a request does not come from the browser given in its User-Agent.
 
 use std::fmt;
 
-/// Total weight of the reasons from which a visitor is suspect.
+/// The total weight of reasons at which a visitor becomes a suspect.
 ///
-/// Chosen by measuring requests of real browsers, also through proxies that remove headers: their
-/// weak reasons add up to less.
+/// The value is based on measurements of requests from real browsers, including those sent through
+/// proxies that remove headers: the weights of their weak reasons add up to less.
 pub const SUSPECT_WEIGHT: u32 = 10;
 
-/// Declares the reasons: code, weight, header concerned, and a sentence.
+/// Declares the reasons, each with a code, a weight, the header concerned, and a sentence.
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $Reason:ident = $code:literal, $weight:literal, $header:literal, $sentence:literal;)+) => {
-        /// Reason to suspect that a client claiming to be a browser is automated.
+        /// A reason to suspect that a client that claims to be a browser is automated.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Reason {
@@ -19,16 +19,17 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// All reasons.
+            /// All reasons for suspicion.
             pub const ALL: &'static [Self] = &[$(Self::$Reason),+];
 
-            /// Returns the reason's code for settings, logs and JSON.
+            /// Returns the code of the reason used in settings, logs and JSON.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$Reason => $code,)+ }
             }
 
-            /// Returns the reason's weight; a total of [`SUSPECT_WEIGHT`] makes a visitor suspect.
+            /// Returns the weight of the reason; reasons with a total weight of [`SUSPECT_WEIGHT`]
+            /// make a visitor suspect.
             #[must_use]
             pub const fn weight(self) -> u32 {
                 match self { $(Self::$Reason => $weight,)+ }
@@ -40,7 +41,7 @@ macro_rules! reasons {
                 match self { $(Self::$Reason => $sentence,)+ }
             }
 
-            /// Returns the name of the header that shows the reason.
+            /// Returns the name of the header in which the reason shows.
             pub(super) const fn header(self) -> &'static str {
                 match self { $(Self::$Reason => $header,)+ }
             }
@@ -52,31 +53,31 @@ reasons! {
     /// No release of the browser has such a User-Agent.
     VersionImpossible = "version-impossible", 10, "user-agent",
         "no release of this browser has such a User-Agent";
-    /// The browser version is hardly used any more.
+    /// Hardly anyone uses this browser version any more.
     VersionOutdated = "version-outdated", 3, "user-agent",
-        "this browser version is hardly used any more";
-    /// The request has a header that the browser version did not support.
+        "hardly anyone uses this browser version any more";
+    /// The request contains a header that the browser version did not support.
     HeaderTooNew = "header-too-new", 7, "user-agent",
         "this browser version did not support the Sec-Fetch or Sec-CH-UA headers of the request";
     /// `Sec-CH-UA` is missing over HTTPS.
     ClientHintsMissing = "client-hints-missing", 4, "sec-ch-ua",
-        "over HTTPS this browser sends Sec-CH-UA";
-    /// `Sec-CH-UA` and the User-Agent name different versions.
+        "over HTTPS, this browser sends Sec-CH-UA";
+    /// `Sec-CH-UA` and the User-Agent give different versions.
     ClientHintsDiffer = "client-hints-differ", 10, "sec-ch-ua",
-        "Sec-CH-UA and User-Agent name different versions";
-    /// `Sec-CH-UA` names a headless browser.
+        "Sec-CH-UA and User-Agent give different versions";
+    /// `Sec-CH-UA` lists a headless browser.
     ClientHintsHeadless = "client-hints-headless", 10, "sec-ch-ua",
-        "Sec-CH-UA names a headless browser, which is controlled by a program";
+        "Sec-CH-UA lists a headless browser, which is controlled by a program";
     /// The `Sec-Fetch-*` headers are missing over HTTPS.
     FetchMetadataMissing = "fetch-metadata-missing", 4, "sec-fetch-mode",
-        "over HTTPS this browser sends Sec-Fetch headers";
+        "over HTTPS, this browser sends Sec-Fetch headers";
     /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` are missing.
     FetchMetadataIncomplete = "fetch-metadata-incomplete", 7, "sec-fetch-mode",
         "browsers send Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest together";
     /// `Accept` is missing.
     AcceptMissing = "accept-missing", 5, "accept",
         "browsers send Accept with every request";
-    /// `Accept` differs from the browser's when opening a page.
+    /// `Accept` differs from the value that the browser sends to open a page.
     AcceptForeign = "accept-foreign", 5, "accept",
         "this browser opens pages with a different Accept header";
     /// `Accept-Language` is missing.
@@ -84,29 +85,29 @@ reasons! {
         "browsers send Accept-Language with every request";
     /// `Accept-Language` contains `*`.
     LanguageForeign = "accept-language-foreign", 5, "accept-language",
-        "no browser accepts any language";
+        "no browser sends * in Accept-Language";
     /// `Accept-Encoding` is missing.
     EncodingMissing = "accept-encoding-missing", 5, "accept-encoding",
         "browsers send Accept-Encoding with every request";
-    /// `Accept-Encoding` is not one that browsers send.
+    /// The value of `Accept-Encoding` is not one that browsers send.
     EncodingForeign = "accept-encoding-foreign", 4, "accept-encoding",
-        "no browser accepts these encodings in this order";
+        "no browser lists these encodings in this order";
     /// `Accept-Encoding` lacks an encoding that the browser version supports.
     EncodingPoor = "accept-encoding-poor", 1, "accept-encoding",
-        "over HTTPS this browser version accepts br, or br and zstd";
-    /// `Upgrade-Insecure-Requests` is missing when opening a page.
+        "over HTTPS, this browser version accepts br, or br and zstd";
+    /// `Upgrade-Insecure-Requests` is missing from a request that opens a page.
     UpgradeMissing = "upgrade-insecure-requests-missing", 4, "upgrade-insecure-requests",
         "this browser opens pages with Upgrade-Insecure-Requests";
-    /// `Connection` is not as browsers send it over HTTP/1.1.
+    /// The `Connection` header differs from the one that browsers send over HTTP/1.1.
     ConnectionForeign = "connection-foreign", 2, "connection",
-        "over HTTP/1.1 browsers send Connection: keep-alive, in lower case";
-    /// The headers are not in the browser's order.
+        "over HTTP/1.1, browsers send Connection: keep-alive, in lower case";
+    /// The headers are not in the order in which the browser sends them.
     HeaderOrder = "header-order", 5, "user-agent",
         "this browser sends its headers in a different order";
-    /// A subresource is requested without reference to a page.
+    /// A subresource was requested, but no header refers to a page.
     RequestBare = "request-bare", 4, "referer",
-        "a subresource is requested, and no header refers to a page";
-    /// Many addresses with the same User-Agent act as a fleet.
+        "a subresource was requested, but no header refers to a page";
+    /// Many addresses with the same User-Agent behave like a single robot (a fleet).
     Fleet = "fleet", 10, "user-agent",
         "thousands of requests with this User-Agent come from many networks and behave unlike human visitors";
     /// The address or network behaves unlike any human visitor.
@@ -115,12 +116,12 @@ reasons! {
     /// The application reported that the visitor is not human.
     UpstreamWord = "upstream-word", 10, "user-agent",
         "the application reported that the visitor is not human";
-    /// A trap was requested; not sufficient on its own.
+    /// A trap was requested, which is not sufficient on its own.
     Trap = "trap", 7, "user-agent",
-        "a trap was requested, which no human visitor is shown and robots.txt disallows";
+        "the request was for a trap, which robots.txt disallows and human visitors cannot see";
 }
 
-/// Shows the reason's code.
+/// Displays the code of the reason.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
@@ -128,7 +129,7 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
-    /// Returns the reason with a code.
+    /// Returns the reason with the given code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();

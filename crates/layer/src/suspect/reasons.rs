@@ -1,10 +1,10 @@
-//! Sets of reasons.
+//! Sets of reasons to suspect a visitor.
 
 use std::fmt;
 
 use super::{Reason, SUSPECT_WEIGHT};
 
-/// Set of reasons to suspect a visitor, with a total weight.
+/// A set of reasons to suspect a visitor, with a total weight.
 ///
 /// # Example
 ///
@@ -21,13 +21,13 @@ use super::{Reason, SUSPECT_WEIGHT};
 pub struct Reasons(u32);
 
 impl Reasons {
-    /// Returns the set with a reason added.
+    /// Returns the set with the given reason added.
     #[must_use]
     pub fn with(self, reason: Reason) -> Self {
         Self(self.0 | bit(reason))
     }
 
-    /// Returns the set, with a reason added if the condition is true.
+    /// Returns the set; if the condition is true, with the given reason added.
     #[must_use]
     pub(super) fn with_if(self, holds: bool, reason: Reason) -> Self {
         Self(self.0 | (bit(reason) * u32::from(holds)))
@@ -41,8 +41,8 @@ impl Reasons {
 
     /// Returns the reasons that remain after the visitor has confirmed to be human.
     ///
-    /// Unusual headers may come from a rare browser, and a fleet's reason from other clients;
-    /// reasons based on the visitor's own actions remain.
+    /// Unusual headers may come from a rare browser, and other clients may have caused the
+    /// suspicion of a fleet; reasons based on the visitor's own actions remain.
     #[must_use]
     pub fn after_confirmation(self) -> Self {
         let of_deeds = [Reason::Conduct, Reason::UpstreamWord, Reason::Trap];
@@ -53,43 +53,43 @@ impl Reasons {
         Self(self.0 & other.0)
     }
 
-    /// Returns `true` if the set is empty.
+    /// Returns `true` if there are no reasons in the set.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns `true` if the set contains a reason.
+    /// Returns `true` if the set contains the given reason.
     #[must_use]
     pub fn contains(self, reason: Reason) -> bool {
         self.0 & bit(reason) != 0
     }
 
-    /// Returns `true` if the sets have a reason in common.
+    /// Returns `true` if the two sets have a reason in common.
     #[must_use]
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns the total weight of the reasons.
+    /// Returns the total weight of the reasons in the set.
     #[must_use]
     pub fn weight(self) -> u32 {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` if the total weight makes a visitor suspect.
+    /// Returns `true` if the total weight of the reasons makes a visitor suspect.
     #[must_use]
     pub fn are_suspect(self) -> bool {
         !self.is_empty() && self.weight() >= SUSPECT_WEIGHT
     }
 
-    /// Returns the set if it makes a visitor suspect, or an empty set.
+    /// Returns the set if its weight makes a visitor suspect, and an empty set otherwise.
     #[must_use]
     pub(crate) fn if_suspect(self) -> Self {
         if self.are_suspect() { self } else { Self(0) }
     }
 
-    /// Returns an iterator over the reasons.
+    /// Returns an iterator over the reasons in the set.
     pub fn iter(self) -> impl Iterator<Item = Reason> {
         let all = Reason::ALL.iter().copied();
         all.filter(move |reason| self.contains(*reason))
@@ -108,7 +108,7 @@ impl FromIterator<Reason> for Reasons {
     }
 }
 
-/// Shows the codes, separated by commas.
+/// Displays the codes of the reasons, separated by commas.
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, reason) in self.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Headers of a request, extracted in one pass.
+//! Extracts the headers of a request that distinguish browsers, in one pass.
 
 use http::HeaderMap;
 
-/// Header that is extracted.
+/// A header that is extracted from requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -20,20 +20,20 @@ pub(super) enum Field {
     Origin,
     Range,
     Via,
-    /// Header of a handshake for another protocol.
+    /// A header that belongs to a handshake for another protocol.
     Handshake,
-    /// Header of a report sent by the browser's network stack.
+    /// A header that belongs to a report sent by the network stack of the browser.
     Report,
 }
 
-/// Number of headers with a relevant order.
+/// Number of headers whose order is relevant.
 const PLACED: usize = 5;
 
-/// Headers of a request.
+/// The extracted headers of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BrowserHeaders<'h> {
     fields: u32,
-    /// Positions of the first fields, from 0.
+    /// Position of the first field of each header, starting at 0.
     places: [u8; PLACED],
     pub(super) accept: &'h [u8],
     pub(super) language: &'h [u8],
@@ -45,7 +45,7 @@ pub(super) struct BrowserHeaders<'h> {
 }
 
 impl Field {
-    /// Returns the header with a relevant order and the given name.
+    /// Returns the header with the given name, if its order is relevant.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "user-agent" => Self::UserAgent,
@@ -116,7 +116,7 @@ impl<'h> BrowserHeaders<'h> {
         seen
     }
 
-    /// Returns the bits of the present headers.
+    /// Returns a bit for each header that is present.
     pub(super) fn fields(&self) -> u32 {
         self.fields
     }
@@ -130,7 +130,7 @@ impl<'h> BrowserHeaders<'h> {
         fields.iter().any(|field| self.has(*field))
     }
 
-    /// Returns `true` if the present headers are in the given order.
+    /// Returns `true` if the headers that are present are in the given order.
     pub(super) fn are_in_order(&self, order: &[Field]) -> bool {
         let mut last = 0;
         order.iter().filter(|field| self.has(**field)).all(|field| {

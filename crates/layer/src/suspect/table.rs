@@ -6,13 +6,13 @@ use memchr::memmem::Finder;
 
 use super::{seen::Field, user_agent::Shape};
 
-/// Table of all browser families.
+/// The table of all browser families.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     families: Arc<[Family]>,
 }
 
-/// Browser family.
+/// A family of browsers.
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) id: Box<str>,
@@ -22,9 +22,9 @@ pub(super) struct Family {
     pub(super) impossible_from: u32,
     pub(super) platforms: Vec<Box<str>>,
     pub(super) revision: Option<u32>,
-    /// Latest known version.
+    /// Latest known version of the browser.
     pub(super) latest: u32,
-    /// Day on which the latest known version was current.
+    /// A day on which the latest known version was the current one.
     pub(super) latest_day: Box<str>,
     pub(super) outdated: u32,
     pub(super) hints: Option<u32>,
@@ -38,11 +38,11 @@ pub(super) struct Family {
     pub(super) page_order: Vec<Field>,
 }
 
-/// Fields of one record, each with its values.
+/// The fields of a record, each with its values.
 type Record<'t> = HashMap<&'t str, Vec<&'t str>>;
 
 impl Table {
-    /// Returns the bundled table.
+    /// Returns the bundled table of browsers.
     pub(super) fn bundled() -> Self {
         // Never fails, as tests parse the same table.
         Self::parse(include_str!("browsers.txt")).unwrap_or_default()
@@ -52,7 +52,7 @@ impl Table {
         &self.families
     }
 
-    /// Parses a table; the error names the record and the field.
+    /// Parses a table. An error contains the record and the field.
     fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let mut families = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::table::{Family, Table};
 
-/// Browser that a User-Agent claims.
+/// The browser that a User-Agent claims.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Browser<'t> {
     pub(super) family: &'t Family,
@@ -11,16 +11,16 @@ pub(super) struct Browser<'t> {
     pub(super) is_impossible: bool,
 }
 
-/// Part of a User-Agent; `*` matches letters, digits and dots.
+/// A part of a User-Agent; `*` matches letters, digits and dots.
 #[derive(Debug)]
 pub(super) struct Shape {
     first: Box<str>,
-    /// Literal texts after each `*`.
+    /// Literal text after each `*`.
     rest: Vec<Box<str>>,
 }
 
 impl Table {
-    /// Returns the browser that a User-Agent names, if the table contains it.
+    /// Returns the browser that a User-Agent claims, if the table contains it.
     pub(super) fn browser(&self, user_agent: &[u8]) -> Option<Browser<'_>> {
         let rest = user_agent.strip_prefix(b"Mozilla/5.0 (")?;
         let end = memchr::memchr(b')', rest)?;
@@ -64,7 +64,8 @@ impl Family {
 
     /// Returns `true` unless the comment's revision contradicts the version.
     fn has_revision(&self, comment: &[u8], version: u32) -> bool {
-        /// Revision named by Firefox 110 to 119, as sites mistook `rv:11` for Internet Explorer.
+        /// Revision in the User-Agent of Firefox 110 to 119, because sites mistook `rv:11` for
+        /// Internet Explorer.
         const FROZEN: u32 = 109;
         if self.revision.is_none_or(|from| version < from) {
             return true;
@@ -90,7 +91,7 @@ impl Shape {
         }
     }
 
-    /// Returns the rest of a text after the shape.
+    /// Returns the text that follows the shape.
     fn behind<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
         let mut text = text.strip_prefix(self.first.as_bytes())?;
         for part in &self.rest {
@@ -102,7 +103,7 @@ impl Shape {
     }
 }
 
-/// Parses the major version; returns it with the text after the version and a space.
+/// Parses the major version. Returns it with the text after the version and a space.
 fn version(text: &[u8]) -> Option<(u32, &[u8])> {
     let (major, rest) = number(text)?;
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -142,7 +143,7 @@ mod tests {
         }
     }
 
-    /// First comment, rest of the User-Agent, and expected result.
+    /// Test cases: first comment, rest of the User-Agent, and expected result.
     const CASES: &[(&str, &str, &str)] = &[
         (
             "X11; Linux x86_64",

@@ -1,4 +1,4 @@
-//! The automaton of all literals, as a table or in a compact form.
+//! The automaton that finds all literals, as a transition table or in a compact form.
 
 use std::ops::{ControlFlow, Range};
 
@@ -9,10 +9,10 @@ use aho_corasick::{
     nfa::{contiguous, noncontiguous},
 };
 
-/// Number of bytes processed between checks for the end of the text.
+/// Number of bytes processed between checks for the end of the User-Agent.
 const BLOCK: usize = 8;
 
-/// Automaton of the literals, which reports all literals that end at a byte, including overlaps.
+/// An automaton that reports all literals ending at each byte, including overlapping ones.
 #[derive(Debug)]
 pub(super) struct Literals {
     symbols: Symbols,
@@ -26,8 +26,8 @@ enum Form {
 }
 
 impl Literals {
-    /// Builds the automaton of sorted, distinct, lower-case literals: as a transition table, or in
-    /// a compact form if the table would exceed `max_table_bytes`.
+    /// Builds the automaton from sorted, distinct, lower-case literals: as a transition table, or
+    /// in a compact form if the table would exceed `max_table_bytes`.
     pub(super) fn new<'l>(
         literals: impl Iterator<Item = &'l [u8]> + Clone,
         max_table_bytes: usize,
@@ -47,7 +47,7 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number and the range of each literal in a text, until it breaks.
+    /// Calls `found` with the number and the range of each literal in a text until `found` breaks.
     #[inline]
     pub(super) fn find(
         &self,
@@ -68,7 +68,8 @@ impl Literals {
         }
     }
 
-    /// Separate from the handling of literals, so that the loop can use all registers.
+    /// Runs the search loop. Separate from the handling of matches, so that the loop can use all
+    /// registers.
     #[inline(never)]
     fn walk(
         &self,
@@ -101,8 +102,8 @@ impl Literals {
     }
 }
 
-/// Calls `found` with the literals that end at `end`; separate from the loop over all bytes, so
-/// that the loop keeps its state in a register.
+/// Calls `found` with the literals that end at `end`. Separate from the search loop, so that the
+/// loop keeps its state in a register.
 #[inline(never)]
 fn report_matches(
     automaton: &impl Automaton,
@@ -121,9 +122,10 @@ fn report_matches(
     ControlFlow::Continue(())
 }
 
-/// Numbers of the bytes in the literals, equal for both cases of a letter; 0 for other bytes.
+/// A number for each byte that occurs in the literals, the same for both cases of a letter; 0 for
+/// other bytes.
 ///
-/// Halves the crate's table by leaving no gaps, and makes matching case-insensitive.
+/// Compact numbering halves the transition table of the crate and makes matching case-insensitive.
 #[derive(Debug)]
 struct Symbols {
     of_bytes: [u8; 1 << u8::BITS],

@@ -1,4 +1,4 @@
-//! Builder of a matcher from robots' patterns.
+//! A builder that creates a matcher from the patterns of robots.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,24 +16,24 @@ use super::{
 };
 use crate::registry::{Pattern, PatternKind, Robot};
 
-/// Maximum length of a pattern's literal.
+/// Maximum length of a literal pattern.
 const MAX_LITERAL_BYTES: usize = 512;
 
-/// Limits of a [`Matcher`].
+/// Size limits of a [`Matcher`].
 #[derive(Clone, Copy, Debug)]
 pub(in crate::detect) struct Limits {
     /// Maximum total size of all literals in bytes.
     pub(in crate::detect) literals_bytes: usize,
     /// Maximum number of regular expressions that run on every User-Agent.
     pub(in crate::detect) always: usize,
-    /// Maximum size of the transition table; a larger table is replaced by a compact form that
-    /// needs a twentieth of the memory and twice the search time.
+    /// Maximum size of the transition table. A larger table is replaced by a compact form that uses
+    /// a twentieth of the memory and doubles the search time.
     pub(in crate::detect) table_bytes: usize,
 }
 
 impl Limits {
-    /// No limits, and no table, which would take fifty times longer to build than it saves in a
-    /// single search per browser.
+    /// No limits, and no transition table: for a single search per browser, building the table
+    /// would take fifty times longer than it saves.
     pub(in crate::detect) const NONE: Self = Self {
         literals_bytes: usize::MAX,
         always: usize::MAX,
@@ -41,7 +41,7 @@ impl Limits {
     };
 }
 
-/// Collector of patterns for a [`Matcher`].
+/// Collects the patterns for a [`Matcher`].
 #[derive(Debug)]
 pub(in crate::detect) struct Builder {
     limits: Limits,
@@ -52,10 +52,10 @@ pub(in crate::detect) struct Builder {
     patterns: usize,
 }
 
-/// Form without a rank.
+/// A form of a pattern that has no rank yet.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// Literal in lower case; `None` for a regular expression that always runs.
+    /// The literal in lower case; `None` for a regular expression that always runs.
     pub(super) literal: Option<Vec<u8>>,
     pub(super) specificity: Specificity,
     pub(super) test: Test,
@@ -74,9 +74,9 @@ impl Builder {
         }
     }
 
-    /// Adds the patterns of a robot under a number; numbers must ascend.
+    /// Adds the patterns of a robot with the given number; numbers must be in ascending order.
     ///
-    /// Returns the rejected patterns with the reasons.
+    /// Returns the rejected patterns, each with the reason.
     pub(in crate::detect) fn add(
         &mut self,
         number: usize,
@@ -93,7 +93,7 @@ impl Builder {
         refused
     }
 
-    /// Adds the marks of unlisted robots, which are reported by their indexes.
+    /// Adds the marks of unlisted robots; occurrences are reported by the index of the mark.
     pub(in crate::detect) fn add_marks(&mut self, marks: &[Mark]) {
         for (index, mark) in (0..=u8::MAX).zip(marks) {
             self.drafts.push(Draft {
@@ -159,8 +159,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Applies the best source's classification of a name as a library or as shared: another list
-    /// may contain `curl` without knowing its purpose.
+    /// Applies the best source's classification of a name as a library or a shared User-Agent,
+    /// because another source may list `curl` without knowing its purpose.
     pub(super) fn apply_best_classification(&mut self) {
         let mut best: HashMap<Vec<u8>, Specificity> = HashMap::new();
         for draft in &self.drafts {
@@ -220,7 +220,7 @@ impl Builder {
             }
             Plan::Always(_) if self.always >= self.limits.always => {
                 return Err(format!(
-                    "must run on every User-Agent, and the limit of {} such expressions is reached",
+                    "the expression must run on every User-Agent, and the limit of {} such expressions is reached",
                     self.always
                 ));
             }
@@ -253,7 +253,7 @@ impl Builder {
 }
 
 impl Specificity {
-    /// Returns the owner of a hit, by its rank.
+    /// Returns the robot and the pattern with the given rank.
     fn owner(&self, rank: usize) -> Result<Owner, BuildError> {
         Ok(Owner {
             rank: narrow(rank)?,

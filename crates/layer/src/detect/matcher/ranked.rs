@@ -1,23 +1,23 @@
-//! Patterns in the order in which detection prefers them.
+//! Patterns sorted by detection precedence.
 
 use std::collections::HashSet;
 
 use super::{Builder, Test, builder::Draft};
 use crate::detect::rules::Plain;
 
-/// One form of a pattern, in the order of precedence.
+/// One form of a pattern; forms are sorted by precedence.
 #[derive(Debug)]
 pub(in crate::detect) struct Ranked {
     pub(in crate::detect) robot: usize,
     pub(in crate::detect) pattern: usize,
-    /// Literal and edges, if a regular expression is equivalent to several literals.
+    /// A literal and its edges, for a regular expression that is equivalent to several literals.
     pub(in crate::detect) plain: Option<(Vec<u8>, Plain)>,
 }
 
 impl Builder {
-    /// Returns the forms of the patterns, the most specific first.
+    /// Returns all forms of the patterns, the most specific first.
     ///
-    /// A regular expression has the position of its first gate.
+    /// A regular expression appears at the position of its first gate literal.
     pub(in crate::detect) fn ranked(mut self) -> Vec<Ranked> {
         self.apply_best_classification();
         self.drafts.sort_by_key(|draft| draft.specificity);

@@ -1,4 +1,5 @@
-//! URLs, sites and e-mail addresses in a User-Agent that identify a robot's owner.
+//! Detection of URLs, sites and e-mail addresses in a User-Agent that identify the owner of a
+//! robot.
 
 use super::{
     marks::{ends_with, is_device, is_mozilla, starts_with},
@@ -16,7 +17,7 @@ static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
-/// Returns `true` if the text continues with a URL's host that indicates a robot.
+/// Returns `true` if a URL whose host indicates a robot follows.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
     if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
@@ -28,7 +29,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     !is_people_s(text)
 }
 
-/// Returns `true` if a URL of a browser or of a device profile follows.
+/// Returns `true` if the URL that follows is one that browsers or device profiles contain.
 fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
     HOSTS.iter().any(|host| starts_with(site, host))
@@ -37,7 +38,8 @@ fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || has_any(&PROFILES, text)
 }
 
-/// Returns `true` if a part of Internet Explorer's comment is a URL alone, as added by companies.
+/// Returns `true` if a part of Internet Explorer's comment consists only of a URL, which companies
+/// add.
 fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes
@@ -50,7 +52,7 @@ fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     (is_part || is_first) && end == Some(&b';') && has_any(&EXPLORERS, text)
 }
 
-/// Returns `true` if a label of a URL's host ends like a browser's name.
+/// Returns `true` if a label in a URL's host ends like the name of a browser.
 fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     let end = after
         .iter()
@@ -60,7 +62,7 @@ fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     !before.ends_with(b"+") && labels.any(|label| ends_with(label, b"browser"))
 }
 
-/// Returns `true` if a browser's User-Agent continues with the name of a site.
+/// Returns `true` if the name of a site follows in a browser's User-Agent.
 pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let label = before
         .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
@@ -76,14 +78,14 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         && is_mozilla(text)
 }
 
-/// Returns `true` for a browser with the name of a site: `Battle.net/1.3`.
+/// Returns `true` for a browser that is named after a site, such as `Battle.net/1.3`.
 ///
-/// Browsers that name X11 mostly run on servers.
+/// Browsers that mention X11 are excluded because they mostly run on servers.
 fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
     matches!(after, [b'/', b'0'..=b'9', ..]) && !has_any(&SERVERS, text)
 }
 
-/// Returns `true` if this is the separator of an e-mail address.
+/// Returns `true` if the text around an `@` is an e-mail address.
 pub(super) fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     before.last().copied().is_some_and(is_name)
         && is_domain(after)
@@ -95,7 +97,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
 }
 
-/// Returns `true` if a text starts with a domain: labels, the last one of letters.
+/// Returns `true` if a text starts with a domain name, the last label of which consists of letters.
 pub(super) fn is_domain(text: &[u8]) -> bool {
     let len = text
         .iter()
@@ -111,7 +113,7 @@ pub(super) fn is_domain(text: &[u8]) -> bool {
         && top.iter().skip(1).all(u8::is_ascii_alphabetic)
 }
 
-/// Returns `true` if a User-Agent without `Mozilla/` belongs to an app for human visitors.
+/// Returns `true` if a User-Agent without `Mozilla/` belongs to an app that human visitors use.
 fn is_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| {
         words([

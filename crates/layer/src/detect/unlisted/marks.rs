@@ -1,4 +1,4 @@
-//! Marks anywhere in a User-Agent that may reveal a robot, found in the detector's single pass.
+//! Marks in a User-Agent that may reveal an unlisted robot, found in the detector's single pass.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{
     words_found::{Words, has_any, has_platform, words},
 };
 
-/// Text that reveals a robot if its rule is satisfied.
+/// A text that reveals a robot if its rule is satisfied.
 #[derive(Debug)]
 pub(in crate::detect) struct Mark {
     pub(in crate::detect) literal: &'static str,
@@ -17,38 +17,40 @@ pub(in crate::detect) struct Mark {
     rule: Rule,
 }
 
-/// Rule for the text around a mark's literal.
+/// A rule about the text around a mark's literal.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Anywhere, because attacks are not names.
+    /// Matches anywhere, because attacks are not names.
     Anywhere,
-    /// Written as a word, and not part of a device's name.
+    /// Matches if the text is spelled as a word and is not part of a device name.
     Word,
-    /// Followed by no letter, except for a plural or a new word: `bots`, `botCheck`.
+    /// Matches if no letter follows, except in a plural or before a new word: `bots`, `botCheck`.
     EndOfWord,
-    /// No adjacent letter, except for a new word: `FooResearch`, not `Presearch`.
+    /// Matches if no letter is adjacent, except at a new word: `FooResearch`, not `Presearch`.
     WholeWord,
-    /// Not on a phone, where apps of human visitors scan, check and translate.
+    /// Matches except on phones, where apps of human visitors scan, check and translate.
     Tool,
-    /// As [`Tool`](Self::Tool), and followed by no letter.
+    /// Matches like [`Tool`](Self::Tool), but only if no letter follows.
     EndOfTool,
-    /// In a text that starts like a browser's and is not an app's; other texts are judged by shape.
+    /// Matches in a text that starts like a browser's User-Agent and does not belong to an app;
+    /// other texts are judged by their shape.
     Mozilla,
-    /// Last part of a name in a browser's User-Agent: `ExampleAgent`, `example-agent`.
+    /// Matches the last part of a name in a browser's User-Agent: `ExampleAgent`, `example-agent`.
     Agent,
-    /// As [`Agent`](Self::Agent), and followed by nothing but a version: `ExampleUser/1.0`.
+    /// Matches like [`Agent`](Self::Agent), but only if nothing or a version follows:
+    /// `ExampleUser/1.0`.
     User,
-    /// Followed by a host name, and not the URL of a device's profile.
+    /// Matches if a host name follows that does not belong to a device profile's URL.
     Url,
-    /// Preceded by a name and followed by a domain.
+    /// Matches between a name and a domain.
     Address,
-    /// Not in a browser that calls itself compatible.
+    /// Matches except in the User-Agent of a browser that calls itself compatible.
     Compatible,
-    /// Followed by a name that is not a browser's or a device's, after the engine.
+    /// Matches after the engine if a name follows that belongs to neither a browser nor a device.
     Engine,
-    /// Followed by a domain, and not preceded by a name.
+    /// Matches if a domain follows and no name precedes.
     Domain,
-    /// Ends a site's name, after the first part of a browser's User-Agent.
+    /// Matches at the end of a site's name, after the first part of a browser's User-Agent.
     Site,
 }
 
@@ -72,7 +74,7 @@ const fn attack(literal: &'static str) -> Mark {
     mark(literal, Sign::Attack, Rule::Anywhere)
 }
 
-/// Marks of robots, the most significant first.
+/// All marks of unlisted robots, the most significant first.
 pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("bot", Sign::Word, Rule::EndOfWord),
     word("robot"),
@@ -147,8 +149,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("like gecko, ", Sign::Compatible, Rule::Engine),
 ];
 
-/// Marks that nearly all robots have, and few browsers: searched by their common bytes, and only if
-/// no robot is found.
+/// Marks that nearly all robots and few browsers have. They are searched by their common bytes, and
+/// only if no robot is found.
 const LATE_MARKS: [Mark; 4] = [
     mark("https://", Sign::Url, Rule::Url),
     mark("http://", Sign::Url, Rule::Url),
@@ -168,7 +170,7 @@ pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
 }
 
 impl Mark {
-    /// Returns `true` if a literal is written and ends as its rule requires.
+    /// Returns `true` if a literal is spelled and ends as the rule requires.
     fn is_word(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
         match self.rule {
             // Random letters may contain `bot` in any mixture of cases.
@@ -181,7 +183,7 @@ impl Mark {
         }
     }
 
-    /// Returns the mark that contains the byte at `at`, if it reveals a robot.
+    /// Returns the mark around the byte at `at`, if the mark reveals a robot.
     fn found_around(&self, text: &[u8], at: usize) -> Option<Unlisted> {
         let byte = text.get(at)?;
         let before = self.literal.bytes().position(|own| own == *byte)?;
@@ -195,7 +197,7 @@ impl Mark {
         })
     }
 
-    /// Returns `true` if the literal at `range` of `text` reveals a robot.
+    /// Returns `true` if the literal at `range` in `text` reveals a robot.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
@@ -239,9 +241,9 @@ static ANDROID: Words = Words::new(|| words(["android", "andr0id"]));
 static COMPATIBLE: Words = Words::new(|| words(["compatible"]));
 static ENGINE: Words = Words::new(|| words(["like gecko"]));
 
-/// Returns `true` if a word belongs to the name of a device: `M bot 54`, `Spider 8`.
+/// Returns `true` if a word is part of a device name, such as `M bot 54` or `Spider 8`.
 ///
-/// Android's browsers name the device in their first comment.
+/// Android browsers include the name of the device in their first comment.
 pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
     starts_with(text, b"Mozilla/")
         && !before.contains(&b')')
@@ -249,8 +251,8 @@ pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
         && !has_any(&COMPATIBLE, before)
 }
 
-/// Returns `true` if `compatible;` is used where no browser uses it: after the engine, in a second
-/// comment, or without any platform.
+/// Returns `true` if `compatible;` occurs where no browser uses it: after the engine, in a second
+/// comment, or without a platform.
 fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     let name = after.trim_ascii_start();
     let is_first = before
@@ -299,12 +301,13 @@ static TELEPHONES: Words = Words::new(|| {
     ])
 });
 
-/// Returns `true` if a word is in lower case, in upper case, or capitalised.
+/// Returns `true` if a word is written in lower case, in upper case, or capitalised.
 pub(super) fn is_spelled(word: &[u8]) -> bool {
     word.iter().skip(1).all(u8::is_ascii_lowercase) || word.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Returns `true` if a word begins here: after no letter, or with a capital after a small letter.
+/// Returns `true` if a word begins here: not after a letter, or with a capital after a small
+/// letter.
 pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     before.last().is_none_or(|last| {
         !last.is_ascii_alphabetic()
@@ -312,7 +315,7 @@ pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     })
 }
 
-/// Returns `true` if a word ends the name of a maker of devices: `CUBOT`, `iRobot`.
+/// Returns `true` if a word ends the name of a device maker, such as `CUBOT` or `iRobot`.
 pub(super) fn is_device_maker(before: &[u8], literal: &[u8]) -> bool {
     let is = |word: &[u8]| literal.eq_ignore_ascii_case(word);
     let is_alone = |start: &[u8]| {
@@ -325,7 +328,7 @@ pub(super) fn is_device_maker(before: &[u8], literal: &[u8]) -> bool {
     is(b"bot") && (ends_with(before, b"cu") || is_alone(b"iro")) || is(b"robot") && is_alone(b"i")
 }
 
-/// Returns `true` if a word belongs to the name of a phone app.
+/// Returns `true` if a word is part of the name of a phone app.
 ///
 /// Such names are capitalised or written as one word: `CamScanner`, `barcodescanner`.
 pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
@@ -333,8 +336,8 @@ pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
     (is_title || before.last().is_some_and(u8::is_ascii_alphabetic)) && has_any(&TELEPHONES, text)
 }
 
-/// Returns `true` if a word ends: before no letter, before a plural `s`, or before a capital letter
-/// after a small one.
+/// Returns `true` if a word ends here: not before a letter, or before a plural `s` or a capital
+/// letter after a small one.
 pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
     match after {
@@ -345,13 +348,13 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a name ends with this part, followed by nothing but a version.
+/// Returns `true` if a name ends with this part and nothing or only a version follows.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }
 
-/// Returns `true` if a name ends with this part, and is not that of the header itself or of an
-/// add-on that hides the browser.
+/// Returns `true` if a name ends with this part and is neither that of the header itself nor that
+/// of an add-on that hides the browser.
 pub(super) fn is_agent(before: &[u8], after: &[u8]) -> bool {
     let name = before.strip_suffix(b"-").unwrap_or(before);
     name.last().is_some_and(u8::is_ascii_alphabetic)

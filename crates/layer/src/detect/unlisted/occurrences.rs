@@ -1,14 +1,14 @@
-//! Occurrences of marks in one User-Agent.
+//! Occurrences of robot marks in one User-Agent.
 
 use std::ops::Range;
 
 use super::{MARKS, Unlisted};
 
-/// Limit of the examined occurrences, each of which may need a scan of the whole text; more
-/// occurrences would not change the result.
+/// Maximum number of occurrences that are examined. Each may need a scan of the whole text, and
+/// more occurrences would not change the result.
 pub(super) const MAX_OCCURRENCES: usize = 16;
 
-/// Occurrences of marks; does not allocate.
+/// A fixed-size list of mark occurrences.
 pub(in crate::detect) struct Marks {
     /// Index of the mark, and its start in the text.
     occurrences: [(u16, u16); MAX_OCCURRENCES],
@@ -25,9 +25,9 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Adds the occurrence of a mark, by its index, while there is room.
+    /// Adds an occurrence of the mark with the given index, if there is space.
     ///
-    /// A more significant mark replaces the last one.
+    /// If the list is full, a more significant mark replaces the last one.
     pub(in crate::detect) fn push(&mut self, mark: u8, start: usize) {
         // Never fails, because only 8 KiB are scanned.
         let Ok(start) = u16::try_from(start) else {
@@ -44,7 +44,7 @@ impl Marks {
         self.count = count;
     }
 
-    /// Returns the occurrences that begin outside of a range.
+    /// Returns the occurrences that start outside a range.
     pub(in crate::detect) fn outside(&self, range: &Range<usize>) -> Self {
         let mut outside = Self::default();
         let begins_outside = |(_, start): &(u16, u16)| !range.contains(&usize::from(*start));
@@ -76,7 +76,7 @@ impl Marks {
     }
 }
 
-/// Returns the unlisted robot that an occurrence reveals, if the mark's rule is satisfied.
+/// Returns the unlisted robot that an occurrence reveals, if the rule of the mark is satisfied.
 fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
     let mark = MARKS.get(usize::from(index))?;
     let start = usize::from(start);

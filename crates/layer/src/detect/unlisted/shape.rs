@@ -1,4 +1,4 @@
-//! User-Agents without any sign of a browser or a device.
+//! Detection of User-Agents without any sign of a browser or a device.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use super::{
     words_found::{WordsFound, has_platform},
 };
 
-/// Maximum length of a User-Agent that is judged by its shape.
+/// Maximum length of a User-Agent whose shape is examined.
 const MAX_BYTES: usize = 200;
 
-/// Maximum length of a single word; longer ones are probably keys.
+/// Maximum length of a single word; longer words are probably keys.
 const MAX_WORD_BYTES: usize = 18;
 
-/// Prefixes of libraries' names, in addition to those in the registry.
+/// Prefixes of library names, in addition to those in the registry.
 const LIBRARIES: &[&str] = &[
     "azsdk-", "nscurl", "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl",
     "php", "pycurl", "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget",
     "axios", "nutch", "apache",
 ];
 
-/// Returns the sign in a User-Agent that consists of a program's name.
+/// Returns the sign of a robot in a User-Agent that consists of a program's name.
 pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     if text.len() > MAX_BYTES || names_system(text) {
         return None;
@@ -39,15 +39,15 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Returns `true` if a User-Agent begins like nearly all browsers'; a quick test.
+/// Returns `true` if a User-Agent begins as those of nearly all browsers do; a quick check.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
     said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
-/// Returns the range of `Mozilla/5.0` if followed by nothing, by `compatible` alone, or directly by
-/// another name, as programs write it.
+/// Returns the range of `Mozilla/5.0` if it is written as by programs: followed by nothing, by
+/// `compatible` alone, or directly by another name.
 fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     let start = text.iter().position(u8::is_ascii_alphanumeric)?;
     let name = text.get(start..)?;
@@ -73,8 +73,8 @@ fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     is_bare.then_some(start..start + end)
 }
 
-/// Returns the name that a User-Agent begins with, or a word of it, if nothing indicates a browser
-/// or a device.
+/// Returns the name at the start of a User-Agent, or one of its words, if nothing indicates a
+/// browser or a device.
 #[inline(never)]
 fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     let end = text
@@ -109,7 +109,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     None
 }
 
-/// Returns the name after `Mozilla/5.0` if no browser, system or device has that name.
+/// Returns the name after `Mozilla/5.0` unless it is that of a browser, system or device.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
     if has_platform(text) {
@@ -137,14 +137,14 @@ fn is_library(text: &[u8]) -> bool {
     starts.any(|start| starts_with(text, start.as_bytes()))
 }
 
-/// Returns `true` if a name has a part that only tools have: `foo_cli`, `foo-sdk`.
+/// Returns `true` if a name contains a part that only tools have, such as `foo_cli` or `foo-sdk`.
 fn is_tool(name: &[u8]) -> bool {
     let is_own = |part: &[u8]| matches!(part, b"cli" | b"sdk");
     let mut parts = name.split(|byte| b"-_".contains(byte)).skip(1);
     parts.any(is_own)
 }
 
-/// Returns `true` if a name is followed by a version or a comment, or is a domain or a single word.
+/// Returns `true` if a name is a domain or a single word, or is followed by a version or a comment.
 fn is_program_name(name: &[u8], after: &[u8]) -> bool {
     if count_letters(name) < 4 {
         return count_letters(name) >= 2 && is_versioned(after);
@@ -192,7 +192,7 @@ fn is_compound(name: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte))
 }
 
-/// Returns `true` if nothing or only a version follows.
+/// Returns `true` if a name is followed by nothing or only by a version.
 fn is_version_alone(after: &[u8]) -> bool {
     match after {
         [] => true,
@@ -208,7 +208,7 @@ fn is_version_alone(after: &[u8]) -> bool {
     }
 }
 
-/// Single words that name no program, as human visitors or their programs send them.
+/// Single words that do not identify a program but are sent by human visitors or their programs.
 const MEANINGLESS_NAMES: &[&[u8]] = &[
     b"agent",
     b"anonymous",
@@ -230,7 +230,7 @@ const MEANINGLESS_NAMES: &[&[u8]] = &[
     b"unknown",
 ];
 
-/// Returns `true` if a name is one word that no browser uses.
+/// Returns `true` if a name is a single word that no browser uses.
 fn is_word(name: &[u8]) -> bool {
     match name {
         [first, rest @ ..] if rest.iter().all(u8::is_ascii_lowercase) => {
@@ -241,8 +241,8 @@ fn is_word(name: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` for several words, the first capitalised, optionally with a number:
-/// `Example of a name`, `Example Name v2`.
+/// Returns `true` if a text consists of several words, the first capitalised, and optionally a
+/// number: `Example of a name`, `Example Name v2`.
 fn is_words(text: &[u8]) -> bool {
     let mut words = text.split(|&byte| byte == b' ');
     let first = words.next().unwrap_or_default();
@@ -263,7 +263,7 @@ fn is_words(text: &[u8]) -> bool {
         && words.all(|word| is_name(word) || number.take().is_some_and(|last| last == word))
 }
 
-/// Returns `true` if a word is a number, such as `V3` and `2.2`.
+/// Returns `true` if a word is a number or a version, such as `V3` or `2.2`.
 fn is_number(word: &[u8]) -> bool {
     let number = match word {
         [b'v' | b'V', number @ ..] => number,
@@ -275,14 +275,14 @@ fn is_number(word: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// Returns `true` if a path of a word follows, such as `/production`.
+/// Returns `true` if a path with one word follows, such as `/production`.
 fn is_label(after: &[u8]) -> bool {
     after
         .strip_prefix(b"/")
         .is_some_and(|label| label.len() >= 3 && label.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Returns `true` if a version follows: `/3`, `/v3.1`, `/3.1-beta`.
+/// Returns `true` if a version follows, such as `/3`, `/v3.1` or `/3.1-beta`.
 fn is_versioned(after: &[u8]) -> bool {
     let Some(version) = after.strip_prefix(b"/") else {
         return false;

@@ -4,16 +4,16 @@ use std::{fmt, ops::Range};
 
 use crate::registry::Purpose;
 
-/// Robot that no registry lists, with the sign that reveals it.
+/// A robot that is not in the registry, with the sign that reveals it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Unlisted {
-    /// Sign that reveals the robot.
+    /// The sign that reveals the robot.
     pub sign: Sign,
     /// Byte range of the sign in the User-Agent.
     pub range: Range<usize>,
 }
 
-/// Sign by which the generic rule recognises a robot's User-Agent.
+/// A sign by which the generic rule recognises the User-Agent of a robot.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Sign {
@@ -23,18 +23,18 @@ pub enum Sign {
     Url,
     /// An e-mail address.
     Address,
-    /// `compatible;` in a place where no browser uses it.
+    /// The word `compatible;` in a place where no browser uses it.
     Compatible,
-    /// Code that attacks a vulnerable server.
+    /// Code that attacks vulnerable servers.
     Attack,
-    /// The name of a library or command-line tool at the start.
+    /// The name of a library or a command-line tool at the start of the User-Agent.
     Library,
     /// A program's name without any sign of a browser or a device.
     Program,
 }
 
 impl Sign {
-    /// Returns the purpose of robots with this sign, if the sign reveals it.
+    /// Returns the purpose of robots with this sign, if known.
     #[must_use]
     pub fn purpose(self) -> Purpose {
         match self {
@@ -44,7 +44,7 @@ impl Sign {
         }
     }
 
-    /// Returns the sign's name in JSON.
+    /// Returns the name of the sign used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Sign {
     }
 }
 
-/// Shows the sign as part of a sentence: "by its …".
+/// Displays the sign as part of a sentence ("by its …").
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! Classification of the words in a User-Agent: of programs or of human visitors.
+//! Classification of the words in a User-Agent as words of programs or of human visitors.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -11,7 +11,7 @@ const COLLECTOR_WORDS: &[&str] = &[
     "search", " api", "analy", "catalog", "import", "index", "rank", "test",
 ];
 
-/// Words by which a player's name is that of a collecting program.
+/// Words that turn a media player's name into that of a program that collects media.
 const COLLECTS: &[&str] = &[
     "backfill",
     "bulk",
@@ -31,38 +31,38 @@ const COLLECTS: &[&str] = &[
     "worker",
 ];
 
-/// Kind of a word in a User-Agent.
+/// Classification of a word in a User-Agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum WordKind {
-    /// Word of devices, systems and browsers of human visitors.
+    /// A word that devices, systems and browsers of human visitors use.
     People,
-    /// System of human visitors or of servers.
+    /// The name of a system that human visitors or servers use.
     System,
-    /// Word of a media player, or of a program that collects media.
+    /// A word that media players, or programs that collect media, use.
     Player,
-    /// Word of a program, unless a player uses it.
+    /// A word that programs use, unless a media player's word occurs too.
     Program,
-    /// Word of a program.
+    /// A word that only programs use.
     Collector,
-    /// Word of a program if a player's word occurs too.
+    /// A word that indicates a program if a media player's word occurs too.
     Collects,
 }
 
-/// Words found in a User-Agent.
+/// The kinds of words found in a User-Agent.
 #[derive(Debug, Default)]
 pub(super) struct WordsFound {
-    /// Whether a word of human visitors' devices or programs occurs.
+    /// Whether the User-Agent contains a word of human visitors' devices or programs.
     pub(super) is_people_s: bool,
-    /// Whether a system is named that servers use too.
+    /// Whether the User-Agent contains the name of a system that servers use too.
     has_system: bool,
     is_player: bool,
-    /// Range of the first word of a program.
+    /// Range of the first word that indicates a program.
     program: Option<Range<usize>>,
     collects: Option<Range<usize>>,
 }
 
 impl WordsFound {
-    /// Searches a text for words, until the first one of kind `People`.
+    /// Searches a User-Agent for words, stopping at the first one of kind `People`.
     pub(super) fn by(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
             fn of(
@@ -102,7 +102,8 @@ impl WordsFound {
         said
     }
 
-    /// Returns the range of a program's word, unless the User-Agent is a human visitor's.
+    /// Returns the range of the word that indicates a program, unless the User-Agent is that of a
+    /// human visitor.
     pub(super) fn program(self) -> Option<Range<usize>> {
         let program = if self.is_player {
             self.collects
@@ -113,19 +114,19 @@ impl WordsFound {
     }
 }
 
-/// Returns `true` if a User-Agent names a system or program that human visitors may use.
+/// Returns `true` if a User-Agent mentions a system or program that human visitors may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
     let said = WordsFound::by(text);
     said.is_people_s || said.has_system
 }
 
-/// Set of words with kinds, created on first use.
+/// A set of words with their kinds, created on first use.
 pub(super) type Words<K = ()> = LazyLock<Set<K>>;
 
-/// Words that are found in any case.
+/// A set of words that are found regardless of case.
 pub(super) struct Set<K = ()> {
     automaton: Option<AhoCorasick>,
-    /// Kinds, by the numbers of the words.
+    /// Kind of each word, indexed by the number of the word.
     kinds: Box<[K]>,
 }
 
@@ -147,14 +148,14 @@ pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) ->
     }
 }
 
-/// Returns `true` if a word of the set occurs anywhere in `text`.
+/// Returns `true` if any word of the set occurs in `text`.
 pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
     let automaton = words.automaton.as_ref();
     automaton.is_some_and(|automaton| automaton.is_match(text))
 }
 
 impl<K: Copy> Set<K> {
-    /// Returns the ranges and kinds of the words in a text.
+    /// Returns the range and the kind of each word found in a text.
     pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
         let found = self.automaton.iter();
         let found = found.flat_map(move |all| all.find_overlapping_iter(text));

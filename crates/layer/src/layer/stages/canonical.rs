@@ -1,4 +1,4 @@
-//! Redirects of robots to canonical URLs, without a request to the application.
+//! Redirects robots to canonical URLs without a request to the application.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
-/// Redirects of some robots from a page to its canonical URL.
+/// Redirects for some robots from a page to its canonical URL.
 ///
 /// # Example
 ///
@@ -41,10 +41,10 @@ pub struct CanonicalRedirects {
 }
 
 impl CanonicalRedirects {
-    /// Creates redirects for verified robots with the given purposes; `find` returns the location
-    /// for a host and a URL.
+    /// Creates redirects for verified robots with the given purposes; `find` returns the canonical
+    /// location for a host and a URL.
     ///
-    /// `find` is called only for GET and HEAD requests of these robots, and must not block.
+    /// `find` is called only for GET and HEAD requests from these robots, and must not block.
     #[must_use]
     pub fn new(
         purposes: impl IntoIterator<Item = Purpose>,
@@ -57,7 +57,7 @@ impl CanonicalRedirects {
         }
     }
 
-    /// Sets the verdicts that robots must have, [`Verdict::Verified`] by default.
+    /// Sets the verdicts for which robots are redirected; defaults to [`Verdict::Verified`].
     #[must_use]
     pub fn verdicts(mut self, verdicts: impl IntoIterator<Item = Verdict>) -> Self {
         self.verdicts = verdicts.into_iter().collect();
@@ -80,7 +80,7 @@ impl CanonicalRedirects {
     }
 }
 
-/// Returns `false` if a robot explicitly has to pass.
+/// Returns `false` if a robot is explicitly allowed to pass.
 fn permits_redirect(reason: PassReason) -> bool {
     !matches!(
         reason,

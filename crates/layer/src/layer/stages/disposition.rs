@@ -1,23 +1,24 @@
-//! Action taken on a request: the combined result of the stages.
+//! The action taken on a request, combined from the results of the stages.
 
 use std::time::Duration;
 
 use crate::layer::{head::StageAnswer, outcome::Cause};
 use crate::policy::{Action, Answer, Breach, CountedViolation, Decision, Judgement, Rule};
 
-/// Action taken on a request.
+/// The action taken on a request.
 #[derive(Debug)]
 pub(crate) enum Disposition<'p> {
     /// The request is forwarded unchanged to the application.
     Pass,
-    /// The policy's decision, with the deciding rule; no rule for an impostor.
+    /// The policy's decision with the deciding rule; there is no rule for a spoofed claim.
     Decided(Decision<'p>, Option<&'p Rule>),
-    /// A stage has answered the request.
+    /// A stage has responded to the request.
     // Boxed, because this type is moved with every request.
     Answer(Box<StageAnswer>),
-    /// The request is forwarded; the action of an unconfirmed rule is only logged.
+    /// The request is forwarded because the rule is not confirmed for human visitors; its action is
+    /// only logged.
     Noted(&'p Rule),
-    /// The robot exceeds a rule's rate limit and must wait.
+    /// The robot exceeds the rate limit of a rule and must wait.
     Slow(&'p Rule, Duration),
     /// The robot is refused because it violates robots.txt.
     Violation(Box<CountedViolation>),
@@ -49,7 +50,7 @@ impl Disposition<'_> {
         }
     }
 
-    /// Returns the cause of the disposition.
+    /// Returns the cause of the action.
     pub(crate) fn cause(&self, judgement: &Judgement<'_>) -> Cause {
         match self {
             Self::Violation(outcome) => Cause::Word(match outcome.breach {

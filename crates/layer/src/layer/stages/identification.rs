@@ -1,4 +1,4 @@
-//! Identification of a robot for handlers and upstreams.
+//! Identification of robots for handlers and upstreams.
 
 use std::{fmt::Write, ops::Range, sync::Arc};
 
@@ -11,35 +11,35 @@ use crate::registry::{Pattern, Purpose, Robot};
 
 use super::{OWN_ROBOT_HEADER, RequestState, Stage};
 
-/// Maximum length of a robot's id in the header for the upstream, in bytes.
+/// Maximum length in bytes of the robot ID in the header for the upstream.
 const MAX_ID_BYTES: usize = 128;
 
-/// Identification of the robot that a request claims to come from.
+/// Identification of the robot that a request claims to be from.
 ///
-/// The layer adds an `Identification` to the extensions of each request from a robot or without a
-/// User-Agent, but not to those of human visitors. With the feature `axum`, handlers extract
-/// `Option<Identification>`, or `Identification` to serve only robots. The identification is a
-/// claim, not a proof: see [`verdict`](Self::verdict).
+/// The layer adds an `Identification` to the extensions of each request that comes from a robot or
+/// has no User-Agent, but not to requests from human visitors. With the feature `axum`, handlers
+/// extract `Option<Identification>`, or `Identification` to serve only robots. The identification
+/// is a claim, not proof: see [`verdict`](Self::verdict).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identification {
-    /// Robot in the registry.
+    /// A robot in the registry.
     Listed(ListedRobot),
-    /// Robot that no registry lists.
+    /// A robot that is not in the registry.
     Unlisted(Unlisted),
-    /// Robot that no registry lists, detected by the signature of its request.
+    /// A robot that is not in the registry, detected by the signature of its request.
     Signed(Signed),
-    /// Client with no or an empty User-Agent.
+    /// A client that sends no User-Agent or an empty one.
     Nameless,
 }
 
-/// Robot in the registry, and how the request named it.
+/// A robot in the registry, with the part of the request that identified it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ListedRobot {
     /// Registry record of the robot.
     pub robot: Arc<Robot>,
-    /// Pattern that matched the User-Agent; `None` if the robot is named by the request's
-    /// signature.
+    /// The pattern that matched the User-Agent; `None` if the request's signature identifies the
+    /// robot.
     pub pattern: Option<Pattern>,
     /// Byte range of the User-Agent that the pattern matched.
     pub range: Range<usize>,
@@ -48,9 +48,10 @@ pub struct ListedRobot {
 }
 
 impl Identification {
-    /// Returns the robot's id, [`UNLISTED`] for a robot in no registry, or [`NAMELESS`].
+    /// Returns the robot's ID, or [`UNLISTED`] or [`NAMELESS`] for a robot that is not in the
+    /// registry.
     ///
-    /// An unlisted robot with a valid signature is named by its [signer](Signed::signer).
+    /// For an unlisted robot with a valid signature, returns the [signer](Signed::signer).
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -91,7 +92,7 @@ impl Identification {
         }
     }
 
-    /// Returns the verdict on the claim; unverifiable without a proof.
+    /// Returns the verdict on the claim; claims that cannot be verified are unverifiable.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -100,7 +101,7 @@ impl Identification {
         }
     }
 
-    /// Creates a visitor's identification; `None` for human visitors.
+    /// Creates the identification of a visitor; `None` for human visitors.
     fn of(visitor: Visitor<'_>) -> Option<Self> {
         Some(match visitor.claim {
             Claim::Listed(listed) => Self::Listed(ListedRobot {
@@ -117,18 +118,19 @@ impl Identification {
     }
 }
 
-/// Headers that identify a robot to the upstream, and headers that clients must not send.
+/// Headers that identify a robot to the upstream, and headers that are removed from clients'
+/// requests.
 #[derive(Clone, Default)]
 pub(crate) struct IdentificationHeaders {
     id: Option<HeaderName>,
-    /// `None` if the name would be too long.
+    /// Name of the header with the verdict; `None` if the name would be too long.
     verdict: Option<HeaderName>,
     /// Names of the headers removed from each request.
     removed: Vec<Box<str>>,
 }
 
 impl IdentificationHeaders {
-    /// Sets the name of the header with the id.
+    /// Sets the name of the header with the robot's ID.
     pub(crate) fn name(&mut self, id: HeaderName) {
         let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
         for name in [Some(&id), verdict.as_ref()].into_iter().flatten() {
@@ -139,7 +141,7 @@ impl IdentificationHeaders {
         (self.id, self.verdict) = (Some(id), verdict);
     }
 
-    /// Removes a header from each request, including alternative spellings.
+    /// Configures a header to be removed from each request, including alternative spellings.
     pub(crate) fn remove(&mut self, name: &str) {
         if !self.removed.iter().any(|known| **known == *name) {
             self.removed.push(name.into());
@@ -174,7 +176,7 @@ impl Stage for IdentificationHeaders {
     }
 }
 
-/// Returns a robot's id as a header value, with bytes other than visible ASCII percent-encoded.
+/// Returns a robot's ID as a header value; bytes other than visible ASCII are percent-encoded.
 fn id_value(id: &str) -> Option<HeaderValue> {
     let mut value = String::with_capacity(id.len());
     for byte in id.bytes().take(MAX_ID_BYTES) {
@@ -190,7 +192,7 @@ fn id_value(id: &str) -> Option<HeaderValue> {
 #[cfg(feature = "axum")]
 pub use extract::NoRobot;
 
-/// Axum extractor of an identification.
+/// An axum extractor for identifications.
 #[cfg(feature = "axum")]
 mod extract {
     use std::convert::Infallible;
@@ -203,7 +205,7 @@ mod extract {
 
     use super::Identification;
 
-    /// Rejection (403) of a human visitor by a handler that extracts [`Identification`].
+    /// The rejection (403) of human visitors by a handler that extracts [`Identification`].
     #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
     #[error("this page is for robots")]
     #[non_exhaustive]
@@ -215,7 +217,7 @@ mod extract {
         }
     }
 
-    /// Rejects human visitors with 403; use `Option<Identification>` to accept all visitors.
+    /// Rejects human visitors with 403; extract `Option<Identification>` to accept all visitors.
     impl<S: Sync> FromRequestParts<S> for Identification {
         type Rejection = NoRobot;
 

@@ -1,4 +1,4 @@
-//! Heaven pages served directly instead of the requested pages.
+//! Serves heaven pages directly instead of the requested pages.
 
 use std::sync::{Arc, Once};
 
@@ -21,9 +21,10 @@ use crate::policy::{Action, Decision, Rule, Visitor};
 
 use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
-/// Request headers about the page that a robot once got at this URL, which may be another page.
+/// Conditional request headers, which may refer to another page that a robot received at this URL.
 ///
-/// Entity tags of another page do not apply, but `If-None-Match` may list those of another form.
+/// Entity tags of another page do not apply, but `If-None-Match` may list those of another form of
+/// the page.
 const CONDITIONAL_HEADERS: [HeaderName; 5] = [
     IF_MATCH,
     IF_MODIFIED_SINCE,
@@ -32,13 +33,13 @@ const CONDITIONAL_HEADERS: [HeaderName; 5] = [
     RANGE,
 ];
 
-/// Marks requests of visitors that can be redirected but not served another page directly: suspects
-/// get no copy. Inserted into the request's extensions.
+/// A request extension for visitors that can be redirected but not served another page directly:
+/// suspects are served no copy.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct NoCopies;
 
-/// Headers that only scripts, media players and clients with credentials send.
+/// Headers that only scripts, media players, and clients with credentials send.
 const NON_NAVIGATION_HEADERS: [&str; 5] = [
     "authorization",
     "origin",
@@ -47,11 +48,11 @@ const NON_NAVIGATION_HEADERS: [&str; 5] = [
     "x-requested-with",
 ];
 
-/// Original URL of a request that is answered with a heaven page served directly.
+/// The original URL of a request for which a heaven page is served directly.
 ///
-/// Only the layer adds `ServedDirectly` to a request's extensions; the request's own URL is that of
-/// the heaven page. The service that serves heaven may choose a page that fits the original URL
-/// better.
+/// Only the layer adds `ServedDirectly` to the extensions of a request; the URL of the request
+/// itself is that of the heaven page. The service that serves heaven may choose a page that fits
+/// the original URL better.
 ///
 /// # Example
 ///
@@ -79,17 +80,17 @@ impl ServedDirectly {
         &self.original
     }
 
-    /// Returns `true` if the page is served to a [suspect](crate::suspect), which may be human.
+    /// Returns `true` if the page is served to a [suspect](crate::suspect), who may be human.
     #[must_use]
     pub fn is_for_suspect(&self) -> bool {
         self.is_for_suspect
     }
 }
 
-/// Returns `true` for the URL of a page that heaven has a copy of.
+/// A function that returns `true` if heaven has a copy of the page at a URL.
 type HasCopy = dyn Fn(&Uri) -> bool + Send + Sync;
 
-/// Pages that heaven has copies of; none by default.
+/// The pages of which heaven has copies; none by default.
 #[derive(Clone, Default)]
 pub(crate) struct Copies {
     pub(crate) has: Option<Arc<HasCopy>>,
@@ -130,7 +131,7 @@ impl Stage for Copies {
 }
 
 impl Copies {
-    /// Returns `true` if heaven has a copy of the requested page and the request opens a page.
+    /// Returns `true` if the request opens a page of which heaven has a copy.
     fn has_copy<B>(&self, request: &Request<B>) -> bool {
         request.extensions().get::<NoCopies>().is_none()
             && opens_page(request)
@@ -138,7 +139,7 @@ impl Copies {
     }
 }
 
-/// Logs once that a rule cannot serve its page because the layer is not around the router.
+/// Logs, once, that a rule cannot serve its page because the layer is not around the router.
 #[cold]
 fn warn_misplaced(rule: &Rule) {
     static REPORTED: Once = Once::new();
@@ -151,14 +152,14 @@ fn warn_misplaced(rule: &Rule) {
     });
 }
 
-/// Rewrites a request to request a heaven page.
+/// Rewrites a request into a request for a heaven page.
 #[doc(hidden)]
 pub fn rewrite_to_heaven<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     request.headers_mut().remove(IF_NONE_MATCH);
     turn(request, page, is_for_suspect);
 }
 
-/// Rewrites a request to request another page, or another form of the same page.
+/// Rewrites a request into a request for another page, or for another form of the same page.
 pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
@@ -174,7 +175,7 @@ pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_susp
     });
 }
 
-/// Adds the headers of a page served directly instead of another to its response.
+/// Adds the headers of a page that is served directly instead of the requested page.
 #[doc(hidden)]
 pub fn add_direct_page_headers(headers: &mut HeaderMap) {
     vary_by_user_agent(headers);
@@ -203,7 +204,7 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
             .any(|name| headers.contains_key(*name))
 }
 
-/// Keeps a page out of caches unless the page sets `Cache-Control`.
+/// Adds `Cache-Control: no-store` to a response unless it already has `Cache-Control`.
 pub(crate) fn keep_out_of_caches(headers: &mut HeaderMap) {
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

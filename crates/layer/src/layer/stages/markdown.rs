@@ -1,4 +1,4 @@
-//! Markdown instead of HTML pages, for clients that prefer it.
+//! Serves Markdown instead of HTML to clients that prefer Markdown.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
 /// Weight of a media range without `q`, in thousandths.
 const FULL_WEIGHT: u16 = 1_000;
 
-/// A site's pages that are available as Markdown.
+/// The pages of a site that are available as Markdown.
 ///
 /// # Example
 ///
@@ -46,31 +46,33 @@ const FULL_WEIGHT: u16 = 1_000;
 /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
 /// ```
 pub trait MarkdownPages: Send + Sync {
-    /// Returns `true` if a public page, readable without a login, is available as Markdown.
+    /// Returns `true` if a page is public (readable without a login) and available as Markdown.
     ///
-    /// Called for each passing GET and HEAD request; must be fast and must not block.
+    /// Called for each passing GET and HEAD request, so the function must be fast and must not
+    /// block.
     fn has(&self, asked: &Uri) -> bool;
 
-    /// Returns the path and query at which the application serves the page's Markdown.
+    /// Returns the path and query at which the application serves the Markdown version of a page.
     fn page(&self, asked: &Uri) -> Option<PathAndQuery>;
 
-    /// Returns `true` if a visitor may get Markdown; `None` is a human visitor. Default: all may.
+    /// Returns `true` if a visitor may get Markdown; `None` stands for a human visitor. By default,
+    /// all visitors may.
     fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
         let _ = visitor;
         true
     }
 }
 
-/// Pages available as Markdown; none by default.
+/// The source of pages available as Markdown; none by default.
 pub(crate) type MarkdownSource = Option<Arc<dyn MarkdownPages>>;
 
-/// Form in which a page is served.
+/// The form in which a page is served.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Form {
     /// The page has only one form.
     #[default]
     Only,
-    /// The application's own form of a page with two forms.
+    /// The application's own form of a page that has two forms.
     Own,
     Markdown,
 }
@@ -95,9 +97,10 @@ impl Stage for MarkdownSource {
 }
 
 impl Form {
-    /// Prepares a passing request for the form in which its page is served.
+    /// Prepares a passing request for the form in which the page is served.
     ///
-    /// Requests with credentials or a cookie may be for a private page, and get the original.
+    /// Requests with credentials or a cookie may be for a private page, so they get the original
+    /// form.
     fn ready<B>(
         pages: &dyn MarkdownPages,
         request: &mut Request<B>,
@@ -150,10 +153,10 @@ fn is_html(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(is)
 }
 
-/// Returns `true` if `Accept` names Markdown with at least the weight of HTML.
+/// Returns `true` if `Accept` lists Markdown with at least the weight of HTML.
 ///
-/// Weights follow RFC 9110 §12.5.1: for HTML, the most specific range applies. A `text/markdown`
-/// with weight 0 or with an invalid weight is a rejection.
+/// Weights follow RFC 9110 §12.5.1: for HTML, the most specific range applies. A zero or invalid
+/// weight for `text/markdown` counts as a rejection.
 #[must_use]
 pub fn prefers_markdown(headers: &HeaderMap) -> bool {
     // Fast path for nearly all requests.

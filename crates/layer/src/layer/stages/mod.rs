@@ -1,6 +1,6 @@
 //! The stages of a decision, in order.
 //!
-//! Each stage has a file here with its state and its [`Stage`], and a line in the list below.
+//! Each stage has its own file with its state and its [`Stage`], and a line in the list below.
 
 mod canonical;
 mod disposition;
@@ -46,7 +46,7 @@ pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, VerdictFuture,
 /// Creates a field for each stage, and calls the stages in the order of the list.
 macro_rules! stages {
     ($($(#[$documentation:meta])* $name:ident: $stage:ty,)*) => {
-        /// All stages with their state.
+        /// All stages, with their state.
         #[derive(Clone, Default)]
         pub(super) struct Stages {
             $($(#[$documentation])* pub(super) $name: $stage,)*
@@ -77,26 +77,26 @@ macro_rules! stages {
 }
 
 stages! {
-    /// Requests of the program itself, which are not visits.
+    /// The stage for the program's own requests, which are not visits.
     own: own::InternalRequests,
-    /// Detection of suspects among human visitors, and their confirmations.
+    /// The stage that detects suspects among human visitors and handles their confirmations.
     suspects: suspects::Suspects,
-    /// Paths that only robots request.
+    /// The stage for trap paths, which only robots request.
     traps: traps::TrapStage,
-    /// Decisions and rate limits of rules.
+    /// The stage for the decisions and rate limits of rules.
     rules: rules::Rules,
-    /// Verdicts on claims.
+    /// The stage that determines the verdicts on claims.
     verdicts: verdicts::VerdictSource,
-    /// Enforcement of robots.txt.
+    /// The stage that enforces robots.txt.
     robots_txt: Enforcer,
-    /// Rules that would affect human visitors without being confirmed for people.
+    /// The stage for rules that would affect human visitors but are not confirmed for them.
     unconfirmed: rules::Unconfirmed,
-    /// Heaven pages served directly.
+    /// The stage that serves heaven pages directly.
     copies: in_place::Copies,
-    /// Redirects to canonical URLs.
+    /// The stage that redirects robots to canonical URLs.
     canonical: Option<CanonicalRedirects>,
-    /// Identification of robots for the application and the upstream.
+    /// The stage that identifies robots to the application and the upstream.
     identification: identification::IdentificationHeaders,
-    /// Pages served as Markdown.
+    /// The stage that serves pages as Markdown.
     markdown: markdown::MarkdownSource,
 }

@@ -1,4 +1,5 @@
-//! The program's own requests, which are not visits: of its site robot, and for its own pages.
+//! Recognises requests from the program's own site robot and requests for the program's own pages;
+//! neither count as visits.
 
 use http::Request;
 
@@ -7,10 +8,10 @@ use crate::policy::is_own_path;
 
 use super::Stage;
 
-/// Cause reported for requests for the program's own pages.
+/// The cause reported for requests for the program's own pages.
 pub const INTERNAL_PAGE: &str = "own-page";
 
-/// Header with the signature of our site robot.
+/// Header that contains the signature of our site robot.
 pub(crate) const OWN_ROBOT_HEADER: &str = "x-robot-detection-own";
 
 /// The site robot of our own sites, and the paths of the program's own pages.
@@ -22,7 +23,8 @@ pub(crate) struct InternalRequests {
 }
 
 impl InternalRequests {
-    /// Adds a path of the program's own pages, such as the admin page, and everything below it.
+    /// Adds a path of the program's own pages, such as the admin page, including everything below
+    /// it.
     pub(crate) fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').into());
     }

@@ -1,4 +1,4 @@
-//! The site robot of our own sites, which passes where other robots are redirected.
+//! Recognition of our own site robot, which may pass where other robots are redirected.
 
 use std::{fmt, sync::Arc};
 
@@ -11,31 +11,31 @@ use crate::layer::header::host;
 
 use super::own::OWN_ROBOT_HEADER;
 
-/// Prefix of the signed text, so that the key signs nothing else.
+/// Prefix of the signed text, which ensures that the key signs nothing else.
 const PURPOSE: &str = "robot-detection own robot 1";
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Key by which layers recognise the site robot of their sites; clones share it.
+/// The key by which layers recognise the site robot of their sites; clones share the key.
 ///
 /// The robot signs its requests in the header [`SiteRobotKey::HEADER`] with an HMAC-SHA256 of the
-/// method, the host, the path with the query, and the minute. A signature is not valid for other
-/// requests, and expires: a layer accepts its current minute, the previous one, and the next one in
-/// case the robot's clock is ahead. Ports are ignored, because proxies in front of a site change
-/// them.
+/// method, the host, the path with the query, and the current minute. A signature is not valid for
+/// other requests, and it expires: a layer accepts its current minute, the previous minute, and the
+/// next minute in case the robot's clock is ahead. Ports are ignored because proxies in front of a
+/// site change them.
 ///
-/// Within a process no signature is needed: a request passes if its extensions contain an
-/// `SiteRobotKey`, because clients cannot insert one.
+/// Within a process, no signature is needed: a request passes if its extensions contain a
+/// `SiteRobotKey`, which clients cannot insert.
 #[derive(Clone)]
 pub struct SiteRobotKey {
     key: Arc<ArcSwap<hmac::Key>>,
 }
 
 impl SiteRobotKey {
-    /// Header of the signature; the layer removes it before calling the inner service.
+    /// Header that contains the signature; the layer removes it before calling the inner service.
     pub const HEADER: HeaderName = HeaderName::from_static(OWN_ROBOT_HEADER);
 
-    /// Creates a site robot's key from random, secret bytes.
+    /// Creates the key of a site robot from random, secret bytes.
     ///
     /// # Example
     ///
@@ -55,16 +55,16 @@ impl SiteRobotKey {
         }
     }
 
-    /// Replaces the key in all clones.
+    /// Replaces the key in this object and all of its clones.
     pub fn replace_key(&self, key: &[u8]) {
         self.key.store(Arc::new(hmac_key(key)));
     }
 
-    /// Returns the signature of a request that is sent now.
+    /// Returns the signature for a request that is sent now.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
-        reason = "digits, a dot and Base64 are valid"
+        reason = "digits, a dot and Base64 form a valid header value"
     )]
     pub fn signature(
         &self,
@@ -77,13 +77,14 @@ impl SiteRobotKey {
         let signed = signed(method, host, path_and_query, minute);
         let tag = hmac::sign(&self.key.load(), signed.as_bytes());
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
-        let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are valid");
+        let mut value = HeaderValue::try_from(text)
+            .expect("digits, a dot and Base64 form a valid header value");
         // Prevents HPACK from indexing the value and `Debug` from showing it.
         value.set_sensitive(true);
         value
     }
 
-    /// Returns `true` if a request comes from our own site robot.
+    /// Returns `true` if a request was sent by our own site robot.
     pub(super) fn has_sent<B>(&self, request: &Request<B>, now_ms: impl Fn() -> i64) -> bool {
         if request.extensions().get::<Self>().is_some() {
             return true;
@@ -123,13 +124,13 @@ fn hmac_key(key: &[u8]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, key)
 }
 
-/// Returns the signed text; no part of a request can contain a line break.
+/// Returns the text to sign; no part of a request can contain a line break.
 fn signed(method: &http::Method, host: &str, path_and_query: &str, minute: i64) -> String {
     let host = without_port(host).to_ascii_lowercase();
     format!("{PURPOSE}\n{method}\n{host}\n{path_and_query}\n{minute}")
 }
 
-/// Removes the port, but no part of an IPv6 address.
+/// Removes the port from a host, without removing a part of an IPv6 address.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! Enforcement of robots.txt.
+//! The stage that enforces robots.txt.
 
 use tracing::warn;
 
@@ -8,8 +8,8 @@ use crate::policy::{CountedViolation, Decision, Enforcer, RobotRequest, Visitor}
 use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 impl Stage for Enforcer {
-    /// Checks requests that would pass, be served directly or be redirected against robots.txt, by
-    /// the requested path; a robot that may fetch nothing is not redirected either.
+    /// Checks the requested path against robots.txt if the request would pass, be served directly
+    /// or be redirected. A robot that may not fetch anything is not redirected either.
     fn decide<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -69,6 +69,6 @@ fn log(visit: &RobotRequest<'_>, outcome: &CountedViolation) {
         host,
         %verdict,
         %answer,
-        "the robot {robot:?} violates robots.txt, further violations are only counted: {breach}"
+        "the robot {robot:?} violates robots.txt (further violations are only counted): {breach}"
     );
 }

@@ -1,4 +1,4 @@
-//! Decisions and rate limits of the policy's rules.
+//! The stages that apply the decisions and rate limits of the policy's rules.
 
 use http::{
     HeaderName, Method, Request,
@@ -9,11 +9,12 @@ use crate::policy::Decision;
 
 use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
-/// Applies the policy's decision, unless the visitor exceeds a rule's rate limit.
+/// The stage that applies the policy's decision, unless the visitor exceeds the rate limit of a
+/// rule.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rules;
 
-/// Logs the action of a rule that is not confirmed to apply to human visitors.
+/// The stage that logs the action of a rule that is not confirmed to apply to human visitors.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Unconfirmed;
 
@@ -61,7 +62,7 @@ impl Stage for Unconfirmed {
 
 /// Returns `true` for a CORS preflight request.
 ///
-/// The page cannot retry a preflight, so a response such as 429 would break the application.
+/// A page cannot retry a preflight, so a response such as 429 would break the application.
 fn is_preflight<B>(request: &Request<B>) -> bool {
     let has = |name: HeaderName| request.headers().contains_key(name);
     request.method() == Method::OPTIONS && has(ORIGIN) && has(ACCESS_CONTROL_REQUEST_METHOD)

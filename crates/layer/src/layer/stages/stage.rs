@@ -1,4 +1,4 @@
-//! Interface of the stages, and the state that stages share about a request.
+//! The interface of the stages, and the request state that they share.
 
 use std::net::IpAddr;
 
@@ -16,16 +16,16 @@ use crate::suspect::{Reasons, Transport};
 
 use super::{Client, Disposition, traps::TrapHit};
 
-/// Stage of a decision; the default methods do nothing.
+/// A stage of a decision; the default methods do nothing.
 pub(crate) trait Stage {
     /// Returns `true` if [`look`](Self::look) must be called for every request.
     ///
-    /// By default `look` is called only for requests that the policy judges.
+    /// By default, `look` is called only for requests that the policy judges.
     fn needs_sender(&self) -> bool {
         false
     }
 
-    /// Returns the reason why a request is not a visit, if any.
+    /// Returns the reason why a request is not a visit, if it is not.
     fn own<B>(&self, _: &Request<B>, _: &Clock) -> Option<&'static str> {
         None
     }
@@ -33,61 +33,61 @@ pub(crate) trait Stage {
     /// Examines the sender before the policy judges the request.
     fn examine<B>(&self, _: &ReceivedRequest<'_, B>, _: &mut RequestState<'_>) {}
 
-    /// Changes the disposition of a visitor's request.
+    /// Changes the action taken on a visitor's request.
     fn decide<B>(&self, _: &ReceivedRequest<'_, B>, _: Requester<'_>, _: &mut RequestState<'_>) {}
 
     /// Prepares a request that is forwarded to the application.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, _: &mut RequestState<'_>) {}
 }
 
-/// Request as received.
+/// A request as received.
 pub(crate) struct ReceivedRequest<'r, B> {
     pub(crate) request: &'r Request<B>,
     pub(crate) agent: Agent<'r>,
-    /// The request's parts that the policy evaluates.
+    /// The parts of the request that the policy evaluates.
     pub(crate) asked: policy::Request<'r>,
 }
 
-/// Findings about a request, and the decision so far.
+/// Findings about a request, and the decision made so far.
 pub(crate) struct RequestState<'p> {
     pub(crate) answers: &'p Answers,
     pub(crate) clock: &'p Clock,
-    /// Whether the inner service routes by URL, so that the URL can be rewritten.
+    /// Whether the inner service routes by URL, so that rewriting the URL has an effect.
     pub(crate) routes: bool,
     pub(crate) agent: AgentKey,
-    /// Reason why the request is not a visit, if any.
+    /// Reason why the request is not a visit, if it is not.
     pub(crate) own: Option<&'static str>,
     /// Verdict on the claim, if a source of verdicts was queried.
     pub(crate) verdict: Option<Verdict>,
-    /// Whether the request is a visit that names no robot.
+    /// Whether the request is a visit that does not claim to be from a robot.
     pub(crate) is_person: bool,
     pub(crate) client: Addresses,
     /// Reasons why a human visitor is suspect.
     pub(crate) reasons: Reasons,
-    /// Requested trap, if any.
+    /// The trap that was requested, if any.
     pub(crate) trap: Option<TrapHit>,
     pub(crate) judgement: Judgement<'p>,
     pub(crate) disposition: Disposition<'p>,
-    /// Violation of robots.txt that is only reported.
+    /// A violation of robots.txt that is only reported.
     pub(crate) breach: Option<Box<CountedViolation>>,
     pub(crate) additions: Additions,
 }
 
-/// Visitor that sent a request, with the keys for counting its requests.
+/// The visitor that sent a request, with the keys used to count its requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requester<'s> {
     pub(crate) visitor: Visitor<'s>,
-    /// User-Agent header that makes the claim.
+    /// The User-Agent header that makes the claim.
     pub(crate) user_agent: &'s [u8],
     /// Client address, if known.
     pub(crate) client: Option<IpAddr>,
 }
 
-/// Client addresses and transport of a request.
+/// The client addresses and the transport of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Addresses {
     pub(crate) address: Option<IpAddr>,
-    /// The address, if it identifies the client's own network.
+    /// The client address, if it identifies the client's own network.
     pub(crate) network: Option<IpAddr>,
     pub(crate) transport: Transport,
 }
@@ -121,7 +121,7 @@ impl<'p> RequestState<'p> {
         &self.answers.policy
     }
 
-    /// Returns the violation of robots.txt, if any.
+    /// Returns the request's violation of robots.txt, if any.
     pub(crate) fn broken(&self) -> Option<&CountedViolation> {
         match &self.disposition {
             Disposition::Violation(breach) => Some(breach),
@@ -144,7 +144,7 @@ impl<'p> RequestState<'p> {
 }
 
 impl Requester<'_> {
-    /// Returns the counters of errors to update with the response, for rules that count errors.
+    /// Returns the error counters to update when the response arrives, for rules that count errors.
     pub(crate) fn error_counters(self, judgement: &Judgement<'_>) -> Vec<ErrorCounter> {
         let rules = [judgement.errors_by, judgement.noted].into_iter().flatten();
         rules
@@ -152,7 +152,7 @@ impl Requester<'_> {
             .collect()
     }
 
-    /// Returns the request's entry in a rule's rate limit, if the rule slows down.
+    /// Returns the request's entry in the rate limit of a rule, if the rule slows robots down.
     pub(crate) fn paced(self, rule: &Rule) -> Option<LimitedRequest<'_>> {
         rule.paced(self.visitor, self.user_agent, self.client)
     }

@@ -1,4 +1,5 @@
-//! Detection of suspects among human visitors, and confirmations by visitors and the application.
+//! The stage that detects suspects among human visitors, with confirmations by visitors and by the
+//! application.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -10,10 +11,10 @@ use crate::suspect::{BrowserCheck, Mark, Marks, Reasons};
 
 use super::{ReceivedRequest, RequestState, Stage};
 
-/// Duration for which the application's person header applies to a visitor.
+/// Duration for which a visitor remains marked by the application's person header.
 pub const PERSON_HEADER_DURATION: Duration = Duration::from_secs(10 * 60);
 
-/// Request of a visitor that names no robot.
+/// A request that does not claim to be from a robot.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PersonRequest<'r> {
@@ -29,9 +30,9 @@ pub struct PersonRequest<'r> {
     pub client: Option<IpAddr>,
 }
 
-/// Source of information about human visitors; queried for each of their requests.
+/// A source of information about human visitors; queried for each of their requests.
 pub trait People: Send + Sync {
-    /// Returns reasons to suspect the sender that the request itself does not show.
+    /// Returns reasons to suspect the sender that are not apparent from the request itself.
     fn reasons(&self, request: &PersonRequest<'_>) -> Reasons;
 
     /// Returns `false` if [`reasons`](Self::reasons) is always empty and need not be called.
@@ -39,20 +40,20 @@ pub trait People: Send + Sync {
         true
     }
 
-    /// Returns the remaining reasons if the sender has confirmed to be human, `None` otherwise.
+    /// Returns the remaining reasons if the sender has confirmed to be human, or `None` otherwise.
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
 }
 
-/// Effect of a suspect's confirmation.
+/// The effect of a suspect's confirmation to be human.
 #[derive(Clone, Debug, Default)]
 pub struct Release {
-    /// Reasons that remain.
+    /// Reasons that remain after the confirmation.
     pub left: Reasons,
     /// Value of a `Set-Cookie` header for the response.
     pub cookie: Option<HeaderValue>,
 }
 
-/// Sources for finding and confirming suspects; suspects are not detected by default.
+/// Sources used to detect and confirm suspects; by default, suspects are not detected.
 #[derive(Clone, Default)]
 pub(crate) struct Suspects {
     /// Whether suspects are detected.
@@ -64,21 +65,21 @@ pub(crate) struct Suspects {
     person_header: Option<Arc<PersonHeader>>,
 }
 
-/// Header by which the application reports whether a visitor is human.
+/// Response header by which the application reports whether a visitor is human.
 #[derive(Debug)]
 struct PersonHeader {
     name: HeaderName,
-    /// `None` if suspects are not marked; the header is only removed.
+    /// Marks to set; `None` if suspects are not marked, so that the header is only removed.
     marks: Option<Marks>,
 }
 
-/// Expected person header of a response, with the visitor to mark.
+/// A person header that the response may contain, with the visitor to mark.
 #[derive(Debug)]
 pub(crate) struct ExpectedPersonHeader {
     // A single reference count, because each passing request pays for it.
     header: Arc<PersonHeader>,
     agent: AgentKey,
-    /// `None` if the visitor cannot be identified.
+    /// Address of the visitor; `None` if the visitor cannot be identified.
     sender: Option<IpAddr>,
 }
 
@@ -139,10 +140,10 @@ impl Suspects {
         self.person_header = Some(Arc::new(PersonHeader { name, marks }));
     }
 
-    /// Adds the reasons marked for a visitor; drops those found in the request if the application
-    /// reports that the visitor is human.
+    /// Adds the reasons marked for a visitor; removes those found in the request if the application
+    /// has reported that the visitor is human.
     ///
-    /// `sender` is the client address, or `None` if several visitors may share it.
+    /// `sender` is the client address, or `None` if several visitors may share the address.
     fn with_marks(&self, found: Reasons, agent: AgentKey, sender: Option<IpAddr>) -> Reasons {
         let marks = self.marks.as_ref().filter(|marks| !marks.are_none());
         let (Some(marks), Some(sender)) = (marks, sender) else {
@@ -163,7 +164,8 @@ impl Stage for Suspects {
         self.are_sought
     }
 
-    /// Finds the reasons to suspect a visitor that no rule lets pass and that has not confirmed.
+    /// Finds the reasons to suspect a visitor, unless a rule allows the visitor to pass or the
+    /// visitor has confirmed to be human.
     fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
         if !case.is_person || !self.are_sought {
             return;
@@ -195,7 +197,7 @@ impl Stage for Suspects {
         };
     }
 
-    /// Prepares to read the person header of the response, if suspects are detected.
+    /// Prepares for reading the person header of the response, if suspects are detected.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut RequestState<'_>) {
         // Scanning each response costs 1 % of a request.
         if self.coherence.is_some()
@@ -231,7 +233,7 @@ mod tests {
     const NAME: HeaderName = HeaderName::from_static("x-person");
     const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
 
-    /// Sends a request to an application that echoes the path's word in the person header.
+    /// Sends a request to an application that returns the word in the path as the person header.
     fn ask(layer: &RobotDetectionLayer<fn(String)>, path: &str) -> (StatusCode, bool) {
         let application = tower::service_fn(async |request: Request<()>| {
             assert!(!request.headers().contains_key(NAME), "not removed");

@@ -1,4 +1,4 @@
-//! Trap paths that no human visitor is shown and that robots.txt disallows.
+//! The stage for trap paths: robots.txt disallows them, and human visitors see no links to them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,46 +11,48 @@ use crate::suspect::{Mark, Marks};
 
 use super::{ReceivedRequest, RequestState, Requester, Stage};
 
-/// Duration of the suspicion after a trap request.
+/// How long a visitor remains suspect after requesting a trap.
 const SUSPICION_DURATION: Duration = Duration::from_secs(60 * 60);
 
-/// Duration for which a visitor's request for robots.txt is remembered.
+/// How long a visitor's request for robots.txt is remembered.
 const READ_LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
 const ROBOTS_TXT: &str = "/robots.txt";
 
-/// A site's trap paths, and the visitors that have requested robots.txt.
+/// The trap paths of a site, and the visitors that have requested robots.txt.
 ///
-/// A GET or HEAD request for a trap passes regardless of rules, although robots.txt is enforced for
-/// robots as usual. The request is reported [as a trap request](crate::layer::Outcome::is_trap);
-/// for a human visitor, the request is a [reason](crate::suspect::Reason::Trap) for an hour.
+/// A GET or HEAD request for a trap passes regardless of rules; robots.txt is enforced for robots
+/// as usual. The request is reported [as a trap request](crate::layer::Outcome::is_trap). For a
+/// human visitor, the request is a [reason for suspicion](crate::suspect::Reason::Trap) for an
+/// hour.
 #[derive(Clone, Debug)]
 pub struct Traps {
     paths: Arc<[Box<str>]>,
     readers: Marks,
 }
 
-/// A site's trap paths, and the marks of visitors that request a trap.
+/// The trap paths of a site, and the marks of visitors that request a trap.
 #[derive(Clone, Default)]
 pub(crate) struct TrapStage {
     pub(crate) traps: Option<Traps>,
     pub(crate) marks: Option<Marks>,
 }
 
-/// Request for a trap.
+/// A request for a trap.
 #[derive(Debug, Default)]
 pub(crate) struct TrapHit {
-    /// Whether the visitor has requested robots.txt before.
+    /// Whether the visitor has previously requested robots.txt.
     pub(crate) has_read: bool,
-    /// The robots.txt rule for the trap, unless the visitor has violated a rule.
+    /// The robots.txt rule that disallows the trap, unless a violation is already recorded for the
+    /// request.
     pub(crate) said: Option<CountedViolation>,
 }
 
 impl Traps {
-    /// Creates traps from request paths.
+    /// Creates traps at the given request paths.
     ///
-    /// `readers` must be separate marks, so that a client that requests robots.txt under many names
-    /// displaces no other marks.
+    /// `readers` must be a separate set of marks, so that a client that requests robots.txt with
+    /// many User-Agents does not displace other marks.
     #[must_use]
     pub fn new(paths: impl IntoIterator<Item = impl Into<Box<str>>>, readers: Marks) -> Self {
         Self {

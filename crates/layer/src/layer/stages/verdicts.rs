@@ -1,4 +1,4 @@
-//! Source of the verdicts on robots' claims.
+//! Sources of the verdicts on the claims of robots.
 
 use std::{fmt, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -15,13 +15,14 @@ use crate::suspect::Transport;
 
 use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
-/// `Retry-After` of a request with a replayed signature.
+/// `Retry-After` value for a request with a replayed signature.
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Text of the response to a replayed signature.
-const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request again.\n";
+/// Text of the response to a request with a replayed signature.
+const SIGN_AGAIN: &str =
+    "The nonce of this signature has already been used. Sign the request again.\n";
 
-/// Robot's request with the data needed to verify its claim.
+/// A robot's request, with the data needed to verify its claim.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ClaimedRequest<'r> {
@@ -35,14 +36,14 @@ pub struct ClaimedRequest<'r> {
     pub uri: &'r Uri,
     /// Request headers.
     pub headers: &'r HeaderMap,
-    /// Scheme that the client used, if the server knows it for certain; `None` by default.
+    /// The scheme that the client used, if the server knows it with certainty; `None` by default.
     ///
-    /// The scheme in the request target is not reliable: the client or a proxy wrote it.
+    /// The scheme in the request target is not reliable because the client or a proxy wrote it.
     pub scheme: Option<&'r str>,
 }
 
 impl<'r> ClaimedRequest<'r> {
-    /// Creates a request from its parts.
+    /// Creates a claimed request from its parts.
     #[must_use]
     pub fn new(
         claim: &'r Claim<'r>,
@@ -61,7 +62,7 @@ impl<'r> ClaimedRequest<'r> {
         }
     }
 
-    /// Sets the scheme that the client used, if known for certain.
+    /// Sets the scheme that the client used, if it is known with certainty.
     #[must_use]
     pub fn scheme(mut self, scheme: &'r str) -> Self {
         self.scheme = Some(scheme);
@@ -69,65 +70,65 @@ impl<'r> ClaimedRequest<'r> {
     }
 }
 
-/// Source of verdicts on robots' claims; answers immediately, from memory.
+/// A source of verdicts on the claims of robots. The source must answer immediately, from memory.
 pub trait Verdicts: Send + Sync + 'static {
-    /// Returns the current verdict on a claim; may start a proof in the background.
+    /// Returns the current verdict on a claim, and may start verification in the background.
     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict;
 
-    /// Returns the current verdict with a handle to the result of its proof.
+    /// Returns the current verdict with a handle to the result of the verification.
     ///
-    /// By default without the handle.
+    /// The default implementation returns no handle.
     fn finding(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         self.verdict(request).into()
     }
 
     /// Returns a future that completes when a pending verdict is settled.
     ///
-    /// Called after [`verdict`](Self::verdict) returned `Pending`, if a rule
+    /// Called after [`verdict`](Self::verdict) has returned `Pending`, if a rule
     /// [waits](crate::policy::RuleBuilder::wait) for the verdict. Dropping the future does not
-    /// cancel the proof. By default no request waits.
+    /// cancel the verification. By default, requests do not wait.
     fn settled(&self, request: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
         let _ = request;
         None
     }
 
-    /// Returns the signer of a request from a robot that no registry lists.
+    /// Returns the signer of a request from a robot that is not in the registry.
     ///
     /// Called once for each request with a [signed](Claim::Signed) claim. Returns `None` unless the
-    /// signature is valid, and by default.
+    /// signature is valid. The default implementation always returns `None`.
     fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let _ = request;
         None
     }
 
-    /// Returns `true` if an unverifiable request has a proof that was valid once but is used again.
+    /// Returns `true` if an unverifiable request carries a proof that has already been used.
     ///
-    /// Called for refused requests; the response then asks the robot to sign again. Returns `false`
-    /// by default.
+    /// Called for refused requests; if `true`, the response asks the robot to sign again. The
+    /// default implementation returns `false`.
     fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let _ = request;
         false
     }
 }
 
-/// Verdict on a claim, with the evidence if the claim is contradicted.
+/// The verdict on a claim, with the evidence if the claim is contradicted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClaimFinding {
     /// Verdict on the claim.
     pub verdict: Verdict,
-    /// Result of the proof, available now or later.
+    /// Result of the verification, available now or later.
     pub proof: Option<ClaimProof>,
 }
 
-/// Future of a pending verdict.
+/// A future that resolves to the settled verdict.
 pub type VerdictFuture = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// A request's client as known to the server.
+/// The client of a request, as far as known to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
     /// Client address.
     pub address: IpAddr,
-    /// The address, if it identifies the client's own network.
+    /// The client address, if it identifies the client's own network.
     pub network: Option<IpAddr>,
     /// Scheme that the client used, if known.
     pub scheme: Option<&'static str>,
@@ -135,24 +136,24 @@ pub struct Client {
     pub transport: Transport,
 }
 
-/// Pending verdict that a request waits for.
+/// A pending verdict that a request must wait for.
 pub struct Pending {
-    /// Future of the verdict.
+    /// The future that resolves to the verdict.
     pub settling: VerdictFuture,
     /// Maximum waiting time.
     pub limit: Duration,
-    /// Handle to the result of the proof.
+    /// Handle to the result of the verification.
     pub proof: Option<ClaimProof>,
 }
 
-/// Function that finds the client's address.
+/// A function that determines the client's address.
 type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// A layer's source of verdicts; none by default.
+/// The layer's source of verdicts; none by default.
 #[derive(Clone, Default)]
 pub(crate) struct VerdictSource {
     pub(crate) verdicts: Option<Arc<dyn Verdicts>>,
-    /// Finds the client's address.
+    /// Function that determines the client's address.
     pub(crate) client: Option<Arc<FindClient>>,
 }
 
@@ -163,9 +164,10 @@ impl VerdictSource {
         find(request.extensions())
     }
 
-    /// Returns the current finding on a claim; `None` if claims are not verified.
+    /// Returns the current verdict on a claim with its evidence, or `None` if claims are not
+    /// verified.
     ///
-    /// The client's address is taken from the request. Sets the signer of a signed claim.
+    /// Takes the client's address from the request, and sets the signer of a signed claim.
     pub(crate) fn verdict<B>(
         &self,
         request: &Request<B>,
@@ -178,8 +180,8 @@ impl VerdictSource {
         Some(verdicts.finding(&claimed(request, claim, self.client(request), None)))
     }
 
-    /// Sets the signer of a signed claim, and returns the verdict on unlisted robots; nameless and
-    /// shared visitors make no claim.
+    /// Sets the signer of a signed claim, and returns the verdict on unlisted robots. Visitors
+    /// without a User-Agent or with a shared one make no claim.
     fn verdict_without_robot<B>(
         &self,
         request: &Request<B>,
@@ -198,9 +200,9 @@ impl VerdictSource {
         (claim.kind() == Kind::Unlisted).then(|| Verdict::Unverifiable.into())
     }
 
-    /// Returns `true` if a robot is refused only because its proof was used before.
+    /// Returns `true` if a robot is refused only because its proof has already been used.
     ///
-    /// Another signature must not help against a rule that refuses verified robots too.
+    /// Signing again must not help against a rule that refuses verified robots too.
     fn is_refused_as_replay<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -223,7 +225,7 @@ impl VerdictSource {
         !matches!(judgement.decision, Decision::Refuse(_))
     }
 
-    /// Returns the current finding on a claim, or `Err(Pending)` if the policy requires waiting.
+    /// Returns the current verdict on a claim, or `Err(Pending)` if the policy requires waiting.
     pub(crate) fn verdict_or_pending<B>(
         &self,
         policy: &Policy,

@@ -6,69 +6,72 @@ use crate::policy::RefusalReason;
 
 use super::settings::{Enforcement, EnforcementMode, Refusal};
 
-/// Time after which a robot may request a disallowed path again: by then, its copy of robots.txt
-/// has expired (RFC 9309 §2.4).
+/// How long a robot must wait before requesting a disallowed path again: by then, its copy of
+/// robots.txt has expired (RFC 9309 §2.4).
 const RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Maximum number of characters of a rule that are stored and shown.
 const MAX_RULE_CHARS: usize = 200;
 
-/// Violation of the active robots.txt by one request.
+/// A violation of the active robots.txt by one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Breach {
     /// A rule disallows the requested path.
     Disallowed {
-        /// Line of the rule, counted from 1.
+        /// Line number of the rule, starting at 1.
         line: usize,
         /// Text of the rule, truncated if long, with invisible characters escaped.
         rule: String,
-        /// Line of the first `User-agent` of its group.
+        /// Line number of the first `User-agent` in the rule's group.
         group_line: usize,
     },
-    /// The site refuses all requests of the robot, and no group of the file names the robot.
+    /// The site refuses all requests of the robot, and no group of the file applies to it by name.
     Refused(RefusalReason),
     /// The robot did not wait as long as `Crawl-delay` requires.
     TooSoon {
-        /// Time that `Crawl-delay` requires between two requests.
+        /// Delay that `Crawl-delay` requires between two requests.
         delay: Duration,
-        /// Time between the robot's last two requests.
+        /// Time between the robot's two most recent requests.
         gap: Duration,
-        /// Time to wait until a request respects `Crawl-delay`.
+        /// Time to wait until the next request complies with `Crawl-delay`.
         wait: Duration,
     },
 }
 
-/// Response to a robot that violated robots.txt.
+/// The response to a robot that violated robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Passes the request and only reports the violation.
+    /// The request passes, and the violation is only reported.
     Pass,
-    /// Refuses the request with 403.
+    /// The request is refused with 403.
     Forbidden,
-    /// Refuses the request with 429 and `Retry-After`.
+    /// The request is refused with 429 and `Retry-After`.
     TooManyRequests {
-        /// Time after which the robot may retry.
+        /// Duration after which the robot may retry the request.
         retry_after: Duration,
     },
-    /// Redirects as the policy does, or refuses with 403 if the policy does not redirect.
+    /// The robot is redirected as the policy specifies, or refused with 403 if the policy does not
+    /// redirect.
     Redirect,
 }
 
-/// Violation of robots.txt that was counted, with the response.
+/// A counted violation of robots.txt, with the response to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CountedViolation {
     /// The violation of robots.txt.
     pub breach: Breach,
-    /// Response to the violation in the current mode.
+    /// Response to the violation in the current enforcement mode.
     pub answer: Answer,
-    /// Response to the violation without a [dry run](crate::policy::Policy::is_dry_run).
+    /// Response that the violation would get without a [dry
+    /// run](crate::policy::Policy::is_dry_run).
     pub would: Answer,
-    /// User agents of the violated rule's group, truncated if long; empty without a rule.
+    /// User agents of the group that contains the violated rule, truncated if long; empty if no
+    /// rule was violated.
     pub group: String,
-    /// Whether this combination of robot and rule is new, and therefore logged.
+    /// Whether this combination of robot and rule is new and will therefore be logged.
     pub is_new: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Checks requests of robots against the active robots.txt.
+//! Checks requests from robots against the active robots.txt.
 
 use std::{
     fmt,
@@ -24,16 +24,16 @@ use super::{
     settings::{Enforcement, EnforcementMode, Refusal},
 };
 
-/// Maximum number of characters of a group's names that are stored.
+/// Maximum number of characters of a group's user agents that are stored.
 const MAX_GROUP_CHARS: usize = 200;
 
-/// Name of the explanation steps about robots.txt.
+/// Name of the steps that explain robots.txt.
 const STEP: &str = "robots.txt";
 
-/// Enforces the active robots.txt on robots. Clones share all state.
+/// Enforces the active robots.txt for robots. Clones share all state.
 ///
-/// Requests from people are not checked. A request from a robot that passes takes no lock and
-/// allocates nothing, except for the first request of each robot, URLs with escapes, and the
+/// Requests from human visitors are not checked. If a robot's request passes, no lock is taken and
+/// nothing is allocated, except for the first request of each robot, URLs with escapes, and the
 /// `Crawl-delay` of unlisted robots.
 #[derive(Clone, Default)]
 pub struct Enforcer {
@@ -48,14 +48,14 @@ struct Inner {
     records: Mutex<Records>,
 }
 
-/// Request of a robot that is checked against robots.txt.
+/// A robot's request that is checked against robots.txt.
 #[derive(Clone, Copy, Debug)]
 pub struct RobotRequest<'v> {
-    /// Parts of the request that the policy considers.
+    /// The parts of the request that the policy evaluates.
     pub request: Request<'v>,
     /// Path as received, with the query.
     pub target: &'v str,
-    /// Claimed robot, with the verdict on the claim.
+    /// The claimed robot, with the verdict on the claim.
     pub visitor: Visitor<'v>,
     /// Value of the request's User-Agent header.
     pub user_agent: &'v [u8],
@@ -63,15 +63,15 @@ pub struct RobotRequest<'v> {
     pub client: Option<IpAddr>,
 }
 
-/// Explanation of the robots.txt check of a request. Nothing is counted.
+/// An explanation of the robots.txt check of a request. Nothing is counted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
     /// Explanation steps, in order.
     pub steps: Vec<Step>,
-    /// The request's violation; `Crawl-delay` is not checked.
+    /// Violation found in the request; `Crawl-delay` is not checked.
     pub breach: Option<Breach>,
-    /// Response of a running server, without a dry run.
+    /// Response that a running server would send, without a dry run.
     pub answer: Answer,
 }
 
@@ -94,22 +94,22 @@ impl Enforcer {
         &self.inner.files
     }
 
-    /// Returns the current settings of the enforcement.
+    /// Returns the current enforcement settings.
     #[must_use]
     pub fn settings(&self) -> Enforcement {
         **self.inner.settings.load()
     }
 
-    /// Replaces the settings of the enforcement.
+    /// Replaces the enforcement settings.
     pub fn replace_settings(&self, settings: Enforcement) {
         self.inner.settings.store(Arc::new(settings));
     }
 
-    /// Lets a request pass if robots.txt names the requested page for robots.
+    /// Allows a request to pass if robots.txt lists the requested page for robots.
     ///
-    /// These pages are the URLs of the `Sitemap` and `License` lines for the requested host,
+    /// These pages are the URLs in the `Sitemap` and `License` lines for the requested host,
     /// compared with path and query, at most a hundred. `asked` returns the host and the path with
-    /// query; it is called only if the judgement is not a pass.
+    /// query; it is called only if the request would not pass otherwise.
     pub(crate) fn pass_named_page<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
@@ -124,15 +124,15 @@ impl Enforcer {
         judgement
     }
 
-    /// Returns `true` if the active robots.txt names a page for robots.
+    /// Returns `true` if the active robots.txt lists a page for robots.
     pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
         let file = self.file(host);
         file.is_some_and(|file| file.named.contains(host, target))
     }
 
-    /// Checks a request that is not redirected against robots.txt, and counts a violation.
+    /// Checks a request that is not redirected against robots.txt, and counts any violation.
     ///
-    /// A page of robot heaven is refused only to robots that the site refuses completely. `now_ms`
+    /// A page of robot heaven is refused only if the site refuses the robot completely. `now_ms`
     /// returns the time in milliseconds since 1970.
     #[must_use]
     pub fn hold(
@@ -156,9 +156,10 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Refuses robot heaven to a robot that the site refuses completely, and counts the violation.
+    /// Refuses access to robot heaven if the site refuses the robot completely, and counts the
+    /// violation.
     ///
-    /// `visit` requests a page of robot heaven, or one that is redirected there.
+    /// `visit` is a request for a page of robot heaven, or for a page that is redirected there.
     #[must_use]
     pub fn enforce_for_redirect(
         &self,
@@ -173,9 +174,10 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Returns file and violation if the site refuses the robot completely, even robot heaven.
+    /// Returns the file and the violation if the site refuses the robot completely, including robot
+    /// heaven.
     ///
-    /// If refused robots are redirected to robot heaven, heaven is not refused.
+    /// If refused robots are redirected to robot heaven, access to heaven is not refused.
     fn complete_refusal(
         &self,
         policy: &Policy,
@@ -219,8 +221,8 @@ impl Enforcer {
         })
     }
 
-    /// Explains the result of [`enforce_for_redirect`](Self::enforce_for_redirect), if it refuses. Nothing is
-    /// counted.
+    /// Explains the result of [`enforce_for_redirect`](Self::enforce_for_redirect) if it refuses
+    /// the request. Nothing is counted.
     pub(in crate::policy) fn explain_redirected(
         &self,
         policy: &Policy,
@@ -243,8 +245,8 @@ impl Enforcer {
 
     /// Explains the result of [`hold`](Self::hold). Nothing is counted.
     ///
-    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with its query.
-    /// Without an active file, there are no steps.
+    /// `visitor` is the robot that `user_agent` identifies, if any; `target` is the path with its
+    /// query. Without an active file, there are no steps.
     #[must_use]
     pub fn explain(
         &self,
@@ -290,20 +292,20 @@ impl Enforcer {
         }
     }
 
-    /// Returns the rules of a file that apply to the robot of a claim.
+    /// Returns the rules of a file that apply to the claimed robot.
     #[must_use]
     pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> RobotRules {
         let file = ResolvedFile::new(file.clone());
         file.for_claim(claim, user_agent).rules.clone()
     }
 
-    /// Returns the stored violations of robots.txt.
+    /// Returns the recorded violations of robots.txt.
     #[must_use]
     pub fn violations(&self) -> Violations {
         self.records().violations()
     }
 
-    /// Returns the numbers of violations by robot.
+    /// Returns the number of violations by each robot.
     #[must_use]
     pub fn robot_counts(&self) -> Vec<RobotCount> {
         self.records().robots()
@@ -361,7 +363,7 @@ impl fmt::Debug for Enforcer {
     }
 }
 
-/// Returns the response to a violation: 403 instead of a redirect that the policy would not do.
+/// Returns the response to a violation; a redirect that the policy would not perform becomes 403.
 fn answer(
     policy: &Policy,
     request: &Request<'_>,
@@ -376,10 +378,10 @@ fn answer(
     }
 }
 
-/// Returns the reason why a request is not checked against robots.txt, if there is one.
+/// Returns the reason why a request is exempt from robots.txt, if it is.
 ///
-/// Redirected robots read robots.txt too, so its rules disallow neither robot heaven nor paths
-/// intended for robots, such as robots.txt.
+/// Redirected robots read robots.txt too, so its rules can disallow neither robot heaven nor paths
+/// intended for robots, such as robots.txt itself.
 fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Option<PassReason> {
     if policy.allows(visitor) {
         return Some(PassReason::Allowed);
@@ -399,7 +401,7 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
     })
 }
 
-/// Returns the visitor if it is a robot that robots.txt applies to.
+/// Returns the visitor if it is a robot to which robots.txt applies.
 fn judge_visitor<'v>(
     policy: &Policy,
     settings: Enforcement,
@@ -414,7 +416,7 @@ fn judge_visitor<'v>(
             Kind::Shared => {
                 "Many people share the User-Agent, and robots.txt is enforced for robots only."
             }
-            _ => "robots.txt is not enforced for nameless visitors; a rule may name them.",
+            _ => "robots.txt is not enforced for nameless visitors; a rule can apply to them.",
         }),
         Some(_) if settings.rules == EnforcementMode::Off => {
             Some("robots.txt is not enforced: robots_txt.enforce is off.")
@@ -469,9 +471,9 @@ fn breach(
 }
 
 /// Checks a path both as received and as the server resolves it. The path is disallowed if either
-/// form is.
+/// form is disallowed.
 ///
-/// Also returns the resolved path, if only this form is disallowed.
+/// Also returns the resolved path if only that form is disallowed.
 fn check<'r>(
     robot: &'r ResolvedRobot,
     target: &str,
@@ -490,7 +492,7 @@ fn check<'r>(
     (sent, None)
 }
 
-/// Returns the names of the group to which the violated rule belongs.
+/// Returns the user agents of the group that contains the violated rule.
 fn group_of(file: &RobotsTxt, breach: &Breach) -> String {
     match breach {
         Breach::Disallowed { group_line, .. } => {

@@ -1,4 +1,4 @@
-//! Violations of robots.txt, counted in bounded memory.
+//! Records of robots.txt violations, counted in bounded memory.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -7,7 +7,7 @@ use std::{
 
 use super::answer::{Breach, CountedViolation, visible};
 
-/// Maximum number of stored violations of rules, and also of crawl-delays.
+/// Maximum number of stored violations of rules, and of stored violations of crawl-delays.
 const MAX_KEPT: usize = 1_000;
 
 /// Maximum number of hosts for which violations are stored separately.
@@ -23,31 +23,31 @@ const MAX_TOLD: usize = 1_000;
 const MAX_HOST_CHARS: usize = 100;
 const MAX_TEXT_CHARS: usize = 200;
 
-/// Host name for the violations on further hosts.
+/// Host name under which violations on all further hosts are counted.
 const OTHER_HOSTS: &str = "other hosts";
 
-/// Robot id for the violations by further robots.
+/// Robot ID under which violations by all further robots are counted.
 const OTHER_ROBOTS: &str = "other";
 
-/// Stored violations of robots.txt, most recent first.
+/// The stored violations of robots.txt, most recent first.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Violations {
     /// Requests for disallowed paths, by robot, host and rule.
     pub rules: Vec<Violation>,
-    /// Requests that came earlier than `Crawl-delay` allows, by robot and host.
+    /// Requests that arrived earlier than `Crawl-delay` allows, by robot and host.
     pub delays: Vec<Violation>,
-    /// Number of violations that were removed to make room for later ones.
+    /// Number of violations that were removed in favour of later ones.
     pub dropped: u64,
 }
 
-/// Violation of one rule by one robot, with its number of occurrences.
+/// A violation of one rule by one robot, with the number of occurrences.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Id of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
+    /// ID of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
     pub robot: String,
-    /// Host of the requests, in lower case.
+    /// Host that was requested, in lower case.
     pub host: String,
     /// The rule or crawl-delay that the robot violated.
     pub broken: Broken,
@@ -57,53 +57,53 @@ pub struct Violation {
     pub refused: u64,
     /// Time of the first violation, in milliseconds since 1970.
     pub first_ms: i64,
-    /// Time of the last violation, in milliseconds since 1970.
+    /// Time of the latest violation, in milliseconds since 1970.
     pub last_ms: i64,
-    /// Path and query of the last request, truncated if long, with invisible characters escaped.
+    /// Path and query of the latest request, truncated if long, with invisible characters escaped.
     pub last_path: String,
-    /// User-Agent of the last request, truncated if long, with invisible characters escaped.
+    /// User-Agent of the latest request, truncated if long, with invisible characters escaped.
     pub last_user_agent: String,
-    /// Sequence number of the last request.
+    /// Sequence number of the latest request.
     turn: u64,
 }
 
-/// Rule or delay that a robot violated.
+/// The rule or the crawl-delay that a robot violated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Broken {
     /// A rule such as `Disallow`.
     Rule {
-        /// Line of the rule in the file, counted from 1; 0 if a setting refuses the robot, for
-        /// which the file has no line.
+        /// Line number of the rule in the file, starting at 1; 0 if a setting refuses the robot, so
+        /// that there is no line.
         line: usize,
         /// Text of the violated rule.
         rule: String,
-        /// Line of the first `User-agent` of its group.
+        /// Line number of the first `User-agent` in the rule's group.
         group_line: usize,
-        /// User agents of the rule's group.
+        /// User agents of the group that contains the rule.
         group: String,
     },
-    /// The `Crawl-delay` between requests.
+    /// The `Crawl-delay` between two requests.
     Delay {
-        /// Required delay at the last violation.
+        /// Delay required at the time of the latest violation.
         delay: Duration,
-        /// Shortest time between two requests of the robot.
+        /// Shortest time between two requests from the robot.
         shortest_gap: Duration,
     },
 }
 
-/// Numbers of violations by one robot since the start, on all hosts.
+/// Number of violations by one robot on all hosts since the start of the process.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotCount {
-    /// Id of the robot; `unlisted`, or `other` for all robots beyond the first 200.
+    /// ID of the robot; `unlisted`, or `other` for all robots beyond the first 200.
     pub robot: String,
     /// Requests for disallowed paths that passed.
     pub rules_reported: u64,
     /// Requests for disallowed paths that were refused.
     pub rules_refused: u64,
-    /// Requests that came too early and passed.
+    /// Requests that arrived too early and passed.
     pub delays_reported: u64,
-    /// Requests that came too early and were refused.
+    /// Requests that arrived too early and were refused.
     pub delays_refused: u64,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Report<'r> {
     pub(super) now_ms: i64,
 }
 
-/// All stored violations and counts.
+/// All stored violations, and the counts by robot.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     rules: HashMap<Key, Violation>,
@@ -133,7 +133,7 @@ pub(super) struct Records {
 struct Key {
     robot: String,
     host: String,
-    /// Line and rule; `None` for the crawl-delay.
+    /// Line number and text of the rule; `None` for a crawl-delay.
     rule: Option<(usize, String)>,
 }
 
@@ -177,7 +177,7 @@ impl Records {
         }
     }
 
-    /// Returns the counts by robot, sorted by id.
+    /// Returns the violation counts by robot, sorted by ID.
     pub(super) fn robots(&self) -> Vec<RobotCount> {
         self.robots.values().cloned().collect()
     }
@@ -197,14 +197,15 @@ impl Records {
         } += 1;
     }
 
-    /// Returns `true` if robot and rule were not logged before, on any host.
+    /// Returns `true` if the combination of robot and rule has not been logged before, on any host.
     fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
         let rule = rule_of(breach).map(|(_, rule)| rule);
         // The limit protects memory and log against clients that invent names.
         self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))
     }
 
-    /// Returns the host to store. Clients may invent hosts, so their number is limited.
+    /// Returns the host name to store. Clients may send invented hosts, so the number of hosts is
+    /// limited.
     fn host(&mut self, host: &str) -> String {
         let host = visible(&host.to_ascii_lowercase(), MAX_HOST_CHARS);
         if self.hosts.contains(&host) {
@@ -287,7 +288,7 @@ fn broken(outcome: &CountedViolation) -> Broken {
     }
 }
 
-/// Removes the least recent violation; returns the number of removed violations.
+/// Removes the least recent violation, if any, and returns the number of violations removed.
 fn drop_oldest(kept: &mut HashMap<Key, Violation>) -> u64 {
     // Scans a thousand entries, but only for a new violation, so no order is maintained.
     let oldest = kept.iter().min_by_key(|(_, violation)| violation.turn);

@@ -1,4 +1,4 @@
-//! Cache of the robots.txt rules for each robot.
+//! A cache of the robots.txt rules that apply to each robot.
 
 use std::{
     collections::HashMap,
@@ -27,50 +27,50 @@ use crate::registry::{PatternKind, Robot};
 /// Maximum number of listed robots that are cached for one file.
 const MAX_LISTED: usize = 10_000;
 
-/// Maximum number of unlisted robots' User-Agents that are cached for one file.
+/// Maximum number of User-Agents of unlisted robots that are cached for one file.
 const MAX_UNLISTED: usize = 256;
 
-/// Maximum number of bytes of a cached User-Agent.
+/// Maximum number of bytes of a User-Agent that is cached.
 const MAX_USER_AGENT_BYTES: usize = 512;
 
-/// Cached rules of the active files. Readers take no lock.
+/// The cached rules of the active files. Readers take no lock.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedFiles {
     current: ArcSwapOption<ResolvedSet>,
 }
 
-/// Cached results for one set of files.
+/// The cached results for one set of files.
 #[derive(Debug)]
 struct ResolvedSet {
-    /// Kept alive so that no other file gets the same address.
+    /// The set of files, kept alive so that no other set gets the same address.
     files: Arc<ActiveFiles>,
-    /// Results by the file's address in the set.
+    /// Results by the address of each file in the set.
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
 
-/// Cached results for one robots.txt file.
+/// The cached results for one robots.txt file.
 #[derive(Debug)]
 pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
-    /// Robots that the site refuses regardless of the file.
+    /// Robots that the site refuses regardless of the rules in the file.
     pub(super) refused: RefusedRobots,
-    /// Listed robots by address. A new registry has other addresses.
+    /// Listed robots by memory address. A new registry has different addresses.
     listed: ArcSwap<HashMap<usize, Arc<ResolvedRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<ResolvedRobot>>>,
-    /// Buckets of robots that no registry lists.
+    /// Rate limit buckets of robots that are not in the registry.
     pub(super) unlisted_buckets: Mutex<UnlistedBuckets>,
-    /// Pages that the file names for robots.
+    /// Pages that the file lists for robots.
     pub(super) named: NamedPages,
 }
 
-/// Rules of one file for one robot, with the robot's rate limiters.
+/// The rules of one file for one robot, with the robot's rate limiters.
 #[derive(Debug)]
 pub(super) struct ResolvedRobot {
     /// The robot, if listed; kept alive so that no other robot gets the same address.
     #[expect(dead_code, reason = "keeps the robot's address in use")]
     robot: Option<Arc<Robot>>,
     pub(super) rules: RobotRules,
-    /// Rules in lower case, for a site that ignores case.
+    /// The rules in lower case, for a site that ignores case.
     lower_case: OnceLock<RobotRules>,
     /// Reason why the site refuses the robot, regardless of the rules.
     pub(super) refused: Option<RefusalReason>,
@@ -79,7 +79,7 @@ pub(super) struct ResolvedRobot {
     limiters: ListedLimiters,
 }
 
-/// Rate limiters of the visitors that claim to be one robot.
+/// The rate limiters of all visitors that claim to be the same robot.
 #[derive(Debug, Default)]
 struct ListedLimiters {
     verified: DelayLimiter,
@@ -88,7 +88,7 @@ struct ListedLimiters {
 }
 
 impl ResolvedFiles {
-    /// Returns the cached results for the active file of a host.
+    /// Returns the cached results for the file that is active on a host.
     pub(super) fn of_host(
         &self,
         files: &SharedRobotsFiles,
@@ -155,7 +155,7 @@ impl ResolvedFile {
         insert_cached(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
-    /// Returns the rules for a User-Agent, of which only the beginning counts if it is long.
+    /// Returns the rules for a User-Agent; if it is long, only its beginning is considered.
     fn for_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(known) = self.unlisted.load().get(user_agent) {
@@ -166,7 +166,8 @@ impl ResolvedFile {
         insert_cached(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
-    /// Finds the group of a listed robot by its product token, or else by its names.
+    /// Finds the group that applies to a listed robot by its product token or, failing that, by its
+    /// names.
     fn rules_of_listed(&self, robot: &Robot) -> RobotRules {
         if let Some(token) = &robot.product_token {
             let rules = self.file.for_robot(token);
@@ -189,9 +190,9 @@ impl ResolvedFile {
     }
 }
 
-/// Returns the token of the group that applies to a robot that no group names.
+/// Returns the token of the group to use for a robot without its own group.
 ///
-/// Google documents this for its robots: Googlebot-Image and others obey Googlebot's group.
+/// Google documents this for its robots: Googlebot-Image and others obey the group for Googlebot.
 fn fallback(token: &str) -> Option<&'static str> {
     let general = "Googlebot";
     let (first, rest) = token.split_at_checked(general.len())?;
@@ -216,7 +217,7 @@ impl ResolvedRobot {
         })
     }
 
-    /// Returns the rules to compare with a path as the site's server reads it.
+    /// Returns the rules in the form to compare with a path as the site's server interprets it.
     pub(super) fn rules_read_as(&self, reading: PathReading) -> &RobotRules {
         if reading.ignore_case {
             self.lower_case.get_or_init(|| self.rules.in_lower_case())
@@ -225,7 +226,8 @@ impl ResolvedRobot {
         }
     }
 
-    /// Returns the rate limiter for a verdict, so that a robot shares none with impostors.
+    /// Returns the rate limiter for a verdict, so that a robot does not share a limit with
+    /// impostors.
     pub(super) fn limiter(&self, visitor: Visitor<'_>) -> &DelayLimiter {
         match visitor.is_genuine() {
             Some(true) => &self.limiters.verified,
@@ -235,7 +237,7 @@ impl ResolvedRobot {
     }
 }
 
-/// Inserts a value into a map that is read without a lock. A full map is emptied first.
+/// Inserts a value into a map that is read without a lock. A full map is cleared first.
 #[cold]
 fn insert_cached<K: Clone + Eq + Hash, V>(
     map: &ArcSwap<HashMap<K, Arc<V>>>,
@@ -258,23 +260,23 @@ fn insert_cached<K: Clone + Eq + Hash, V>(
     kept
 }
 
-/// Maximum `Crawl-delay` that is enforced.
+/// Maximum `Crawl-delay` that is enforced; longer delays are shortened to it.
 const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Number of requests that may come at once: two requests after a pause are not a violation, nor
-/// are slightly uneven intervals.
+/// Number of requests allowed at once: two requests after a pause, or slightly uneven intervals,
+/// are not a violation.
 const AT_ONCE: u32 = 2;
 
-/// Lock-free rate limiter of one robot by its `Crawl-delay`.
+/// A lock-free rate limiter that enforces the `Crawl-delay` of one robot.
 #[derive(Debug)]
 pub(super) struct DelayLimiter {
     bucket: Bucket,
-    /// Time of the robot's last request, refused or not.
+    /// Time of the robot's latest request, refused or not.
     last_ms: AtomicI64,
 }
 
 impl DelayLimiter {
-    /// Counts a request. A request that comes too early does not delay the next one.
+    /// Counts a request. A request that arrives too early does not delay the next one.
     pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
         // The gap counts from the previous request, even if it was refused.
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
@@ -286,7 +288,7 @@ impl DelayLimiter {
     }
 }
 
-/// Returns the rate that a delay allows.
+/// Returns the rate limit that corresponds to a crawl-delay.
 pub(super) fn rate(delay: Duration) -> Rate {
     Rate::new(1, delay.min(MAX_DELAY), AT_ONCE)
 }
@@ -318,7 +320,7 @@ mod tests {
 
     const DELAY: Duration = Duration::from_secs(10);
 
-    /// Returns for each arrival whether it was in time.
+    /// Returns, for each arrival, whether it complied with the delay.
     fn in_time(arrivals_ms: &[i64]) -> Vec<bool> {
         let limiter = DelayLimiter::default();
         let check = |&now_ms: &i64| limiter.check(now_ms, DELAY).is_ok();

@@ -1,4 +1,4 @@
-//! Texts of the enforcer's explanations.
+//! Sentences for the enforcer's explanations.
 
 use crate::policy::{PassReason, RefusalReason, decision::quoted};
 use robot_detection_robots_txt::{Permission, RobotsTxt};
@@ -16,7 +16,7 @@ pub(super) fn rule_text(permission: &Permission<'_>) -> String {
     }
 }
 
-/// Returns the user agents of the group that begins on a line.
+/// Returns the user agents of the group that begins at the given line.
 pub(super) fn group_name(file: &RobotsTxt, line: usize) -> String {
     let group = file.groups().find(|group| group.line == line);
     group
@@ -34,7 +34,7 @@ pub(super) fn exempt(reason: PassReason) -> &'static str {
     }
 }
 
-/// Describes the permission that a file gives.
+/// Describes the permission that the rules of a file give for a path.
 pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
     let Some(group_line) = permission.group_line() else {
         return "No group in robots.txt applies to the robot, so the path is allowed.".to_owned();
@@ -59,7 +59,7 @@ pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Optio
     )
 }
 
-/// Describes the refusal of a robot by the site, where the file allows the path.
+/// Describes why the site refuses a robot although the file allows the path.
 pub(super) fn refused(reason: RefusalReason) -> String {
     match reason {
         RefusalReason::Purpose(purpose) => format!(
@@ -69,7 +69,7 @@ pub(super) fn refused(reason: RefusalReason) -> String {
     }
 }
 
-/// Describes the refusal of robot heaven for a robot that the site refuses completely.
+/// Describes why robot heaven is refused for a robot that the site refuses completely.
 pub(super) fn refused_heaven(breach: &Breach) -> String {
     format!("Robot heaven is refused too: {breach}.")
 }

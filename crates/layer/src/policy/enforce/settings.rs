@@ -4,32 +4,33 @@ use crate::policy::RobotsFiles;
 use robot_detection_robots_txt::RobotsTxt;
 
 crate::words! {
-    /// Mode of the enforcement of robots.txt.
+    /// The enforcement mode of robots.txt.
 #[derive(Default, Hash)]
     pub enum EnforcementMode {
-        /// Requests are not checked against robots.txt.
+        /// Enforcement is off: requests are not checked against robots.txt.
         Off = "off",
-        /// Violations are counted and shown; all requests pass.
+        /// Violations are counted and displayed; all requests pass.
         #[default]
         Report = "report",
-        /// Violations are counted, shown and refused.
+        /// Violations are counted, displayed and refused.
         On = "on",
     }
 }
 
 crate::words! {
-    /// Response to a robot that requests a disallowed path.
+    /// The response to a robot that requests a disallowed path.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Refusal {
-        /// The request passes; the violation is counted.
+        /// The request passes, and the violation is counted.
         Pass = "pass",
-        /// Refusal with 403, with the violated rule in the text.
+        /// The request is refused with 403; the text states the violated rule.
         #[default]
         Forbidden = "403",
-        /// Refusal with 429 and `Retry-After`, with the violated rule in the text.
+        /// The request is refused with 429 and `Retry-After`; the text states the violated rule.
         TooManyRequests = "429",
-        /// Redirect to robot heaven, or 403 without a redirect URL.
+        /// The robot is redirected to robot heaven, or refused with 403 if there is no redirect
+        /// URL.
         Redirect = "redirect",
     }
 }
@@ -50,30 +51,30 @@ crate::words! {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Enforcement {
-    /// Enforcement of `Disallow`; report by default.
+    /// How `Disallow` is enforced; defaults to report.
     pub rules: EnforcementMode,
-    /// Response to requests for disallowed paths; 403 by default.
+    /// Response to requests for disallowed paths; defaults to 403.
     pub refusal: Refusal,
-    /// Enforcement of `Crawl-delay`, by 429; report by default.
+    /// How `Crawl-delay` is enforced (with 429); defaults to report.
     pub crawl_delay: EnforcementMode,
 }
 
 impl Enforcement {
-    /// Sets the enforcement of `Disallow`; report by default.
+    /// Sets how `Disallow` is enforced; defaults to report.
     #[must_use]
     pub fn rules(mut self, mode: EnforcementMode) -> Self {
         self.rules = mode;
         self
     }
 
-    /// Sets the response to requests for disallowed paths; 403 by default.
+    /// Sets the response to requests for disallowed paths; defaults to 403.
     #[must_use]
     pub fn refusal(mut self, refusal: Refusal) -> Self {
         self.refusal = refusal;
         self
     }
 
-    /// Sets the enforcement of `Crawl-delay`, by 429; report by default.
+    /// Sets how `Crawl-delay` is enforced (with 429); defaults to report.
     #[must_use]
     pub fn crawl_delay(mut self, mode: EnforcementMode) -> Self {
         self.crawl_delay = mode;

@@ -1,4 +1,4 @@
-//! Evaluation of the robot lists, the purposes, and the setting for impostors.
+//! Evaluation of the robot lists, the purposes, and the setting for spoofed claims.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::policy::{
 use super::{Site, require};
 
 impl Policy {
-    /// Evaluates the lists of allowed and denied robots, and the setting for impostors.
+    /// Evaluates the lists of allowed and denied robots, and the setting for spoofed claims.
     pub(super) fn judge_lists(
         &self,
         visitor: Visitor<'_>,
@@ -52,7 +52,7 @@ impl Policy {
         require(!is_allowed, PassReason::Allowed)
     }
 
-    /// Returns `true` if a robot is configured to always pass, and its claim is not spoofed.
+    /// Returns `true` if a robot is configured to always pass and its claim is not spoofed.
     pub(in crate::policy) fn allows(&self, visitor: Visitor<'_>) -> bool {
         self.allowed.contains(visitor.claim) && !visitor.is_spoofed()
     }
@@ -83,12 +83,12 @@ impl Policy {
         require(is_redirected, PassReason::Purpose)
     }
 
-    /// Returns `true` if impostors are redirected on filtered paths.
+    /// Returns `true` if robots with a spoofed claim are redirected on filtered paths.
     pub(in crate::policy) fn redirects_spoofed(&self) -> bool {
         self.spoofed == Spoofed::Redirect && self.heaven.is_some()
     }
 
-    /// Refuses an impostor before all other steps.
+    /// Refuses a robot with a spoofed claim before all other steps.
     pub(super) fn refuse_spoofed(
         &self,
         request: &Request<'_>,
@@ -111,7 +111,7 @@ impl Policy {
         (!is_exempt).then(|| Judgement::refuse_spoofed(&self.spoofed_refusal))
     }
 
-    /// Redirects an impostor on a filtered path.
+    /// Redirects a robot with a spoofed claim on a filtered path.
     fn judge_spoofed(&self, visitor: Visitor<'_>, trace: &mut impl Trace) -> Option<&Heaven> {
         if !visitor.is_spoofed() {
             return None;

@@ -1,4 +1,4 @@
-//! Evaluation of the rules in order.
+//! Evaluation of a policy's rules in order.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::policy::{
 
 use super::Site;
 
-/// Returns the decision of the first deciding rule, and the rules that matched before it.
+/// Returns the decision of the first deciding rule, and the matching rules before it.
 pub(super) fn judge_rules<'p>(
     rules: &'p [Rule],
     mut aside: NonDecidingMatches<'p>,
@@ -54,7 +54,7 @@ pub(super) fn judge_rules<'p>(
     (decided, aside)
 }
 
-/// Returns the effect of a rule, if it matches.
+/// Returns the effect of a rule if the rule matches.
 fn judge_rule<'p>(
     rule: &'p Rule,
     visitor: Visitor<'_>,
@@ -70,7 +70,7 @@ fn judge_rule<'p>(
         };
         match mismatch {
             None if rule.is_unconfirmed() => format!(
-                "{named} matches{}; its action, {}, is only reported because the rule applies to people: people = true confirms it.",
+                "{named} matches{}; its action, {}, is only reported because the rule applies to people; set people = true to confirm it.",
                 reason(),
                 rule.action()
             ),
@@ -96,10 +96,11 @@ fn judge_rule<'p>(
 impl Policy {
     /// Returns the time to wait for a pending verdict, if the decision depends on the verdict.
     ///
-    /// In a [dry run](Self::is_dry_run), no request waits. Otherwise a request waits if a rule that
-    /// [waits](crate::policy::RuleBuilder::wait) is reached and matches depending on the verdict
-    /// only; the longest time of such rules counts. The caller then calls [`judge`](Self::judge)
-    /// with the current verdict, even if it is still pending.
+    /// In a [dry run](Self::is_dry_run), no request waits. Otherwise, a request waits if a rule
+    /// that [waits](crate::policy::RuleBuilder::wait) is reached and whether it matches depends
+    /// only on the verdict; if there are several such rules, the longest wait applies. Afterwards,
+    /// the caller calls [`judge`](Self::judge) with the current verdict, even if it is still
+    /// pending.
     #[must_use]
     pub fn wait(&self, request: &Request<'_>, visitor: Visitor<'_>) -> Option<Duration> {
         if visitor.verdict != Verdict::Pending || self.idle.is_some() || self.is_dry_run {

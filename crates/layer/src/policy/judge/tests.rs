@@ -1,4 +1,4 @@
-//! Unlisted robots in rules and lists.
+//! Tests of rules and lists that apply to unlisted robots.
 
 use crate::detect::{Sign, Unlisted, Verdict};
 use crate::policy::{Action, PolicyBuilder, PolicyError, TagRule};

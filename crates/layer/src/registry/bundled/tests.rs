@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bundled;
 use crate::registry::{Purpose, Robot};
 
-/// Words of `robot-evidence`, in the order required in a record.
+/// The words allowed in `robot-evidence`, in the order required in a record.
 const EVIDENCE: &[&str] = &[
     "crawler-user-agents",
     "matomo",
@@ -17,10 +17,10 @@ const EVIDENCE: &[&str] = &[
     "operator",
 ];
 
-/// Words that a spelling of a robot's name may contain or not.
+/// Words that may be present or absent in spellings of the same robot's name.
 const ENDINGS: &[&str] = &["robot", "bot", "crawler", "spider", "reader", "fetcher"];
 
-/// Ids of records with similar names that are different robots, with the reason.
+/// IDs of records that have similar names but are different robots, each pair with the reason.
 const APART: &[(&str, &str, &str)] = &[
     ("akismet", "akismetbot", "a plug-in and its vendor's robot"),
     (
@@ -89,7 +89,7 @@ fn facts(robot: &Robot) -> (Option<&str>, Purpose) {
     (robot.operator.as_deref(), robot.purpose)
 }
 
-/// Returns a name without case, punctuation and the words for robots.
+/// Returns a name in lower case, without punctuation and the words for robots.
 fn stem(name: &str) -> String {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let mut stem: String = letters.flat_map(char::to_lowercase).collect();
@@ -103,7 +103,7 @@ fn stem(name: &str) -> String {
     stem
 }
 
-/// Returns pairs of robots whose id or name differs only in spelling.
+/// Returns pairs of robots whose IDs or names differ only in spelling.
 fn doubles(robots: &[Robot]) -> BTreeSet<(usize, usize)> {
     let mut stems = BTreeMap::<String, BTreeSet<usize>>::new();
     for (place, robot) in robots.iter().enumerate() {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::{exported::Exported, exported::one_line, tokens::tokens};
 use crate::registry::{Exclusion, Purpose, Robot, import::published::ai_function};
 
-/// Object that keeps the order of its keys.
+/// A JSON object that preserves the order of its keys.
 struct Entries<'r>(Vec<(&'r str, Entry)>);
 
 #[derive(Serialize)]
@@ -19,14 +19,14 @@ struct Entry {
     description: String,
 }
 
-/// Value that the list uses for unknown facts.
+/// Value that the list contains for unknown facts.
 const UNCLEAR: &str = "Unclear at this time.";
 
 /// Writes the active robots as an object in the format of ai.robots.txt.
 ///
-/// Each token becomes a key; other kinds of patterns are left out. When read back, a robot has the
-/// id `ai:` and the token's slug, the token as name and product token, and the same details,
-/// operator, purpose and exclusion; hosts and ranges are lost.
+/// Each token becomes a key; patterns of other kinds are left out. When the list is read back, a
+/// robot's ID is `ai:` followed by the token's slug, its name and product token are the token, and
+/// its details, operator, purpose and exclusion are the same; hosts and ranges are lost.
 #[must_use]
 pub fn write_ai_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -73,7 +73,7 @@ fn entry(robot: &Robot) -> Entry {
     }
 }
 
-/// Escapes the characters in a URL that could end a Markdown link.
+/// Escapes the characters in a URL that would end a Markdown link.
 fn link_target(url: &str) -> String {
     let mut target = String::new();
     for c in one_line(url).chars() {

@@ -16,17 +16,17 @@ struct Entry {
     url: Option<String>,
     tags: Vec<&'static str>,
     description: String,
-    /// Required by the format. A registry contains names instead of User-Agents.
+    /// Required by the format, but empty because a registry contains names instead of User-Agents.
     instances: [String; 0],
 }
 
 /// Writes the active robots as a list in the format of crawler-user-agents.
 ///
 /// Each robot becomes one entry, with its patterns as alternatives in one expression without flags,
-/// which all regular expression engines can read. When read back, a robot has the id `cua:` and the
-/// slug of its first name, that name, and the same details, purpose and matches; its id, operator,
-/// product token, exclusion, hosts and ranges are lost. Expressions from such lists are written
-/// unchanged.
+/// which all regular expression engines can read. When the list is read back, a robot's ID is
+/// `cua:` followed by the slug of its first name, which becomes its name; its details, purpose and
+/// matches are the same; its original ID, operator, product token, exclusion, hosts and ranges are
+/// lost. Expressions that came from such lists are written unchanged.
 #[must_use]
 pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -61,7 +61,7 @@ fn entry(robot: &Robot, pattern: String) -> Entry {
     }
 }
 
-/// Returns a pattern as an expression without flags, unchanged if it has none.
+/// Returns a pattern as an expression without flags; an expression that has none is unchanged.
 fn expression(pattern: &Pattern) -> Option<String> {
     let has_flags = |text: &str| {
         let groups = text.match_indices("(?").map(|(at, _)| text.get(at + 2..));
@@ -77,7 +77,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
     (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// Joins expressions into one, or returns them separately if the result would be too long.
+/// Joins expressions into one, or returns several if the joined expression would be too long.
 fn branches(said: Vec<String>) -> Vec<String> {
     if said.len() < 2 {
         return said;

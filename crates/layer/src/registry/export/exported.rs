@@ -1,4 +1,4 @@
-//! Result of an export, including the robots that are left out.
+//! The result of an export, including the robots that are left out.
 
 use std::{borrow::Borrow, collections::BTreeMap, fmt::Write as _};
 
@@ -7,28 +7,28 @@ use crate::registry::{
     text::{cut, tidy},
 };
 
-/// Maximum number of characters in a line of ids.
+/// Maximum number of characters in a line of IDs.
 const MAX_LINE_CHARS: usize = 100;
 
-/// Registry as text for other programs.
+/// A registry exported as text for other programs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Exported {
-    /// The text, with a final line feed.
+    /// The exported text, ending with a line feed.
     pub text: String,
-    /// Number of robots in the text.
+    /// Number of robots in the exported text.
     pub robots: usize,
-    /// Robots that are missing in the text, completely or with some patterns.
+    /// Robots that are missing from the text, either completely or with some of their patterns.
     pub left_out: Vec<OmittedRobot>,
 }
 
-/// Robot (or pattern of a robot) that an export leaves out.
+/// A robot, or a pattern of a robot, that an export leaves out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OmittedRobot {
-    /// Id of the robot that is left out.
+    /// ID of the robot that is left out.
     pub id: String,
-    /// Reason why the robot is left out, in a few words.
+    /// Why the robot is left out, in a few words.
     pub reason: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Exported {
         reasons
     }
 
-    /// Returns the ids of the omitted robots by reason, without duplicates.
+    /// Returns the IDs of the omitted robots for each reason, without duplicates.
     #[must_use]
     pub fn ids_by_reason(&self) -> BTreeMap<&'static str, Vec<&str>> {
         let mut ids: BTreeMap<_, Vec<&str>> = BTreeMap::new();
@@ -85,7 +85,7 @@ impl Exported {
         });
     }
 
-    /// Returns the robots that take part in detection, and records the others as left out.
+    /// Returns the robots that take part in detection, and records all others as left out.
     pub(crate) fn active<'r, R: Borrow<Robot>>(&mut self, robots: &'r [R]) -> Vec<&'r R> {
         let mut active = Vec::with_capacity(robots.len());
         for item in robots {
@@ -101,17 +101,17 @@ impl Exported {
     }
 }
 
-/// Maximum number of bytes of a text.
+/// Maximum number of bytes in a text on one line.
 const MAX_BYTES: usize = 2048;
 
-/// Returns text on one line, without control characters.
+/// Replaces all characters of an ID with `-` except letters, digits, `.`, `_`, `:` and `-`.
 pub(super) fn one_line(text: &str) -> String {
     cut(&tidy(text), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Replaces all characters of an id by `-` except letters, digits, `.`, `_`, `:` and `-`.
+/// Only the IDs of manually added robots may contain other characters.
 ///
-/// Only ids of manually added robots may contain other characters.
+/// Only IDs of manually added robots may contain other characters.
 pub(super) fn plain_id(id: &str) -> String {
     id.chars()
         .map(|c| {

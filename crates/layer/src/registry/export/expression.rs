@@ -1,4 +1,4 @@
-//! Regular expressions that other programs interpret in the same way.
+//! Regular expressions that have the same meaning in other programs.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ use crate::registry::{Pattern, PatternKind};
 
 /// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// Expression that must match before a token: no letter or digit.
+/// Expression for the text before a token: the start of the text, or neither a letter nor a digit.
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
-/// Expression that must match after a token: no letter.
+/// Expression for the text after a token: anything but a letter, or the end of the text.
 pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
-/// Expression that must match after a product name.
+/// Expression for the text after a product name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
-/// Regular expression with the same meaning in PCRE and in the `regex` crate.
+/// A regular expression with the same meaning in PCRE and in the `regex` crate.
 ///
-/// The text consists of ASCII letters, digits, punctuation and spaces, with other bytes escaped. It
-/// uses only constructs that both engines have: anchors and word boundaries, but no other
-/// look-around, flags or names.
+/// The text consists of ASCII letters, digits, punctuation and spaces; other bytes are escaped. The
+/// expression uses only constructs that both engines support: anchors and word boundaries, but no
+/// other look-around, flags or names.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Expression {
     text: String,
@@ -30,10 +30,10 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Returns an expression that matches the same User-Agents as a pattern.
+    /// Returns an expression that matches the same User-Agents as the pattern.
     ///
-    /// Returns `None` for a regular expression that one of the engines cannot express, such as one
-    /// with Unicode classes or half boundaries, and for an invalid one.
+    /// Returns `None` for an invalid regular expression, and for one that the other engine cannot
+    /// express, such as one with Unicode classes or half boundaries.
     #[must_use]
     pub fn of(pattern: &Pattern) -> Option<Self> {
         let (before, behind) = match pattern.kind {
@@ -46,7 +46,7 @@ impl Expression {
         Some(Self::around(before, pattern.text.as_bytes(), behind, true))
     }
 
-    /// Returns the expression for a literal, with an expression before and after it.
+    /// Returns the expression for a literal, with expressions for the texts before and after it.
     pub(crate) fn around(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
         let mut text = before.to_owned();
         for &byte in literal {
@@ -56,7 +56,7 @@ impl Expression {
         Self { text, is_caseless }
     }
 
-    /// Returns the text, without a flag for case-insensitivity.
+    /// Returns the text of the expression, without a flag for case-insensitivity.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -83,7 +83,8 @@ impl Expression {
     }
 }
 
-/// Returns an expression that needs no flag: each letter becomes a class of both cases.
+/// Returns an expression that needs no flag because each letter is replaced by a class of both
+/// cases.
 pub(super) fn spelled_out(pattern: &Pattern) -> Option<String> {
     if pattern.kind == PatternKind::Regex {
         let mut printer = Printer {
@@ -121,7 +122,7 @@ fn parse(text: &str) -> Option<Hir> {
         .ok()
 }
 
-/// Returns `true` if all letters of an expression match both cases.
+/// Returns `true` if all letters of an expression match in both cases.
 fn is_caseless(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => true,
@@ -135,7 +136,7 @@ fn is_caseless(hir: &Hir) -> bool {
     }
 }
 
-/// Converts a parsed expression to text; `None` if this is not possible.
+/// Converts a parsed expression to text, or fails if this is not possible.
 struct Printer {
     text: String,
     is_caseless: bool,
@@ -244,7 +245,7 @@ impl Printer {
     }
 }
 
-/// Returns a class of bytes; `None` if the class contains non-ASCII characters.
+/// Returns the bytes of a class, or `None` if the class contains non-ASCII characters.
 fn bytes_of(class: &Class) -> Option<ClassBytes> {
     match class {
         Class::Bytes(class) => Some(class.clone()),
@@ -263,7 +264,8 @@ fn has(class: &ClassBytes, byte: u8) -> bool {
     ranges.any(|range| (range.start()..=range.end()).contains(&byte))
 }
 
-/// Returns the spelling of an anchor. A header is one line, so line anchors are text anchors.
+/// Returns the spelling of an anchor. A header is a single line, so line anchors become text
+/// anchors.
 fn anchor(look: Look) -> Option<&'static str> {
     match look {
         Look::Start | Look::StartLF | Look::StartCRLF => Some("^"),
@@ -286,7 +288,7 @@ fn push_byte(text: &mut String, byte: u8) {
     text.push(char::from(byte));
 }
 
-/// Writes a byte as the member of a class, or as the end of a range.
+/// Writes a byte as a member of a class or as the end of a range.
 fn push_member(text: &mut String, byte: u8) {
     if !(b' '..=b'~').contains(&byte) {
         let _ = write!(text, r"\x{byte:02x}");

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use super::{Exported, write_ai_robots_txt, write_crawler_user_agents, write_list, write_matomo};
 use crate::registry::{Format, Robot, write_flat_file};
 
-/// Format in which a registry can be exported.
+/// A format in which a registry can be exported.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum ExportFormat {
     /// A format that can also be imported.
     Registry(Format),
-    /// nginx `map` from the User-Agent to the robot's id.
+    /// An nginx `map` from the User-Agent to the robot's ID.
     Nginx,
-    /// `HAProxy` map, with a regular expression and the robot's id on each line.
+    /// A `HAProxy` map, in which each line contains a regular expression and a robot's ID.
     HaProxy,
-    /// robots.txt groups that exclude the robots.
+    /// Groups for robots.txt that exclude the robots.
     RobotsTxt,
 }
 
@@ -23,7 +23,7 @@ impl ExportFormat {
     /// All export formats.
     pub const ALL: &'static [Self] = Format::EXPORTS;
 
-    /// Returns the word used on the command line and in the console.
+    /// Returns the name of the format used on the command line and in the console.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the format with the given word.
+    /// Returns the format with the given name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL

@@ -1,4 +1,4 @@
-//! Export of maps from User-Agents to robots for nginx and `HAProxy`.
+//! Export of maps from User-Agents to robot IDs, for nginx and `HAProxy`.
 
 use std::{borrow::Borrow, collections::HashSet};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::registry::Robot;
 
-/// Maximum number of bytes of a parameter; nginx rejects parameters of 4,096 bytes.
+/// Maximum number of bytes in a parameter; nginx rejects parameters of 4,096 bytes.
 const MAX_NGINX_BYTES: usize = 4000;
 
-/// Maximum number of bytes of a line; `HAProxy` reads a line into a buffer, 16 KiB by default.
+/// Maximum number of bytes in a line; `HAProxy` reads a line into a buffer, 16 KiB by default.
 const MAX_HAPROXY_BYTES: usize = 8000;
 
 const NGINX_HEAD: &str = "\
@@ -32,10 +32,10 @@ const HAPROXY_HEAD: &str = "\
 # HAProxy uses the first matching expression, so the most specific ones come first.
 ";
 
-/// Writes a map from the User-Agent to the robot's id.
+/// Writes a map from User-Agents to robot IDs for nginx.
 ///
-/// `robots` must be in the order of detection, the most specific first, because nginx uses the
-/// first matching expression.
+/// `robots` must be in order of detection, the most specific first, because nginx uses the first
+/// matching expression.
 #[must_use]
 pub fn write_nginx<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     let mut exported = write_map(robots, NGINX_HEAD, |expression, id| {
@@ -51,9 +51,9 @@ pub fn write_nginx<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     exported
 }
 
-/// Writes a map from expressions for the User-Agent to the robot's id.
+/// Writes a map from expressions for User-Agents to robot IDs for `HAProxy`.
 ///
-/// `robots` must be in the order of detection, the most specific first, because `HAProxy` uses the
+/// `robots` must be in order of detection, the most specific first, because `HAProxy` uses the
 /// first matching expression.
 #[must_use]
 pub fn write_haproxy<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {

@@ -12,15 +12,16 @@ use crate::registry::{
     pattern::MAX_BYTES,
 };
 
-/// Maximum number of bytes that the import adds before an expression.
+/// Maximum number of bytes that the import prepends to an expression.
 const MAX_BOUNDARY_BYTES: usize = 100;
 
 /// Writes the active robots as a list in the format of Matomo's device detector.
 ///
-/// The format implies a prefix before each expression: case-insensitive, and no letter, digit, `-`
-/// or `_` before the match, so names after such characters are lost. When read back, a robot has
-/// the id `matomo:` and its name's slug, and the same name, details, operator and purpose; product
-/// token, exclusion, hosts and ranges are lost. Expressions from such lists are written unchanged.
+/// The format implies a prefix before each expression: the match is case-insensitive and must not
+/// follow a letter, digit, `-` or `_`, so names after such characters are lost. When the list is
+/// read back, a robot's ID is `matomo:` followed by the slug of its name, and its name, details,
+/// operator and purpose are the same; product token, exclusion, hosts and ranges are lost.
+/// Expressions that came from such lists are written unchanged.
 #[must_use]
 pub fn write_matomo<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -65,7 +66,7 @@ fn write_robot(robot: &Robot, regex: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// Returns a pattern as an expression of the list, without the implied prefix.
+/// Returns a pattern as an expression for the list, without the implied prefix.
 fn expression(pattern: &Pattern) -> Option<String> {
     if let Some(inner) = matomo_inner(pattern) {
         return Some(inner.to_owned());
@@ -82,7 +83,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
     })
 }
 
-/// Returns a value in quotation marks, on one line.
+/// Returns a value in quotation marks on one line.
 fn scalar(value: &str) -> String {
     if value.chars().all(|c| matches!(c, ' '..='~')) {
         // YAML 1.2 §7.3.2: in single quotation marks, only these are escaped, by doubling.

@@ -1,4 +1,4 @@
-//! Export of a registry for other programs: lists, proxies, robots.txt.
+//! Export of a registry for other programs: as lists, proxy maps, and robots.txt.
 
 mod ai_robots_txt;
 mod crawler_user_agents;

@@ -1,4 +1,4 @@
-//! Export to robots.txt groups.
+//! Export as robots.txt groups.
 
 use std::{
     borrow::Borrow,
@@ -8,11 +8,11 @@ use std::{
 use super::{exported::Exported, exported::one_line};
 use crate::registry::Robot;
 
-/// Writes a group for each operator that excludes the operator's active robots.
+/// Writes one group per operator, which excludes all active robots of that operator.
 ///
-/// Robots are named by their [tokens](Robot::token); robots without a token are left out. RFC 9309
-/// §2.2.1 allows only letters, `_` and `-`. Published tokens with digits, dots, `!` or spaces are
-/// written unchanged, others are left out.
+/// Robots are identified by their [tokens](Robot::token); robots without a token are left out. RFC
+/// 9309 §2.2.1 allows only letters, `_` and `-`. Published tokens with digits, dots, `!` or spaces
+/// are written unchanged; tokens with other characters are left out.
 #[must_use]
 pub fn write_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();

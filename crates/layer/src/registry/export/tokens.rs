@@ -1,4 +1,4 @@
-//! Export of tokens, for formats that contain nothing else.
+//! Export of tokens, for formats that contain only tokens.
 
 use std::{borrow::Borrow, collections::HashSet};
 
@@ -11,7 +11,8 @@ use crate::registry::{
 
 use super::exported::Exported;
 
-/// Returns the tokens of the active robots, without duplicates, that read back as tokens.
+/// Returns the tokens of the active robots without duplicates, omitting those that would not be
+/// read back as tokens.
 pub(super) fn tokens<'r, R: Borrow<Robot>>(
     exported: &mut Exported,
     robots: &'r [R],
@@ -37,7 +38,7 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
     tokens
 }
 
-/// Returns `true` if a pattern's text alone reads back as the same pattern.
+/// Returns `true` if a pattern's text alone is read back as the same pattern.
 fn is_token(pattern: &Pattern) -> bool {
     pattern.kind == PatternKind::Token && token_of_line(&pattern.text).as_ref() == Some(pattern)
 }
@@ -50,16 +51,16 @@ fn token_of_line(line: &str) -> Option<Pattern> {
     token(&clean(without_comment(line))).ok()
 }
 
-/// Header comment of the list.
+/// Header comment at the start of the list.
 const HEADER: &str = "\
 # Robots, one token per line. A token matches anywhere in the User-Agent, ignoring case,
-# if no letter or digit precedes and no letter follows.
+# unless it is preceded by a letter or digit, or followed by a letter.
 ";
 
 /// Writes the tokens of the active robots, one per line.
 ///
-/// When read back, a robot has only the token, and the id `list:` and the token's slug; patterns
-/// that are not tokens are lost.
+/// When the list is read back, a robot has only the token, and its ID is `list:` followed by the
+/// token's slug; patterns that are not tokens are lost.
 #[must_use]
 pub fn write_list<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();

@@ -1,12 +1,12 @@
-//! Parsing of fields, including several fields glued together.
+//! Parsing of fields, including several fields joined in one line.
 
 use crate::registry::text::cut;
 
-/// Maximum number of bytes of a field name.
+/// Maximum number of bytes in a field name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Fields of the schema without `robot-`. One of these names starts a field even in the middle of a
-/// value.
+/// Field names of the schema without `robot-`. Any of these names starts a new field even in the
+/// middle of a value.
 const SCHEMA: &[&str] = &[
     "availability",
     "cover-url",
@@ -33,7 +33,7 @@ const SCHEMA: &[&str] = &[
     "useragent",
 ];
 
-/// Splits a line into name and value, if it is a field: `name`, spaces, `:`, value.
+/// Splits a line into name and value if it is a field (`name`, spaces, `:`, value).
 ///
 /// The name is returned in lower case, with hyphens.
 pub(super) fn field(line: &str) -> Option<(String, &str)> {
@@ -54,7 +54,7 @@ pub(super) fn unglue(name: &str, value: &str, mut take: impl FnMut(&str, &str)) 
     take(&name, rest);
 }
 
-/// Splits a trailing number off a field name: `useragent2` has number 2.
+/// Splits a field name into its base and its trailing number: `useragent2` has number 2.
 pub(super) fn numbered(name: &str) -> (&str, usize) {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name
@@ -64,7 +64,7 @@ pub(super) fn numbered(name: &str) -> (&str, usize) {
     (base, number)
 }
 
-/// Returns `true` if a value contains text that would be read as another field.
+/// Returns `true` if a value contains text that would be parsed as another field.
 pub(super) fn holds_field(value: &str) -> bool {
     next_glued(value).is_some()
 }
@@ -78,7 +78,7 @@ fn field_name(name: &str) -> Option<String> {
     fits.then(|| name.to_ascii_lowercase().replace('_', "-"))
 }
 
-/// Finds the next field in a value: any field at the start, fields of the schema inside.
+/// Finds the next field in a value: any field at the start, only fields of the schema elsewhere.
 fn next_glued(value: &str) -> Option<(usize, String)> {
     let blanks = value.len() - value.trim_start().len();
     let mut from = 0;
@@ -98,7 +98,7 @@ fn next_glued(value: &str) -> Option<(usize, String)> {
     None
 }
 
-/// Finds `robot-` from a position on, in any case.
+/// Finds the next `robot-` at or after a position, in any case.
 fn find_robot(value: &str, from: usize) -> Option<usize> {
     value
         .as_bytes()

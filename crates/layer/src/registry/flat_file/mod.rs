@@ -1,4 +1,4 @@
-//! Flat file of the Web Robots Database: parser and writer.
+//! The flat file format of the Web Robots Database: parser and writer.
 
 mod fields;
 mod record;

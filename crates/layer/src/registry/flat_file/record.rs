@@ -1,4 +1,4 @@
-//! Records of a flat file: groups of fields separated by blank lines.
+//! Records of a flat file, which are groups of fields separated by blank lines.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::fields::{field, numbered, unglue};
 /// Maximum number of bytes of a value; the rest is ignored.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-/// Fields that are kept. Names and addresses of owners are ignored.
+/// Fields that are parsed. Names and addresses of owners are ignored.
 const KEPT: &[&str] = &[
     "robot-checked",
     "robot-details-url",
@@ -30,12 +30,12 @@ const KEPT: &[&str] = &[
     "robot-useragent-kind",
 ];
 
-/// Record of a flat file with its raw values.
+/// A record of a flat file, with its raw values.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// First line of the record, from 1.
+    /// Number of the record's first line, starting at 1.
     pub(super) line: usize,
-    /// First line of the record, if it is not a field.
+    /// The first line of the record, if it is not a field.
     pub(super) heading: Option<String>,
     fields: Vec<Field>,
 }
@@ -47,16 +47,16 @@ struct Field {
     value: String,
 }
 
-/// Record or comment in a flat file.
+/// A record or a comment in a flat file.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// Record, or a text block that is not a record.
+    /// A record, or a block of text that is not a record.
     Record(Record),
-    /// Comment line, which begins with `#`.
+    /// A comment line, which begins with `#`.
     Comment,
 }
 
-/// Passes the records of a file to `take`, one after another.
+/// Passes the records of a file to `take`, one at a time.
 pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
     let mut reader = Reader::default();
     for line in lines(bytes) {
@@ -66,12 +66,12 @@ pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
 }
 
 impl Record {
-    /// Returns `true` if there is a field with this name, even an empty one.
+    /// Returns `true` if the record has a field with this name, even if it is empty.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// Returns the first non-empty value of a field, or an empty one.
+    /// Returns the first non-empty value of a field, or an empty text if there is none.
     pub(super) fn first(&self, name: &str) -> &str {
         self.all(name)
             .map(|(_, value)| value)
@@ -86,7 +86,7 @@ impl Record {
             .map(|(_, value)| value)
     }
 
-    /// Returns numbers and values of a field, without empty values.
+    /// Returns the numbers and values of a field, omitting empty values.
     pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = (usize, &'a str)> {
         self.fields
             .iter()
@@ -94,7 +94,7 @@ impl Record {
             .map(|field| (field.number, field.value.as_str()))
     }
 
-    /// Adds a field. The first one with the same name and number wins, unless it is empty.
+    /// Adds a field. If several have the same name and number, the first non-empty one is used.
     fn push(&mut self, name: &str, value: &str) {
         let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
         let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {
@@ -117,7 +117,7 @@ impl Record {
     }
 }
 
-/// State of the parser: the current record, and the field that may continue.
+/// State of the parser: the current record, and the field that the next line may continue.
 #[derive(Debug, Default)]
 struct Reader {
     record: Option<Record>,
@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// Appends an indented line to the previous field, separated by one space.
+    /// Appends an indented line to the previous field, separated by a space.
     fn go_on(&mut self, text: &str) {
         if let Some((_, value)) = &mut self.open {
             let room = MAX_VALUE_BYTES.saturating_sub(value.len() + 1);
@@ -198,19 +198,19 @@ fn kind_of_number(name: &str) -> Option<(&str, usize)> {
     (base == "robot-useragent").then_some(("robot-useragent-kind", number))
 }
 
-/// Decoded line of a file.
+/// A decoded line of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Line<'a> {
-    /// Line number, from 1.
+    /// Line number, starting at 1.
     pub(super) number: usize,
-    /// Text without the line ending.
+    /// Text of the line, without the line ending.
     pub(super) text: Cow<'a, str>,
 }
 
 /// Splits a file at LF, CR LF and CR, and decodes each line.
 ///
-/// Any number of CRs before an LF is a single line ending, because some copies of the file were
-/// converted repeatedly.
+/// Any number of CRs before an LF is treated as a single line ending because some copies of the
+/// file were converted repeatedly.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut rest = Some(bytes);

@@ -1,4 +1,4 @@
-//! Conversion of a record into a robot.
+//! Conversion of flat file records into robots.
 
 use super::record::{Item, Record, records};
 use crate::registry::{
@@ -9,18 +9,18 @@ use crate::registry::{
     useragent::{clean_useragent, normalise_clean, strip_useragent, without_version},
 };
 
-/// Maximum number of bytes of a stored value.
+/// Maximum number of bytes in a stored value.
 const MAX_BYTES: usize = 2048;
-/// Maximum number of bytes of an id.
+/// Maximum number of bytes in an ID.
 const MAX_ID_BYTES: usize = 100;
-/// Maximum number of bytes of a product token.
+/// Maximum number of bytes in a product token.
 const MAX_TOKEN_BYTES: usize = 100;
-/// Maximum number of useragents, patterns or hosts of one robot.
+/// Maximum number of User-Agents, patterns or hosts of one robot.
 const MAX_LIST: usize = 64;
-/// Number of words from which a purpose counts as prose.
+/// Number of words from which the text of a purpose is considered prose.
 const PROSE_WORDS: usize = 6;
 
-/// Parses a flat file; `None` if no record has a `robot-id`.
+/// Parses a flat file. Returns `None` if no record has a `robot-id`.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed> {
     let mut collector = Collector::default();
     let mut has_ids = false;
@@ -37,12 +37,12 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed>
     has_ids.then(|| collector.finish())
 }
 
-/// Returns the patterns derived from the useragents, or else from the product token.
+/// Returns the patterns derived from the User-Agents or, if there are none, from the product token.
 pub(super) fn patterns_of(useragent: &str, product_token: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(useragent).or_else(|error| normalise_clean(product_token).map_err(|_| error))
 }
 
-/// Returns a product token in the spelling of robots.txt; `None` for `*`, `no` and prose.
+/// Returns a product token as spelled in robots.txt, or `None` for `*`, `no` and prose.
 pub(super) fn product_token(value: &str) -> Option<String> {
     let clean = clean_useragent(value);
     let mut token = clean.as_str();
@@ -111,7 +111,8 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     Ok(robot)
 }
 
-/// Returns the patterns stated in a record, or else those derived from its useragents.
+/// Returns the patterns stated in a record or, if there are none, those derived from its
+/// User-Agents.
 fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
     let reason = text(record.first("robot-unusable"));
     if !reason.is_empty() {
@@ -154,7 +155,7 @@ fn add(patterns: &mut Vec<Pattern>, more: impl IntoIterator<Item = Pattern>) {
     }
 }
 
-/// Returns the patterns of a useragent with a stated kind.
+/// Returns the patterns of a User-Agent whose pattern kind is stated.
 fn stated_useragent(kind: &str, value: &str) -> Result<Vec<Pattern>, String> {
     let kind = clean(kind);
     if kind == PatternKind::Regex.as_str() {
@@ -188,11 +189,11 @@ fn operator(record: &Record, trusted: bool) -> Option<String> {
         .or_else(|| Some(owner()).filter(|name| !name.is_empty()))
 }
 
-/// Returns the purpose for the first known word of a list.
+/// Returns the purpose for the first known word in a list.
 ///
-/// `indexing` means search. The other words of the Web Robots Database (`maintenance`,
-/// `statistics`, `mirroring`) remain unknown: their robots are redirected like others, unlike
-/// robots with the purpose `monitoring`.
+/// `indexing` stands for search. The other words of the Web Robots Database (`maintenance`,
+/// `statistics`, `mirroring`) yield an unknown purpose: such robots are redirected like others,
+/// unlike robots with the purpose `monitoring`.
 fn purpose(value: &str) -> Purpose {
     let words: Vec<&str> = value
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
@@ -214,7 +215,7 @@ fn purpose(value: &str) -> Purpose {
         .unwrap_or_default()
 }
 
-/// Returns a calendar date such as `2026-11-21`, if the value is one.
+/// Returns the value if it is a calendar date such as `2026-11-21`.
 fn date(value: &str) -> Option<String> {
     let day = clean(value);
     let mut parts = day.splitn(3, '-');
@@ -234,7 +235,7 @@ fn date(value: &str) -> Option<String> {
     (1..=days).contains(&of_month).then_some(day)
 }
 
-/// Returns an id with invalid characters replaced by `-`.
+/// Returns an ID with invalid characters replaced by `-`.
 fn sane_id(id: &str) -> Option<String> {
     let mut sane = String::new();
     for c in id.chars() {
@@ -258,7 +259,7 @@ fn text(value: &str) -> String {
     cut(&clean(value), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Returns a few words to describe a skipped record, never an owner's name.
+/// Returns a few words that describe a skipped record but never contain an owner's name.
 fn what(record: &Record) -> String {
     let name = clean(record.first("robot-name"));
     let heading = record

@@ -1,4 +1,4 @@
-//! Writer of the flat file format.
+//! A writer for the flat file format.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use crate::registry::{
     text::{decode_entities, tidy},
 };
 
-/// Writes robots in the schema of the Web Robots Database with the additional fields.
+/// Writes robots in the schema of the Web Robots Database, including the additional fields.
 ///
-/// The output parses to the same robots, given the same source, except that quarantined robots
-/// become active. Patterns that are not derived from the useragent are written one by one.
+/// Parsing the output with the same source yields the same robots, except that quarantined robots
+/// become active. Patterns that are not derived from the User-Agent are written individually.
 #[must_use]
 pub fn write_flat_file<'a>(robots: impl IntoIterator<Item = &'a Robot>) -> String {
     let mut file = String::new();
@@ -70,7 +70,7 @@ fn write_robot(robot: &Robot, file: &mut String) {
     write_patterns(robot, file);
 }
 
-/// Writes the patterns or the status that are not derived from useragent and product token.
+/// Writes patterns and a status that are not derived from the User-Agent and the product token.
 fn write_patterns(robot: &Robot, file: &mut String) {
     let token = robot.product_token.as_deref().and_then(product_token);
     let derived = patterns_of(&robot.useragent, token.as_deref().unwrap_or_default());
@@ -104,12 +104,12 @@ fn write_pattern(number: usize, pattern: &Pattern, file: &mut String) {
     );
 }
 
-/// Escapes a value so that it reads back unchanged.
+/// Escapes a value so that it is read back unchanged.
 fn protect(value: &str) -> String {
     protect_verbatim(&tidy(value))
 }
 
-/// Escapes a value and keeps its spaces; control characters are removed.
+/// Escapes a value, preserving its spaces; control characters are removed.
 fn protect_verbatim(value: &str) -> String {
     let mut text: String = value.chars().filter(|c| !c.is_control()).collect();
     if decode_entities(&text) != text {

@@ -1,4 +1,4 @@
-//! Import of plain lists with one token per line.
+//! Import of plain lists, which contain one token per line.
 
 use crate::registry::{
     Parsed, Robot, Source,
@@ -7,7 +7,7 @@ use crate::registry::{
     useragent::token,
 };
 
-/// Maximum number of bytes of a line that is read as a token.
+/// Maximum number of bytes in a line that is read as a token.
 pub(in crate::registry) const MAX_LINE_BYTES: usize = 1024;
 
 /// Reads a list. `#` starts a comment at the start of a line or after a space.

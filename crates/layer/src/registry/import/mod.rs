@@ -1,4 +1,4 @@
-//! Import of registries that other projects publish.
+//! Import of registries published by other projects.
 
 pub(super) mod list;
 #[cfg(feature = "formats")]

@@ -1,4 +1,4 @@
-//! Segments of a User-Agent that browsers send.
+//! Recognition of User-Agent segments that browsers send.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -6,17 +6,17 @@ use super::{version, words};
 use crate::registry::text::starts_with_ignore_case;
 use crate::words::listed;
 
-/// First words of segments that stand for browsers, engines and systems.
+/// First words of segments that identify browsers, engines and systems.
 static PARTS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| listed(include_str!("browser_parts.txt")).collect());
 
-/// Months and days that dates begin with.
+/// Names of months and days at the start of dates.
 const CALENDAR: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
     "tue", "wed", "thu", "fri", "sat", "sun",
 ];
 
-/// Returns `true` if a segment does not identify the sender.
+/// Returns `true` if a User-Agent segment does not identify the sender.
 ///
 /// Such segments are browsers, engines, systems, languages, dates, versions, URLs and addresses.
 pub(super) fn is_browser_part(segment: &str) -> bool {
@@ -37,7 +37,7 @@ pub(super) fn is_browser_part(segment: &str) -> bool {
         || segment.split(' ').all(version::is_word)
 }
 
-/// Returns `true` if a segment is a URL, a host or a mail address.
+/// Returns `true` if a User-Agent segment is a URL, a host or an e-mail address.
 pub(super) fn is_contact(segment: &str) -> bool {
     let bare = segment.trim_start_matches(['+', '-', ' ']);
     ["http:", "https:", "mailto:", "www."]
@@ -47,7 +47,7 @@ pub(super) fn is_contact(segment: &str) -> bool {
         || (segment.contains('@') && segment.contains('.') && !segment.contains(' '))
 }
 
-/// Returns `true` if a segment is a language tag: `en`, `de-DE`, `zh_CN`.
+/// Returns `true` if a User-Agent segment is a language tag, such as `en`, `de-DE` or `zh_CN`.
 fn is_language(segment: &str) -> bool {
     // A language alone gets a dummy region, so that one test covers both.
     let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));

@@ -1,20 +1,20 @@
-//! Choice of the pattern kind: the more specific a name, the looser the comparison.
+//! Choice of the pattern kind: the more specific the name, the less strict the comparison.
 
 use super::{name::Name, words};
 use crate::registry::{Pattern, PatternKind, text::alphanumerics};
 
-/// Minimum number of letters and digits of a token.
+/// Minimum number of letters and digits in a token.
 const MIN_TOKEN: usize = 4;
-/// Minimum number of letters and digits of a specific word that refers to robots.
+/// Minimum number of letters and digits in a specific word that contains a word for robots.
 const ROBOT_WORD: usize = 5;
-/// Minimum number of letters and digits of a specific word with `-`, `_`, `.` or `@` inside.
+/// Minimum number of letters and digits in a specific word that contains `-`, `_`, `.` or `@`.
 const JOINED_WORD: usize = 7;
-/// Minimum number of letters and digits of any other specific word.
+/// Minimum number of letters and digits in any other specific word.
 const LONG_WORD: usize = 9;
 
 /// Chooses the pattern for a name at the start of a User-Agent.
 ///
-/// `whole` is the cleaned useragent, for robots that only the whole text identifies.
+/// `whole` is the cleaned User-Agent, which is used if only the whole text identifies the robot.
 pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
     let text = name.text.as_str();
     let size = alphanumerics(text);
@@ -37,9 +37,9 @@ pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
     }
 }
 
-/// Chooses the pattern for a name inside a User-Agent that starts like a browser's.
+/// Chooses the pattern for a name within a User-Agent that starts like that of a browser.
 ///
-/// `introduced` means that the name was after `compatible;`, where robots put their names. Names
+/// `introduced` states whether the name follows `compatible;`, where robots put their names. Names
 /// that are too short or too vague are compared with the whole User-Agent.
 pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Option<Pattern> {
     let text = name.text.as_str();
@@ -60,7 +60,7 @@ pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Opti
     Some(Pattern::new(kind, text))
 }
 
-/// Creates a token from a name in a token list, if the name is specific enough.
+/// Creates a token pattern from a name in a token list, if the name is specific enough.
 pub(super) fn pattern_of_token(name: &Name) -> Option<Pattern> {
     let text = name.text.as_str();
     let fits =
@@ -83,7 +83,7 @@ fn is_specific(name: &str) -> bool {
         || (speaks_of_robots && size >= ROBOT_WORD && !is_only_robot_word(name))
 }
 
-/// Returns `true` if a word is only a general word for robots: `grabber`, `walker`.
+/// Returns `true` if a word is merely a generic word for robots, such as `grabber` or `walker`.
 fn is_only_robot_word(name: &str) -> bool {
     const ALONE: &[&str] = &[
         "catcher",
@@ -110,7 +110,7 @@ fn is_only_robot_word(name: &str) -> bool {
     ALONE.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// Returns `true` if a useragent contains contact details, which makes it unique.
+/// Returns `true` if a User-Agent contains contact details, which make it unique.
 fn has_contact(whole: &str) -> bool {
     whole.contains('@') || whole.contains("://") || whole.contains("www.")
 }

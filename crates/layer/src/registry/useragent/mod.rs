@@ -1,8 +1,8 @@
-//! Derivation of patterns from the useragent of a record.
+//! Derivation of patterns from the User-Agent in a registry record.
 //!
-//! Useragents in registries are written for human readers: `Foo/x.x`, `Mozilla/4.0 (compatible; Foo
-//! Robot 1.0; +http://foo.example/)`, `'Foo'`, `no`. The rules in this module find the robot's name
-//! and choose a comparison that matches no browser.
+//! User-Agents in registries are written for human readers: `Foo/x.x`, `Mozilla/4.0 (compatible;
+//! Foo Robot 1.0; +http://foo.example/)`, `'Foo'`, `no`. The rules in this module find the robot's
+//! name and choose a comparison that matches no browser.
 
 mod browser;
 mod kind;

@@ -1,20 +1,21 @@
-//! The name in a useragent, without version, comment and address.
+//! Extraction of the name from a User-Agent, without version, comment and address.
 
 use super::{version, words::is_library};
 
-/// Name, and the separator between the name and its version.
+/// A name, and the separator between the name and its version.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Name {
-    /// The name without version; never empty.
+    /// The name without its version; never empty.
     pub(super) text: String,
-    /// `/`, `-`, `_`, `V` or a space before the version; `None` without a version.
+    /// The separator before the version: `/`, `-`, `_`, `V` or a space; `None` if there is no
+    /// version.
     pub(super) separator: Option<char>,
 }
 
-/// Words that end a name: `Foo at http://…`, `Foo for Unix`.
+/// Words that follow a name, as in `Foo at http://…` or `Foo for Unix`.
 const PREPOSITIONS: &[&str] = &["at", "by", "for", "from", "in", "on", "via", "with"];
 
-/// Returns the name at the start of a useragent or of one of its segments.
+/// Returns the name at the start of a User-Agent or of one of its segments.
 pub(super) fn name_of(text: &str) -> Option<Name> {
     let mut words: Vec<&str> = Vec::new();
     let mut separator = None;
@@ -75,7 +76,7 @@ fn cut_at_comment(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text).trim()
 }
 
-/// Splits a word into the name and the separator of its version, if it has one.
+/// Splits a word into the name and the separator before its version, if it has one.
 fn split_version(word: &str) -> (&str, Option<char>) {
     // The slashes of a URL do not separate a version.
     if word.contains("://") {
@@ -100,7 +101,7 @@ fn split_version(word: &str) -> (&str, Option<char>) {
     without_attached_version(word).map_or((word, None), |stem| (stem, Some('V')))
 }
 
-/// Returns the text before a version like `V1.1` at the end of a word.
+/// Returns the text before a version such as `V1.1` at the end of a word.
 fn without_attached_version(word: &str) -> Option<&str> {
     let rest = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = word.get(rest.len()..)?;

@@ -1,4 +1,4 @@
-//! Conversion of a useragent into patterns.
+//! Conversion of a User-Agent into patterns.
 
 use crate::registry::{
     Pattern,
@@ -7,46 +7,46 @@ use crate::registry::{
 
 use super::{kind, name::name_of, version, words, wrapper};
 
-/// Maximum number of bytes of a useragent.
+/// Maximum number of bytes in a User-Agent.
 const MAX_BYTES: usize = 1024;
-/// Maximum number of bytes before cleaning, which shortens the text.
+/// Maximum number of bytes in a User-Agent before it is cleaned, which shortens the text.
 const MAX_RAW_BYTES: usize = 16 * MAX_BYTES;
-/// Maximum number of alternatives in a useragent.
+/// Maximum number of alternatives in a User-Agent.
 const MAX_ALTERNATIVES: usize = 32;
 
-/// Error for a useragent from which no pattern can be derived.
+/// Error returned if no pattern can be derived from a User-Agent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoPattern {
-    /// The useragent is empty.
+    /// The User-Agent is empty.
     #[error("the useragent is empty")]
     Empty,
-    /// The text means that there is no useragent, like `no` or `???`.
+    /// The text is a placeholder for a missing User-Agent, such as `no` or `???`.
     #[error("the useragent is {0:?}, which does not name a robot")]
     Junk(String),
-    /// The text is a sentence about the useragent.
+    /// The text is a sentence about the User-Agent.
     #[error("the useragent is a sentence, not a name")]
     Sentence,
-    /// The useragent contains only parts that browsers send.
+    /// The User-Agent contains only parts that browsers send.
     #[error("the useragent contains only parts that browsers send")]
     BrowserOnly,
-    /// The name consists of words that are too general.
+    /// The name consists only of words that are too general.
     #[error("the useragent {0:?} consists of generic words only")]
     Generic(String),
-    /// The text is longer than a useragent can be.
+    /// The text is longer than the maximum length of a User-Agent.
     #[error("the useragent is longer than 1,024 bytes")]
     TooLong,
 }
 
-/// Derives patterns from a useragent.
+/// Derives patterns from a User-Agent.
 ///
-/// Alternatives (`A | B`, `A or B`, `A, B`) result in several patterns. The result is never empty,
-/// and each pattern is as strict as its name requires: tokens have at least four letters and
-/// digits, and names that consist of generic words are rejected.
+/// Alternatives (`A | B`, `A or B`, `A, B`) yield several patterns. The result is never empty, and
+/// each pattern is as strict as its name requires: tokens have at least four letters and digits,
+/// and names that consist of generic words are rejected.
 ///
 /// # Errors
 ///
-/// Returns the reason if the value does not name a robot.
+/// Returns an error with the reason if the value does not identify a robot.
 ///
 /// # Example
 ///
@@ -65,7 +65,7 @@ pub fn normalise(useragent: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(&clean_useragent(useragent))
 }
 
-/// Like [`normalise`], for a useragent that is already clean.
+/// Derives patterns as [`normalise`] does, for a User-Agent that is already clean.
 pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, NoPattern> {
     if whole.len() > MAX_BYTES {
         return Err(NoPattern::TooLong);
@@ -102,12 +102,12 @@ pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, 
     Ok(patterns)
 }
 
-/// Cleans a useragent: entities, spaces, quotes, `User-Agent:`, trailing commas.
+/// Cleans a User-Agent: entities, spaces, quotes, `User-Agent:`, trailing commas.
 pub(in crate::registry) fn clean_useragent(useragent: &str) -> String {
     strip_useragent(&clean(useragent)).to_owned()
 }
 
-/// Strips quotes, spaces and `User-Agent:` around a useragent; entities remain.
+/// Removes quotes, spaces and `User-Agent:` around a User-Agent; entities remain.
 pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     let mut value = useragent;
     loop {
@@ -125,7 +125,7 @@ pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     }
 }
 
-/// Creates a token from a cleaned name in a list of tokens.
+/// Creates a token pattern from a cleaned name in a list of tokens.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub(in crate::registry) fn token(text: &str) -> Result<Pattern, NoPattern> {
         .ok_or_else(|| NoPattern::Generic(whole.to_owned()))
 }
 
-/// Returns the alternatives, split at ` | `, ` or ` and commas.
+/// Returns the alternatives in a User-Agent, split at ` | `, ` or ` and commas.
 fn alternatives(whole: &str) -> impl Iterator<Item = &str> {
     whole
         .split(" | ")
@@ -157,7 +157,7 @@ fn alternatives(whole: &str) -> impl Iterator<Item = &str> {
         .take(MAX_ALTERNATIVES)
 }
 
-/// Splits at commas outside parentheses if each part looks like a product.
+/// Splits a text at commas outside parentheses if each part looks like a product.
 fn split_at_commas(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut depth = 0_usize;
@@ -192,7 +192,7 @@ fn looks_like_product(text: &str) -> bool {
     versioned || (words.split_whitespace().count() <= 3 && words::has_robot_part(words))
 }
 
-/// Placeholders that people write instead of a useragent.
+/// Placeholders that people write instead of a User-Agent.
 const JUNK: &[&str] = &[
     "all",
     "any",
@@ -228,16 +228,16 @@ const JUNK: &[&str] = &[
     "yes",
 ];
 
-/// Minimum number of words outside parentheses of a sentence, if none has a version.
+/// Minimum number of words outside parentheses for a text to be a sentence, if none has a version.
 const SENTENCE_WORDS: usize = 7;
 
-/// Returns `true` if a cleaned value means that there is no useragent.
+/// Returns `true` if a cleaned value is a placeholder for a missing User-Agent.
 pub(super) fn is_junk(value: &str) -> bool {
     let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
     bare.is_empty() || JUNK.iter().any(|junk| bare.eq_ignore_ascii_case(junk))
 }
 
-/// Returns `true` if a cleaned value is prose: many words, none with a version.
+/// Returns `true` if a cleaned value is prose: many words, none of which has a version.
 pub(super) fn is_sentence(value: &str) -> bool {
     let outside = outside_parentheses(value);
     let has_product = outside

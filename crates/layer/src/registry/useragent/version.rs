@@ -1,8 +1,8 @@
-//! Versions and their placeholders: `1.0a`, `x.x`, `*.*`, `version#`.
+//! Recognition of versions and their placeholders, such as `1.0a`, `x.x`, `*.*` and `version#`.
 
-/// Returns `true` if the text after a name's slash is a version or a placeholder.
+/// Returns `true` if the text after the slash of a name is a version or a placeholder.
 ///
-/// An empty text counts: `Foo/<version>` is truncated before the angle bracket.
+/// An empty text is accepted because `Foo/<version>` is truncated before the angle bracket.
 pub(super) fn follows_slash(text: &str) -> bool {
     let bare = without_v(text.trim_matches(['"', '\'', ',', ';', ':', '+', '$']));
     bare.is_empty()
@@ -24,13 +24,14 @@ pub(super) fn is_word(word: &str) -> bool {
         || is_named(bare)
 }
 
-/// Returns `true` if the text after a name's `-` or `_` is a version: `1.0`, `v2`, `V2.x`.
+/// Returns `true` if the text after the `-` or `_` of a name is a version, such as `1.0`, `v2` or
+/// `V2.x`.
 pub(super) fn follows_hyphen(text: &str) -> bool {
     is_number(without_v(text))
         || (without_v(text).len() < text.len() && is_placeholder(without_v(text)))
 }
 
-/// Returns `true` if the text is a dotted number, possibly with letters at the end.
+/// Returns `true` if the text is a dotted number, possibly followed by letters.
 fn is_number(text: &str) -> bool {
     let letters = text.chars().filter(char::is_ascii_alphabetic).count();
     let dotted = text.contains('.');
@@ -41,7 +42,7 @@ fn is_number(text: &str) -> bool {
         && (letters <= 1 || (dotted && letters <= 8))
 }
 
-/// Returns `true` if the text consists of letters and signs that stand for digits.
+/// Returns `true` if the text consists of letters and symbols that stand for digits.
 fn is_placeholder(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -54,14 +55,14 @@ fn is_sign(c: char) -> bool {
     matches!(c, '.' | '*' | '#' | '?' | '_' | '-' | '%')
 }
 
-/// Returns `true` if a separate placeholder is unambiguous: dotted, or a run of one letter.
+/// Returns `true` if a separate placeholder is unambiguous: dotted, or a single letter repeated.
 fn is_long(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next();
     text.contains(['.', '*', '#']) || (text.len() >= 3 && chars.all(|c| Some(c) == first))
 }
 
-/// Returns `true` if the text is a word for a version, possibly surrounded by signs.
+/// Returns `true` if the text is a word for "version", possibly surrounded by punctuation.
 fn is_named(text: &str) -> bool {
     let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
     [
@@ -76,7 +77,7 @@ fn is_named(text: &str) -> bool {
     .any(|word| bare.eq_ignore_ascii_case(word))
 }
 
-/// Returns `true` if the text starts with one or two letters and a digit: `b97_01`.
+/// Returns `true` if the text starts with one or two letters and a digit, such as `b97_01`.
 fn is_letters_then_digit(text: &str) -> bool {
     let letters = text.chars().take_while(char::is_ascii_alphabetic).count();
     (1..=2).contains(&letters)

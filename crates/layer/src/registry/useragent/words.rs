@@ -4,11 +4,11 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use crate::words::listed;
 
-/// Generic words, which alone are too general for a name.
+/// Generic words, which are too general to be a name on their own.
 static GENERIC: LazyLock<HashSet<&str>> =
     LazyLock::new(|| listed(include_str!("generic.txt")).collect());
 
-/// Libraries that many robots use.
+/// Names of libraries that many robots use.
 const LIBRARIES: &[&str] = &[
     "jdk",
     "libcurl",
@@ -30,12 +30,12 @@ const ROBOT_PARTS: &[&str] = &[
     "walker", "wander", "worm",
 ];
 
-/// Phone manufacturers whose names end in `bot`.
+/// Phone manufacturers with names that end in `bot`.
 const NOT_ROBOTS: &[&str] = &["cubot"];
 
 /// Returns `true` if a name consists only of generic words, numbers and a few single letters.
 ///
-/// Single letters alone are not generic, although they are too short for a token.
+/// A name of single letters alone is not generic, although it is too short for a token.
 pub(super) fn is_generic(name: &str) -> bool {
     let mut words = name
         .split(|c: char| !c.is_alphanumeric())
@@ -49,12 +49,12 @@ pub(super) fn is_generic(name: &str) -> bool {
     })
 }
 
-/// Returns `true` if a name without its version is a library's name.
+/// Returns `true` if a name without its version is that of a library.
 pub(super) fn is_library(name: &str) -> bool {
     contains(LIBRARIES, name)
 }
 
-/// Returns `true` if a part of the name is a word for robots.
+/// Returns `true` if a part of a name is a word for robots.
 pub(super) fn has_robot_part(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ROBOT_PARTS.iter().any(|part| name.contains(part))
@@ -62,7 +62,7 @@ pub(super) fn has_robot_part(name: &str) -> bool {
 
 /// Returns `true` if a segment of a browser-like User-Agent indicates a robot.
 ///
-/// Stricter than [`has_robot_part`], because a browser's segments contain many words.
+/// This check is stricter than [`has_robot_part`] because a browser's segments contain many words.
 pub(super) fn names_robot(segment: &str) -> bool {
     let segment = segment.to_ascii_lowercase();
     segment.split(|c: char| !c.is_alphanumeric()).any(|word| {

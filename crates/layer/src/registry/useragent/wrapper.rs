@@ -1,4 +1,4 @@
-//! Useragents that start like a browser's, with the robot's name inside.
+//! User-Agents that start like that of a browser but contain the name of a robot.
 
 use super::{
     browser::{is_browser_part, is_contact},
@@ -8,25 +8,25 @@ use super::{
 };
 use crate::registry::{Pattern, text::starts_with_ignore_case};
 
-/// Segment of a useragent that may be a name.
+/// A segment of a User-Agent that may be a name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Segment<'a> {
     text: &'a str,
     place: Place,
 }
 
-/// Position of a segment in a useragent.
+/// The position of a segment in a User-Agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
     /// Directly after `compatible;`.
     Introduced,
-    /// Later in the same parentheses.
+    /// After the first segment that follows `compatible;`, in the same parentheses.
     Behind,
-    /// Anywhere else in the useragent.
+    /// Anywhere else in the User-Agent.
     Elsewhere,
 }
 
-/// Returns `true` if a cleaned useragent starts like a browser's.
+/// Returns `true` if a cleaned User-Agent starts like that of a browser.
 pub(super) fn is_wrapper(useragent: &str) -> bool {
     ["mozilla", "opera"].iter().any(|word| {
         starts_with_ignore_case(useragent, word)
@@ -37,7 +37,7 @@ pub(super) fn is_wrapper(useragent: &str) -> bool {
     })
 }
 
-/// Returns the pattern of the name inside a useragent that starts like a browser's.
+/// Returns the pattern for the name within a User-Agent that starts like that of a browser.
 pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     let segments = segments(useragent);
     in_order_of_preference(&segments).find_map(|segment| {
@@ -46,9 +46,9 @@ pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     })
 }
 
-/// Returns the pattern of a name after `compatible;` in any other useragent.
+/// Returns the pattern for a name after `compatible;` in any other User-Agent.
 ///
-/// Some robots use the User-Agent of a phone, which does not start with Mozilla.
+/// Some robots use the User-Agent of a phone, which does not start with `Mozilla`.
 pub(super) fn pattern_behind_compatible(useragent: &str) -> Option<Pattern> {
     let segments = segments(useragent);
     let introduced = segments
@@ -128,7 +128,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
 }
 
-/// Adds the words outside parentheses, as phrases that end at a version.
+/// Adds the words outside parentheses, as phrases that each end with a version.
 fn push_phrases<'a>(text: &'a str, segments: &mut Vec<Segment<'a>>) {
     let mut start = None;
     let mut end = 0;

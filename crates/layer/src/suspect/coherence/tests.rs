@@ -10,10 +10,10 @@ const SAFARI: &str = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKi
      (KHTML, like Gecko) Version/18.1 Safari/605.1.15";
 const TOR: &str = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0";
 
-/// `Accept` of Chromium 156 when opening a page.
+/// The `Accept` header that Chromium 156 sends to open a page.
 const CHROME_PAGE: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,\
      image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7";
-/// `Accept` of Firefox 153 when opening a page.
+/// The `Accept` header that Firefox 153 sends to open a page.
 const FIREFOX_PAGE: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 const DIRECT: Transport = Transport {
@@ -57,7 +57,7 @@ fn chrome<'l>(accept: &'l str, more: &[Line<'l>]) -> Vec<Line<'l>> {
     lines
 }
 
-/// Returns the headers that Chromium 156 sends over HTTPS; over HTTP/2 without `is_http1`.
+/// Returns the headers that Chromium 156 sends over HTTPS, with HTTP/2 unless `is_http1` is set.
 fn secure_chrome<'l>(
     accept: &'l str,
     mode: &'l str,
@@ -191,7 +191,7 @@ fn background_requests_of_browsers_are_not_checked() {
     }
 }
 
-/// Each case is a human visitor with missing headers that is not suspect.
+/// In each case, headers are missing from a human visitor's request that is not suspect.
 #[test]
 fn missing_headers_and_rare_browsers_make_no_suspect() {
     let page = secure_chrome(CHROME_PAGE, "navigate", "document", true);
@@ -267,7 +267,7 @@ fn missing_headers_and_rare_browsers_make_no_suspect() {
     }
 }
 
-/// Headers that tools send with a browser's User-Agent: over plain HTTP, directly.
+/// Lists headers that tools send with a browser's User-Agent over plain HTTP, without a proxy.
 #[test]
 fn tools_with_a_browser_user_agent_are_suspect_on_their_first_request() {
     let agent = |user_agent: &'static str| ("user-agent", user_agent);
@@ -476,7 +476,7 @@ fn findings_contain_escaped_headers() {
     let found = BrowserCheck::new().explain(&request("GET", "/", &lines), DIRECT);
     assert_eq!(
         found.browser.as_deref(),
-        Some("chromium 156 (known up to version 156, 2026-11-26)")
+        Some("chromium 156 (latest known version: 156, 2026-11-26)")
     );
     let seen: Vec<_> = found
         .seen

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::registry::{PatternKind, Source, flat_file::read, useragent::strip_useragent};
 
-/// Pieces that have a meaning for the parser, or look as if they had.
+/// Text fragments that have a meaning for the parser, or look as if they did.
 const PIECES: &[&str] = &[
     "robot-",
     "Robot-",

@@ -1,4 +1,4 @@
-//! Import of the `robots.json` of ai.robots.txt: an object with product tokens as keys.
+//! Import of `robots.json` from ai.robots.txt, an object with product tokens as keys.
 
 use super::value::{Value, first_url, link_text};
 use crate::registry::{
@@ -8,12 +8,12 @@ use crate::registry::{
     useragent::{token, without_version},
 };
 
-/// Maximum number of bytes of a name.
+/// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
-/// Number of bytes from which an operator's name counts as prose.
+/// Number of bytes from which an operator's name is considered prose.
 const PROSE_BYTES: usize = 60;
 
-/// Reads the object. Each sufficiently specific key becomes a token.
+/// Reads the JSON object. Each sufficiently specific key becomes a token.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::Map(entries) = &file else {
@@ -67,7 +67,7 @@ fn operator_name(text: &str) -> Option<String> {
     (!says_nothing).then_some(name)
 }
 
-/// Returns the description that stands for a purpose in the list.
+/// Returns the description that the list uses for a purpose.
 pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::AiTraining => "Collects text to train models.",
@@ -77,7 +77,8 @@ pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
     }
 }
 
-/// Returns the purpose for a description: a purpose's word, or terms that the list uses.
+/// Returns the purpose for a description, which is the word of a purpose or contains terms that the
+/// list uses.
 fn purpose(function: &str) -> Purpose {
     // Files exported by this program contain the words of most purposes.
     if let Some(purpose) = Purpose::from_word(function.trim()) {

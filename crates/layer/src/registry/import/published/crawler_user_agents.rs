@@ -1,4 +1,5 @@
-//! Import of `crawler-user-agents.json`: an array of objects with a regular expression.
+//! Import of `crawler-user-agents.json`, an array of objects that each contain a regular
+//! expression.
 
 use super::{value::Value, value::first_url};
 use crate::registry::{
@@ -7,13 +8,13 @@ use crate::registry::{
     text::{clean, cut, slug},
 };
 
-/// Maximum number of bytes of a name.
+/// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Number of bytes from which a literal run in an expression is a name.
+/// Number of bytes from which a literal part of an expression is considered a name.
 const LONG_RUN: usize = 4;
 
-/// Tags that differ from the word of the purpose.
+/// Tags that differ from the word for the purpose.
 const TAGS: &[(&str, Purpose)] = &[
     ("search-engine", Purpose::Search),
     ("ai-crawler", Purpose::AiTraining),
@@ -25,7 +26,7 @@ const TAGS: &[(&str, Purpose)] = &[
     ("seo-tool", Purpose::Seo),
 ];
 
-/// Reads the list. Expressions keep their anchors and their case.
+/// Reads the list. Anchors and case of the expressions are preserved.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::List(entries) = &file else {
@@ -83,14 +84,15 @@ fn purpose(tag: &str) -> Option<Purpose> {
         .filter(|&purpose| purpose != Purpose::Unknown)
 }
 
-/// Returns the tag that stands for a purpose.
+/// Returns the tag that the list uses for a purpose.
 pub(in crate::registry) fn tag(purpose: Purpose) -> &'static str {
     TAGS.iter()
         .find(|&&(_, known)| known == purpose)
         .map_or(purpose.as_str(), |&(tag, _)| tag)
 }
 
-/// Returns the first long literal run of an expression, or else the longest run.
+/// Returns the first long literal part of an expression or, if there is none, the longest literal
+/// part.
 fn literal(regex: &str) -> String {
     let mut longest = String::new();
     let mut run = String::new();
@@ -132,7 +134,7 @@ fn literal(regex: &str) -> String {
         .to_owned()
 }
 
-/// Returns the letter of a class that contains it in both cases, such as `wW`.
+/// Returns the letter of a class that contains only one letter in both cases, such as `wW`.
 fn one_letter(class: &str) -> Option<char> {
     let mut letters = class.chars();
     let (first, second) = (letters.next()?, letters.next()?);

@@ -1,4 +1,4 @@
-//! Import of the `regexes/bots.yml` of Matomo's device detector.
+//! Import of `regexes/bots.yml` from Matomo's device detector.
 
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
@@ -9,12 +9,12 @@ use crate::registry::{
     text::{clean, cut, decode, slug},
 };
 
-/// Left boundary that Matomo's matcher adds before every expression.
+/// Left boundary that Matomo's matcher prepends to every expression.
 const BOUNDARY: &str = "(?i)(?:^|[^A-Z0-9_-]|[^A-Z0-9-]_|sprd-|MZ-)(?:";
-/// Maximum number of bytes of a name.
+/// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Categories that correspond to a purpose.
+/// Matomo's categories of robots, with the corresponding purposes.
 const CATEGORIES: &[(&str, Purpose)] = &[
     ("Search bot", Purpose::Search),
     ("Feed Fetcher", Purpose::Feed),
@@ -62,7 +62,7 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed,
     Ok(collector.finish())
 }
 
-/// Creates a pattern with the boundary from an expression that is valid without the boundary.
+/// Creates a pattern by prepending the boundary to an expression, which must be valid without it.
 fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
     // Checked separately first: `a)|(b` would end the group and open another one.
     Pattern::stated(PatternKind::Regex, regex)?;
@@ -77,7 +77,7 @@ pub(in crate::registry) fn inner(pattern: &Pattern) -> Option<&str> {
     (is_regex && bounded(inner).is_ok()).then_some(inner)
 }
 
-/// Returns the category that stands for a purpose.
+/// Returns the category that the list uses for a purpose.
 pub(in crate::registry) fn category(purpose: Purpose) -> &'static str {
     CATEGORIES
         .iter()

@@ -1,4 +1,4 @@
-//! Readers for JSON and YAML, enabled by the feature `formats`.
+//! Parsers for JSON and YAML lists, enabled by the feature `formats`.
 
 pub(in crate::registry) mod ai_robots_txt;
 pub(in crate::registry) mod crawler_user_agents;

@@ -1,4 +1,4 @@
-//! JSON or YAML value without a fixed schema.
+//! JSON or YAML values without a fixed schema.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::registry::text::{clean, starts_with_ignore_case};
 
-/// Value of any type, in the order of the file.
+/// A value of any type; the order of the file is preserved.
 ///
-/// Published lists have many authors: a number instead of a string must not affect the other
-/// records.
+/// Published lists have many authors: a number instead of a string in one record must not affect
+/// the others.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Nothing,
@@ -19,7 +19,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Parses JSON in any encoding.
+    /// Parses JSON in any Unicode encoding.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
         // RFC 8259 §8.1 forbids writing a byte order mark, but allows ignoring it.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -27,7 +27,7 @@ impl Value {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     }
 
-    /// Returns the text, or an empty text for other types.
+    /// Returns the text, or an empty text if the value has another type.
     pub(super) fn as_text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -35,7 +35,7 @@ impl Value {
         }
     }
 
-    /// Returns the value of a key, or `Nothing`.
+    /// Returns the value of a key, or `Nothing` if there is none.
     pub(super) fn field(&self, key: &str) -> &Self {
         match self {
             Self::Map(fields) => fields
@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// Returns the items of a list, or none for other types.
+    /// Returns the items of a list, or no items if the value has another type.
     pub(super) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
@@ -54,7 +54,7 @@ impl Value {
         }
     }
 
-    /// Returns the name of the value's type.
+    /// Returns the name of the value's type, such as "a list".
     pub(super) fn shape(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for AnyShape {
     }
 }
 
-/// Maximum number of bytes of a stored URL.
+/// Maximum number of bytes in a stored URL.
 const MAX_URL_BYTES: usize = 2048;
 
 /// Returns the first `http:` or `https:` URL in a text.
@@ -151,7 +151,7 @@ pub(super) fn first_url(text: &str) -> Option<String> {
         .find_map(url_at_the_end)
 }
 
-/// Returns the longest URL at the end of a word.
+/// Returns the longest URL that forms the end of a word.
 fn url_at_the_end(word: &str) -> Option<String> {
     // Converted to lower case once, because the word may contain `http` many times.
     let lower = word.to_ascii_lowercase();
@@ -161,7 +161,7 @@ fn url_at_the_end(word: &str) -> Option<String> {
     ends.find(|url| is_http(url)).map(str::to_owned)
 }
 
-/// Returns the text of a Markdown link, or the text itself.
+/// Returns the text of a Markdown link, or the text itself if it is not a link.
 pub(super) fn link_text(text: &str) -> &str {
     text.trim()
         .strip_prefix('[')

@@ -1,7 +1,7 @@
 use super::*;
 use crate::registry::PatternKind::{Exact, Prefix, Product, Token};
 
-/// Patterns of real records, with invented names.
+/// Declares tests with User-Agents of real records, in which the names are invented.
 macro_rules! shapes {
     ($($name:ident: $useragent:expr => [$($kind:ident $text:expr),* $(,)?];)*) => {$(
         #[test]
