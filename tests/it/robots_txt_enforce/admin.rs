@@ -78,7 +78,7 @@ async fn empty_states_explain_what_to_do() {
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
         "No robots.txt is in force",
-        "give the site a robots.txt",
+        "provide a robots.txt for the site",
         "No recorded violations",
         "No robot is known to have ignored its Crawl-delay",
     ] {
