@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::robots::{PatternView, title};
 
-/// Request, its claim and the decision.
+/// Explained request with its claim and the decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
     /// Line number in a log, starting with 1.
@@ -43,7 +43,7 @@ pub struct ClaimView {
     pub evidence: String,
     /// Name in the registry; absent for an unlisted robot, like the following fields.
     pub name: Option<String>,
-    /// ID in the registry, also for a User-Agent that many people share.
+    /// ID of the robot in the registry, even if many people share the User-Agent.
     pub robot: Option<String>,
     /// Source of the claimed robot.
     pub source: Option<String>,
@@ -65,7 +65,7 @@ pub struct ClaimView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Decision")]
 pub struct DecisionView {
-    /// Word of the decided action.
+    /// Word for the decided action.
     pub decision: &'static str,
     /// Decided action, even if a dry run does not enforce it.
     #[serde(skip)]
@@ -73,7 +73,7 @@ pub struct DecisionView {
     /// Description of the decision.
     #[serde(skip)]
     pub text: String,
-    /// Text before and after the location or status.
+    /// Texts before and after the location or status in the description.
     #[serde(skip)]
     pub gets: (&'static str, &'static str),
     /// Verdict on the request's claim.
@@ -86,7 +86,7 @@ pub struct DecisionView {
     pub answered_by: Option<String>,
     /// Rule that determined the decision.
     pub rule: Option<String>,
-    /// Rule that would act if confirmed for people.
+    /// Rule that would apply if it were confirmed for people.
     #[serde(rename = "unconfirmed_rule")]
     pub noted: Option<String>,
     /// Action prevented by a dry run or a missing confirmation.
@@ -103,7 +103,7 @@ pub struct DecisionView {
     pub steps: Vec<StepView>,
 }
 
-/// Step on the way to a decision.
+/// Step in the evaluation of a request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Step")]
 pub struct StepView {

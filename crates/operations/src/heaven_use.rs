@@ -48,7 +48,7 @@ impl fmt::Display for HeavenUse {
                 let directory = directory.display();
                 write!(
                     f,
-                    "their pages are published in {directory}, to which no robot is redirected from here: \
+                    "their pages are published in {directory}, but this process redirects no robots to that directory: \
                      set heaven.directory to it as well"
                 )
             }

@@ -21,7 +21,7 @@ pub struct Paging {
     /// Maximum number of entries, from 1 to 1,000; 100 by default.
     #[serde(deserialize_with = "filled")]
     pub limit: Option<usize>,
-    /// `next` of the previous page.
+    /// Cursor: the value of `next` on the previous page.
     #[serde(deserialize_with = "filled")]
     pub cursor: Option<String>,
 }

@@ -29,7 +29,7 @@ pub struct Reloads {
 struct Inner {
     is_served: AtomicBool,
     wanted: Notify,
-    /// Origin of the last request.
+    /// Trigger of the last reload request.
     asker: Mutex<&'static str>,
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
@@ -37,7 +37,7 @@ struct Inner {
 /// Outcome of a configuration reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
-    /// Time in milliseconds since 1970.
+    /// Time of the reload in milliseconds since 1970.
     pub at_ms: i64,
     /// Trigger of the reload, such as "SIGHUP".
     pub by: String,
@@ -65,7 +65,7 @@ impl Reloads {
     pub const ACCEPTED_COMMAND: &str = "a command, accepted";
     /// Triggers that apply a reload even if it would be held for review.
     pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
-    /// Triggers whose pages record the reload in the audit log themselves.
+    /// Triggers for which the console records the reload in the audit log.
     pub const OF_ADMINISTRATORS: [&str; 2] = [Self::ADMIN_PAGE, Self::ACCEPTED];
 
     /// Waits for a reload request and returns its trigger; pages offer reloads from then on.

@@ -75,7 +75,7 @@ const CHANGES_AN_HOUR: usize = 1_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 impl RobotRuns {
-    /// Offers runs of these sites and of no others.
+    /// Offers runs of exactly these sites.
     pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
         let mut known = self.sites();
         known.offered = sites.into_iter().collect();
@@ -101,7 +101,7 @@ impl RobotRuns {
         times.clear();
     }
 
-    /// Sets a robot whose progress and explanations are shown; returns its site's previous robot.
+    /// Sets a robot whose progress and explanations are shown; returns the site's previous robot.
     #[expect(
         clippy::must_use_candidate,
         reason = "callers rarely need the previous robot"
@@ -127,7 +127,7 @@ impl RobotRuns {
         }
     }
 
-    /// Returns `true`, once, if a page requested to publish the quarantined results.
+    /// Returns `true` once after a page has requested publication of the quarantined results.
     ///
     /// The task that handles a request calls this before the run.
     pub fn takes_acceptance(&self, site: &str) -> bool {
@@ -268,7 +268,7 @@ impl RobotRuns {
 }
 
 impl Sites {
-    /// Takes a request; the run appears in the database only later.
+    /// Removes and returns a requested site; the run appears in the database only later.
     fn take(&mut self) -> Option<String> {
         let site = self.wanted.pop_first()?;
         if let Some(ended) = self.ended(&site) {

@@ -1,4 +1,4 @@
-//! Console sessions: list and end them.
+//! Listing and ending console sessions.
 
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Ends all sessions except the one with this ID.
+/// Ends all sessions except the session with this ID.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ use crate::rfc3339;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic of a period by group.
+/// Traffic figures of a period, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TrafficFigures {
     /// Start of the period.

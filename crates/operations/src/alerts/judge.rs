@@ -7,9 +7,9 @@ use crate::{ServedCertificate, certificate_sentences, differing_sentence, held_s
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
-/// Hours of traffic without which the usual level is unknown.
+/// Minimum number of hours with traffic data from which the usual level is computed.
 const MIN_USUAL_HOURS: u64 = 24;
-/// Cause of decisions by robots.txt.
+/// Cause that is recorded for decisions based on robots.txt.
 const ROBOTS_TXT: &str = "robots.txt";
 
 /// Data for evaluating the conditions.
@@ -70,11 +70,11 @@ fn impostors(figures: &Figures, above: u64) -> Vec<String> {
 fn violations(figures: &Figures, above: u64) -> Vec<String> {
     let against = by_robot(&figures.hour, is_violation);
     findings_above(&against, above, |robot, requests| {
-        format!("{requests} requests of {robot} violated robots.txt in the last hour.")
+        format!("{requests} requests from {robot} violated robots.txt in the last hour.")
     })
 }
 
-/// Returns a sentence for each robot if the sum of all is above a number.
+/// Returns a sentence for each robot if their total exceeds a threshold.
 fn findings_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,
@@ -151,7 +151,7 @@ pub(super) fn by_robot(
     robots
 }
 
-/// Returns the robots, most requests first.
+/// Returns the robots, sorted by number of requests in descending order.
 pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()

@@ -19,17 +19,17 @@ use robot_detection_store::store::{
     TrafficSum,
 };
 
-/// Time from the start to the first evaluation.
+/// Time between startup and the first evaluation.
 const FIRST: Duration = Duration::from_secs(2);
 /// Time between two attempts to become leader; `PostgreSQL` detects a failed leader within ten
 /// seconds, so another instance takes over within fifteen.
 const TRY: Duration = Duration::from_secs(4);
-/// Attempts between two evaluations, which are a minute apart.
+/// Attempts to become leader between two evaluations, which are a minute apart.
 const TRIES: u32 = 15;
 /// Lifetime of the lease, which each evaluation renews.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
-/// Outage of the database without a message: a restart takes less.
+/// Maximum length of a database outage that is not reported; a restart takes less time.
 const AWAY_MS: i64 = 60_000;
 
 const MINUTE_MS: i64 = 60_000;
@@ -42,7 +42,7 @@ pub struct SharedAlerts {
     current: Arc<ArcSwap<Vec<Alert>>>,
 }
 
-/// Alert watcher of one process; of several instances, only the leader evaluates.
+/// Alert watcher of a process; of several instances, only the leader evaluates alerts.
 pub struct Watcher {
     store: Store,
     clock: Clock,
@@ -52,7 +52,7 @@ pub struct Watcher {
     role: Role,
     /// States of alerts about the database, which cannot be stored there.
     remembered: HashMap<String, AlertState>,
-    /// Traffic of the week before an hour, which changes once an hour.
+    /// Hour and the traffic of the week before that hour; updated once an hour.
     week: Option<(i64, Vec<TrafficSum>)>,
 }
 
@@ -202,7 +202,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Returns whether this process is the leader.
+    /// Returns `true` if this process is the leader.
     async fn is_ours(&mut self) -> Result<bool, StoreError> {
         if let Role::Looks(lease) = &self.role
             && lease.renew().await?
@@ -217,7 +217,7 @@ impl Watcher {
         Ok(matches!(self.role, Role::Looks(_)))
     }
 
-    /// Sends the message that is due to the receiver.
+    /// Sends the receiver the message that is due, if any.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
         let Some(event) = due(state, alert.watch, now_ms) else {
             return;

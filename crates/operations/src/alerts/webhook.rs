@@ -38,7 +38,7 @@ pub struct Receipt {
 }
 
 impl Webhook {
-    /// Creates a receiver; private addresses are refused unless `is_private`.
+    /// Creates a webhook; private addresses are refused unless `is_private` is `true`.
     ///
     /// # Errors
     ///

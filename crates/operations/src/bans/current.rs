@@ -1,4 +1,4 @@
-//! Bans in force: list and end them.
+//! Listing and ending the bans in force.
 
 use robot_detection_store::store::Ban;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The unit of a ban: the network under one sender's control.
+//! The unit of a ban: the network that one sender controls.
 
 use std::{
     fmt,
@@ -36,7 +36,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Parses an address, or a network with exactly this prefix length.
+/// Parses an IPv4 or IPv6 address, or an IPv6 network with a /64 prefix.
 impl FromStr for Network {
     type Err = String;
 

@@ -1,4 +1,4 @@
-//! A proposed rule, validated and previewed before it is in force.
+//! A proposed rule, which is validated and previewed before it takes effect.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Returns the error of a rule that a site's policy does not accept.
+/// Returns the error for a rule that a site's policy does not accept.
 fn error_of(error: &PolicyError) -> Invalid {
     match error {
         PolicyError::Rule { key, reason, .. } => {
@@ -161,7 +161,7 @@ fn check_people<'r>(
     }
 }
 
-/// Returns a warning about a rule for unknown visitors.
+/// Returns a warning if the registries do not contain the visitors that a rule selects.
 fn unknown<'r>(
     about: &RuleTarget,
     robots: impl Iterator<Item = &'r Robot> + Clone,

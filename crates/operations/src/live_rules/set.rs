@@ -53,7 +53,7 @@ impl LiveRuleSet {
         set
     }
 
-    /// Removes expired entries; returns `true` if there were any.
+    /// Removes expired rules and an expired pause; returns `true` if there were any.
     pub(super) fn end(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));
@@ -100,7 +100,7 @@ impl StoredRule {
         format!("live rule {}", self.id)
     }
 
-    /// Returns the creator and the creation date.
+    /// Returns the creator and the creation date as text.
     pub fn origin(&self) -> String {
         let made = day(self.created_ms);
         match &*self.created_by {

@@ -8,7 +8,7 @@ use crate::Moment;
 use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 
-/// Row of the robots table.
+/// Robot as shown in the robots table.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Robot")]
 pub struct RobotView {
@@ -18,13 +18,13 @@ pub struct RobotView {
     pub name: String,
     /// Name of the robot's source.
     pub source: String,
-    /// Display name of its source.
+    /// Display name of the robot's source.
     pub source_title: String,
     /// `active`, `quarantined` or `unusable`.
     pub status: &'static str,
     /// Reason why the robot is not active; otherwise empty.
     pub reason: String,
-    /// User-Agent given by its source.
+    /// User-Agent of the robot according to its source.
     pub useragent: String,
     /// Patterns that User-Agents are compared with.
     pub patterns: Vec<PatternView>,
@@ -36,27 +36,27 @@ pub struct RobotView {
     pub product_token: Option<String>,
     /// Origin of the name in robots.txt: "published", or "derived" from the robot's name.
     pub product_token_origin: Option<&'static str>,
-    /// Operator's statement on obeying robots.txt; "unknown" without one.
+    /// Operator's statement on whether the robot obeys robots.txt; "unknown" without a statement.
     pub exclusion: &'static str,
-    /// Domains of the host names that its requests come from.
+    /// Domains of the host names from which the robot sends requests.
     pub host_suffixes: Vec<String>,
     /// Page about the robot; always `http:` or `https:`.
     pub details_url: Option<String>,
     /// Address list of the robot; always `http:` or `https:`.
     pub ranges_url: Option<String>,
-    /// Hosts whose keys sign its requests.
+    /// Hosts whose keys sign the robot's requests.
     pub signature_agents: Vec<String>,
     /// Public lists that contain the robot; `operator` for its operator's page.
     pub evidence: Vec<String>,
     /// Day on which the data was checked against the operator's page.
     pub checked: Option<String>,
-    /// First appearance in its source; absent outside a database.
+    /// Time when the robot first appeared in its source; absent outside a database.
     pub inserted: Option<Moment>,
-    /// Last change by its source.
+    /// Time of the last change by the robot's source.
     pub modified: Option<Moment>,
     /// Pattern and browser of a quarantined robot.
     pub hit: Option<HitView>,
-    /// Robot of a preferred source that is reported instead.
+    /// Robot from a preferred source that is reported instead of this robot.
     pub duplicate_of: Option<RobotLinkView>,
 }
 
@@ -70,7 +70,7 @@ pub struct RobotLinkView {
     pub name: String,
     /// Name of the linked robot's source.
     pub source: String,
-    /// Display name of its source.
+    /// Display name of the linked robot's source.
     pub source_title: String,
 }
 
@@ -78,7 +78,7 @@ pub struct RobotLinkView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Pattern")]
 pub struct PatternView {
-    /// How the text is compared.
+    /// Method by which the text is compared.
     pub kind: &'static str,
     /// Text of the pattern.
     pub text: String,
