@@ -44,7 +44,7 @@ pub(super) struct Status {
     database_away_since: Option<Moment>,
     filtering: FilteringView,
     robots: RobotsView,
-    /// Proxy or CDN in front of the server that hides the visitors.
+    /// Proxy or CDN that hides the visitors from the server, if any.
     front: Option<String>,
     bundled_only: bool,
     refreshing: bool,
@@ -285,11 +285,11 @@ pub(super) async fn identify(
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) text: String,
-    /// Page that solves the problem, relative to the console's root; empty if none.
+    /// Link to the page for solving the problem, relative to the console's root; empty if none.
     pub(super) link: String,
 }
 
-/// Returns the problems of certificates, front proxies and robot heavens; empty if all is well.
+/// Returns the problems with certificates, front proxies and robot heavens; empty if all is well.
 ///
 /// The state of heavens is unknown while the database is unavailable; pages report that separately.
 pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {

@@ -60,7 +60,7 @@ impl Listing {
             "" => 1,
             page => page
                 .parse::<usize>()
-                .map_err(|_| Problem::invalid("page must be a number of 1 or greater"))?,
+                .map_err(|_| Problem::invalid("page must be a number greater than 0"))?,
         };
         let operations = state.operations();
         let detector = operations.detector.load();

@@ -1,6 +1,7 @@
 //! Rate limiter for logins: limits password attempts per client, overall, and concurrently.
 //!
-//! Each wrong password adds to a debt that decreases over time; one debt per client, one for all.
+//! Each wrong password adds to a debt that decreases over time. Each client has its own debt, and
+//! all clients together have one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,7 +123,7 @@ impl LoginLimiter {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on a client's attempt by its previous failures.
+    /// Decides on a client's login attempt, based on the client's previous failures.
     pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
@@ -198,7 +199,7 @@ impl LoginLimiter {
 }
 
 impl QueueSlot<'_> {
-    /// Waits until another attempt has taken the place.
+    /// Waits until another login attempt has taken this place in the queue.
     pub(super) async fn evicted(&self) {
         self.eviction.notified().await;
     }
@@ -230,7 +231,7 @@ fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     fastrand::choice(of_largest.collect::<Vec<_>>())?.0
 }
 
-/// Decides by the remaining debt of previous failures.
+/// Decides on a login attempt, based on the remaining debt from previous failures.
 fn decide_from(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     // The debt of the first four failures is free; a client has to wait for the rest to expire.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));

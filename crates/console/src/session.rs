@@ -51,8 +51,8 @@ const ENDS: &str = "ends_ms";
 
 /// Session store backed by the database.
 ///
-/// Only the SHA-256 of the ID is stored: a session cannot be taken over with a copy of the database
-/// or a backup.
+/// Only the SHA-256 of the ID is stored, so a session cannot be taken over with a copy of the
+/// database or a backup.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
@@ -129,7 +129,7 @@ pub(super) async fn begin(
         .map_err(failed)
 }
 
-/// Returns the name under which the store keeps a session.
+/// Returns the name under which the store saves a session.
 pub(super) fn stored_id(session: &Session) -> Option<String> {
     session.id().map(hashed)
 }
@@ -196,7 +196,7 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     problem
 }
 
-/// Returns the path of the cookie: below the admin pages only.
+/// Returns the path of the cookie, which covers the admin pages only.
 pub(super) fn cookie_path(location: &RequestLocation) -> String {
     let is_plain = location
         .prefix
@@ -316,7 +316,7 @@ fn record(id: Id, data: &str) -> session_store::Result<Record> {
     })
 }
 
-/// Returns the end of a session, which use does not postpone.
+/// Returns the end of a session; using the session does not extend its lifetime.
 fn ends_ms(data: &HashMap<String, Value>) -> i64 {
     data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
 }

@@ -57,10 +57,10 @@ pub struct Admin {
     pub access: Access,
     /// Function that returns the client address of a login.
     pub client_address: ClientAddress,
-    /// Host names under which the console is reachable; empty allows any `Host`.
+    /// Host names under which the console is reachable; if empty, any `Host` is allowed.
     ///
     /// Loopback names are always allowed. A name without a port allows all ports.
     pub hosts: Vec<String>,
-    /// Ends streams of live decisions, so that they do not delay a shutdown.
+    /// Token that ends streams of live decisions, so that the streams do not delay a shutdown.
     pub stop: CancellationToken,
 }

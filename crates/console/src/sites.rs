@@ -37,7 +37,7 @@ struct SitesPage {
 
 /// Site selected for a page; an extractor.
 ///
-/// The site that the query names as `site`, otherwise the site of the request's host, otherwise the
+/// The site in the query parameter `site`, otherwise the site of the request's host, otherwise the
 /// first site.
 #[derive(Clone, Debug)]
 pub(super) struct SelectedSite {
@@ -46,7 +46,7 @@ pub(super) struct SelectedSite {
     pub(super) enforcer: Enforcer,
     /// Site as described by the server; `None` if an application serves its site itself.
     pub(super) site: Option<AdminSite>,
-    /// Host for requests without one.
+    /// Host to assume for requests without a host.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
     pub(super) choices: Vec<ChoiceView>,
@@ -110,14 +110,14 @@ struct ReloadView {
 pub(super) struct SiteParam {
     #[serde(default)]
     pub(super) site: String,
-    /// Host to query; by default the host of the page.
+    /// Host whose site is selected; by default the host of the page.
     #[serde(default)]
     host: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {
-    /// `true` applies a reload that was held for review.
+    /// `true` to apply a reload that was held for review.
     #[serde(default)]
     accept: String,
 }

@@ -1,4 +1,4 @@
-//! The sources of robots and their age.
+//! The sources of robots and the age of their data.
 
 use askama::Template;
 use axum::extract::State;
@@ -142,7 +142,7 @@ pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
             .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
 }
 
-/// Configured sources in their order, followed by the others by name.
+/// Returns the configured sources in order, followed by the other sources by name.
 fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
     let mut names: Vec<Source> = Vec::new();
     let configured = specs.iter().map(|spec| &spec.source);

@@ -18,10 +18,10 @@ use super::{
 use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
 use robot_detection_traffic::traffic::SuspectFigures;
 
-/// Maximum number of addresses and networks on the page; the JSON contains all.
+/// Maximum number of addresses and networks on the page; the JSON contains all of them.
 const SHOWN: usize = 100;
 
-/// Period in minutes of the figures about suspects.
+/// Period in minutes that the figures about suspects cover.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Fleet as shown on the page.

@@ -106,7 +106,7 @@ async fn the_page_shows_mode_text_and_violations() {
     for words in [
         "robots.txt is enforced",
         "Requests for disallowed paths get status 403",
-        "Requests earlier than the Crawl-delay are counted",
+        "Requests sent before the Crawl-delay has elapsed are counted",
         "Disallow: /private/</li>",
         "line 3, group Googlebot",
         "on www.example.com",

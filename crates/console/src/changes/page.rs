@@ -1,4 +1,4 @@
-//! The audit log of changes as page, JSON and CSV.
+//! The audit log of changes as a page, as JSON and as CSV.
 
 use askama::Template;
 use axum::{

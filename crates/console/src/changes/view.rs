@@ -24,7 +24,7 @@ pub(super) struct ChangeView {
     pub(super) undo: Option<Undo>,
 }
 
-/// Action that undoes a change, while possible.
+/// Action that undoes a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Undo {
     /// Remove a rule that was added.
@@ -43,7 +43,7 @@ pub(super) struct ChangeQuery {
     pub(super) until_ms: Option<i64>,
 }
 
-/// State that decides which changes can be undone now.
+/// State that determines which changes can be undone now.
 struct Undoable {
     in_force: BTreeSet<i64>,
     removed: BTreeSet<i64>,

@@ -76,7 +76,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the suspicion reasons, and whether each is selected in the filter.
+    /// Returns the reasons for suspicion, and whether each is selected in the filter.
     fn reasons(&self) -> Vec<(&'static str, bool)> {
         let words = reason_words().into_iter();
         words
@@ -93,7 +93,7 @@ impl LivePage {
     }
 }
 
-/// Returns stored requests from before a time; none while the database is unavailable.
+/// Returns stored requests received before a time; none while the database is unavailable.
 async fn kept_before(
     state: &AdminState,
     filter: &EvidenceFilter,

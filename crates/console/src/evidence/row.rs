@@ -1,4 +1,4 @@
-//! One request for page, JSON, CSV and event stream.
+//! A request as shown on the page, in JSON, in CSV and in the event stream.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -23,7 +23,7 @@ use robot_detection_operations::live_rules::{
     self, AddedRule, NewPause, Outcome, PauseState, RuleFields, Rules,
 };
 
-/// Query parameter: whether to only preview the change.
+/// Query parameter that requests only a preview of the change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DryRun {

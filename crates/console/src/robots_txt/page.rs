@@ -42,7 +42,7 @@ struct RobotsTxtPage {
     checked: Option<CheckResult>,
     violations: ViolationsView,
     days: ViolationDays,
-    /// Decisions by robots.txt over time; `None` while the database is unavailable.
+    /// Decisions based on robots.txt over time; `None` while the database is unavailable.
     history: Option<History>,
     /// Link to the robots that fetched the file.
     fetches: String,
@@ -52,7 +52,7 @@ struct RobotsTxtPage {
     more: usize,
 }
 
-/// Enforcement of robots.txt as text.
+/// Description of how robots.txt is enforced.
 struct ModeView {
     is_on: bool,
     heading: &'static str,
@@ -197,8 +197,8 @@ fn rules_text(settings: Enforcement) -> &'static str {
 fn delay_text(settings: Enforcement) -> &'static str {
     match settings.crawl_delay {
         EnforcementMode::Off => "Crawl-delay is ignored.",
-        EnforcementMode::Report => "Requests earlier than the Crawl-delay are counted.",
-        EnforcementMode::On => "Requests earlier than the Crawl-delay get status 429.",
+        EnforcementMode::Report => "Requests sent before the Crawl-delay has elapsed are counted.",
+        EnforcementMode::On => "Requests sent before the Crawl-delay has elapsed get status 429.",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Buttons of the site robot's page: run, pause, resume, stop, accept and clear.
+//! Actions of the site robot's page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -133,7 +133,7 @@ pub(crate) async fn clear(
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
-/// Response: number of deleted descriptions.
+/// Response with the number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ClearedDescriptions")]
 pub(crate) struct Cleared {
@@ -204,7 +204,7 @@ pub(crate) async fn changed_json(
     Ok((StatusCode::ACCEPTED, Json(QueuedPages { site, pages })))
 }
 
-/// Requests a run or a state of the open run; returns `true` if there was a run to change.
+/// Requests a new run or another state of the open run; returns `false` if there is no such run.
 async fn control_run(
     state: &AdminState,
     site: &str,
@@ -236,7 +236,7 @@ async fn control_run(
             }
         }
         let word = wanted.as_str();
-        info!(site, "an administrator requested the site robot to {word}");
+        info!(site, "an administrator asked the site robot to {word}");
     }
     Ok(is_told)
 }

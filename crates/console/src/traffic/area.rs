@@ -13,7 +13,7 @@ use super::{marks::ChangeMarks, number::short};
 /// Size of the drawing in SVG units.
 const WIDTH: u64 = 760;
 const HEIGHT: u64 = 220;
-/// Space above for the maximum, and below for the times.
+/// Space above the chart for the maximum, and below the chart for the times.
 const TOP: u64 = 18;
 const BOTTOM: u64 = 24;
 const LEFT: u64 = 6;

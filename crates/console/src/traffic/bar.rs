@@ -23,7 +23,7 @@ pub(crate) struct BarView {
     pub(crate) inputs: Vec<InputView>,
     /// Filters without a form field, each with a link that removes it.
     pub(crate) others: Vec<(String, String)>,
-    /// Link to the page without filters; empty without any.
+    /// Link to the page without filters; empty if no filter is set.
     pub(crate) clear: String,
     pub(crate) since: String,
     pub(crate) until: String,

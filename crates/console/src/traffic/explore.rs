@@ -63,7 +63,7 @@ pub(crate) struct RowView {
     pub(crate) link: String,
     pub(crate) requests: FigureView,
     pub(crate) share: String,
-    /// Length of its bar, at most 100.
+    /// Length of the row's bar, at most 100.
     pub(crate) width: u64,
     pub(crate) bytes: FigureView,
     pub(crate) change: ChangeView,

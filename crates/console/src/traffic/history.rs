@@ -27,7 +27,7 @@ pub(crate) struct History {
     pub(crate) by: &'static str,
 }
 
-/// Layers of a chart: requests by one of their words.
+/// Layers of a chart: requests grouped by a word, such as the verdict.
 #[derive(Clone, Copy)]
 struct Layers {
     /// Query parameter that filters by a layer's word.
@@ -49,7 +49,7 @@ const ROBOTS_TXT: Layers = Layers {
 };
 
 impl History {
-    /// Loads the verdicts on listed robots or one robot; none while the database is unavailable.
+    /// Loads the verdicts on listed robots or on one robot; none while the database is unavailable.
     pub(crate) async fn verdicts(
         state: &AdminState,
         robot: Option<&str>,
@@ -63,7 +63,7 @@ impl History {
         Self::load(state, params, page, VERDICTS).await
     }
 
-    /// Loads the decisions by a site's robots.txt, enforced or recorded in a dry run.
+    /// Loads the decisions based on a site's robots.txt, enforced or recorded in a dry run.
     pub(crate) async fn robots_txt(
         state: &AdminState,
         site: &str,
@@ -119,7 +119,7 @@ impl History {
 }
 
 impl Layers {
-    /// Returns the requests of each word over time, omitting words without requests.
+    /// Returns the requests for each word over time, omitting words without requests.
     fn lines(self, figures: &Figures<'_>, course: &TimeSteps) -> Vec<Line> {
         let count = |hits| Count { hits, bytes: 0 };
         let line = |word: &&str| {

@@ -298,7 +298,7 @@ fn tiles(
 }
 
 impl AvoidedLoadView {
-    /// Counts requests whose enforced decision was not to pass.
+    /// Counts requests with an enforced decision other than to pass.
     fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
         let mut all = 0;
         let mut parts: Vec<(&'static str, u64)> = Vec::new();

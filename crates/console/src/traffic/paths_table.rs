@@ -4,7 +4,7 @@ use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
 
 use super::number::grouped;
 
-/// Rows with the most requests.
+/// Table with the rows that have the most requests.
 pub(super) struct TableView {
     pub(super) rows: Vec<RowView>,
     /// Number of omitted rows as text; empty if none.

@@ -63,7 +63,7 @@ struct RobotsPage {
     is_kept: bool,
 }
 
-/// Robot, or operator with all its robots.
+/// Table row: a robot, or an operator with all of its robots.
 struct RobotRow {
     name: String,
     /// Link to the robot's page, or to the operator's robots.
@@ -90,7 +90,7 @@ struct VerdictView {
     width: u64,
 }
 
-/// Sums of one robot's row.
+/// Sums for a row of the list.
 #[derive(Default)]
 struct Sums<'d> {
     robots: BTreeMap<String, u64>,
@@ -196,7 +196,7 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
     .collect()
 }
 
-/// Sums figures by robot ID or by operator.
+/// Returns the sums of the figures by robot ID or by operator.
 fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
     let name = |robot: &str| match by {
         By::Operator => {

@@ -28,9 +28,9 @@ pub(super) struct ListView {
     /// Day on which the operator created the list.
     pub(super) created: Option<String>,
     pub(super) fetched: Option<Moment>,
-    /// Last time when the copy was confirmed to be current.
+    /// Time when the copy was last confirmed to be current.
     pub(super) checked: Option<Moment>,
-    /// Last attempt to fetch the list, successful or not.
+    /// Time of the last attempt to fetch the list, successful or not.
     pub(super) tried: Option<Moment>,
     /// Reason why the last download failed.
     pub(super) error: Option<String>,
@@ -98,7 +98,7 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list's displayed URL; for an empty one, all lists in use.
+/// Returns the URLs to fetch for a list's displayed URL; an empty URL selects all lists in use.
 ///
 /// A request can name only a list of a robot in force, so it cannot make this server fetch
 /// arbitrary URLs (server-side request forgery, CWE-918).

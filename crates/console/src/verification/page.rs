@@ -28,7 +28,7 @@ use crate::{
 /// Maximum number of rows in a table on the page; the JSON contains all.
 const MAX_ROWS: usize = 100;
 
-/// Maximum number of failed lists that are named.
+/// Maximum number of failed lists shown.
 const MAX_FAILURES: usize = 10;
 
 /// Maximum number of robots named in a list's row.
@@ -94,7 +94,7 @@ pub(crate) async fn fetch(
     Ok(page.location.see_other("verification#list-fetch"))
 }
 
-/// Fetches lists for a program: 202, or 409 if lists are off or already being fetched.
+/// Fetches lists for a program: status 202, or 409 if lists are off or already being fetched.
 ///
 /// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 if no robot uses the list.
 pub(crate) async fn fetch_json(

@@ -22,18 +22,18 @@ pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
-/// Reference to a row's robot.
+/// Reference to the robot of a row.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotReference")]
 pub(super) struct RobotRef {
     pub(super) id: String,
     pub(super) name: String,
-    /// Link to the robot's page, if in force.
+    /// Link to the robot's page, if the robot is in force.
     #[serde(skip)]
     pub(super) link: Option<String>,
 }
 
-/// Verdicts on the requests of one robot.
+/// Verdicts on the requests from one robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotVerdicts")]
 pub(super) struct RobotRow {

@@ -14,7 +14,7 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_store::verify::{DnsProver, Method, Methods};
 
-/// Longest robot ID in the query.
+/// Maximum number of characters in a robot ID in the query.
 const MAX_ROBOT_CHARS: usize = 200;
 
 /// Query parameters of the verification page.
@@ -41,7 +41,7 @@ pub(crate) struct View {
     pub(super) is_counted: bool,
     /// Whether the resolver returned no names for well-known addresses.
     pub(super) resolver_is_doubted: bool,
-    /// Verdicts of the last 24 hours on requests of all robots.
+    /// Verdicts of the last 24 hours on requests from all robots.
     pub(super) totals: TotalsView,
     /// Number of current requests that passed or wait without a verdict.
     pub(super) pending: u64,
@@ -51,7 +51,7 @@ pub(crate) struct View {
     /// The last hundred spoofed requests, newest first.
     pub(super) spoofed: Vec<SpoofedView>,
     pub(super) lists: Vec<ListView>,
-    /// Whether a fetch that was started on the page is in progress.
+    /// Whether a fetch that was started from the page is in progress.
     pub(super) fetching: bool,
     /// State of the current or last fetch; `None` before the first one.
     pub(super) fetch: Option<FetchView>,
@@ -155,7 +155,7 @@ impl SpoofedView {
     }
 }
 
-/// Reads the last hundred impostors; none while the database is unavailable.
+/// Reads the last hundred spoofed requests; none while the database is unavailable.
 async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
     let query = EvidenceQuery {
         verdict: Verdict::Spoofed.as_str().to_owned(),
