@@ -1,7 +1,7 @@
 //! Rate limiter for logins: limits password attempts per client, overall, and concurrently.
 //!
-//! Each wrong password adds to a debt that decreases over time. Each client has its own debt, and
-//! all clients together have one.
+//! Each wrong password adds to two debts that decrease over time: the debt of the client, and the
+//! debt of all clients together.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Order of a table's rows, which users change with the column headings.
+//! Order of a table's rows, which users change by clicking the column headings.
 
 /// Heading of a table column.
 pub(super) struct Column {

@@ -41,7 +41,7 @@ pub struct ClaimView {
     pub purpose: &'static str,
     /// Evidence in the User-Agent: a pattern, or the sign of an unlisted robot.
     pub evidence: String,
-    /// Name in the registry; absent for an unlisted robot, like the following fields.
+    /// Name of the robot in the registry; absent for an unlisted robot.
     pub name: Option<String>,
     /// ID of the robot in the registry, even if many people share the User-Agent.
     pub robot: Option<String>,

@@ -55,13 +55,13 @@ pub struct ReloadFailure {
 }
 
 impl Reloads {
-    /// Trigger: a logged-in administrator.
+    /// Trigger of a reload: a logged-in administrator.
     pub const ADMIN_PAGE: &str = "the admin page";
-    /// Trigger: a logged-in administrator who accepted a reload held for review.
+    /// Trigger of a reload: a logged-in administrator who accepted a reload held for review.
     pub const ACCEPTED: &str = "the admin page, accepted";
-    /// Trigger: the command `reload`.
+    /// Trigger of a reload: the command `reload`.
     pub const COMMAND: &str = "a command";
-    /// Trigger: the command `reload` with `--accept`.
+    /// Trigger of a reload: the command `reload` with `--accept`.
     pub const ACCEPTED_COMMAND: &str = "a command, accepted";
     /// Triggers that apply a reload even if it would be held for review.
     pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
@@ -85,7 +85,7 @@ impl Reloads {
         self.inner.last.borrow().clone()
     }
 
-    /// Returns `true` if a task waits for requests.
+    /// Returns `true` if a task waits for reload requests.
     pub fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }

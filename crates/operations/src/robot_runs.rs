@@ -202,7 +202,7 @@ impl RobotRuns {
     }
 
     /// Queues changed pages to be fetched again; if the hourly limit is exceeded, returns `false`
-    /// and queues none.
+    /// and queues no pages.
     pub fn queue_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {

@@ -15,11 +15,11 @@ type Data = HashMap<String, Value>;
 /// Maximum age of a session in milliseconds.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
 
-/// Key of a session's data: login time in milliseconds since 1970.
+/// Key in a session's data for the login time in milliseconds since 1970.
 pub const BEGUN: &str = "begun_ms";
-/// Key of a session's data: network of the address at login.
+/// Key in a session's data for the network of the address at login.
 pub const NETWORK: &str = "network";
-/// Key of a session's data: name of the browser.
+/// Key in a session's data for the name of the browser.
 pub const BROWSER: &str = "browser";
 
 /// Login session of the console.

@@ -1,4 +1,4 @@
-//! Sites of the process, described by the application for the pages.
+//! Sites of the process, as described by the application for the console.
 
 use std::{fmt, sync::Arc};
 
@@ -17,7 +17,7 @@ pub struct SharedSites {
     current: Arc<ArcSwap<Vec<AdminSite>>>,
 }
 
-/// Site shown on the pages.
+/// Site as shown on the console's pages.
 #[derive(Clone)]
 #[must_use]
 pub struct AdminSite {
@@ -37,7 +37,7 @@ pub struct AdminSite {
     pub robots_txt: String,
     /// HTML snippet that links to the site's traps, if any.
     pub traps: Option<String>,
-    /// Checker that distinguishes browsers from programs that claim to be one.
+    /// Checker that distinguishes browsers from programs that claim to be browsers.
     pub suspects: Option<Arc<BrowserCheck>>,
     /// Function that returns the reason why a suspect gets no copy of a page.
     pub no_copy: Arc<RefuseCopy>,

@@ -51,10 +51,10 @@ pub(in super::super) struct CheckResult {
 #[schemars(rename = "RobotsTxtResult")]
 pub(in super::super) struct VerdictView {
     pub(super) allowed: bool,
-    /// Line of the deciding rule.
+    /// Line number of the rule that determines the verdict.
     pub(super) line: Option<usize>,
     pub(super) rule: Option<String>,
-    /// Line where the deciding rule's group begins.
+    /// Line number at which the group of the determining rule begins.
     pub(super) group_line: Option<usize>,
     /// Whether no group names the robot, so that the `*` group applies (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,

@@ -46,7 +46,7 @@ struct RobotsTxtPage {
     history: Option<History>,
     /// Link to the robots that fetched the file.
     fetches: String,
-    /// Number of days for which violations are stored; 0 if they are not.
+    /// Number of days for which violations are stored; 0 if violations are not stored.
     kept_days: u32,
     /// Number of stored violations that the page omits.
     more: usize,
@@ -65,7 +65,7 @@ struct HostView {
     is_shown: bool,
 }
 
-/// File shown on the page.
+/// The robots.txt shown on the page.
 struct ShownFile {
     label: String,
     dialect: &'static str,

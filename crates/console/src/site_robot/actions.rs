@@ -50,7 +50,7 @@ macro_rules! actions {
             Ok(redirect_to_site(&page, &of.name, if is_done { "" } else { "none" }))
         }
 
-        #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
+        #[doc = concat!($doc, " for a program; status 409 if there is no such run.")]
         pub(crate) async fn $json(
             State(state): State<AdminState>,
             _proof: CsrfProof,
@@ -87,7 +87,7 @@ pub(crate) async fn accept(
     ))
 }
 
-/// Accepts the quarantined results for a program; 409 if there are none.
+/// Accepts the quarantined results for a program; status 409 if there are no such results.
 pub(crate) async fn accept_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -96,7 +96,7 @@ pub(crate) async fn accept_json(
     if !ask_to_accept(&state, &of.name).await? {
         return Err(Problem::conflict(
             "not_held",
-            "No results of the site are held for review.",
+            "No results for the site are held for review.",
         ));
     }
     let (status, _) = StatusView::load(&state, &of.name).await?;
@@ -213,8 +213,7 @@ async fn control_run(
     let operations = state.operations();
     let Some(wanted) = wanted else {
         if !operations.robot_runs.ask(site) {
-            let message =
-                "This process has no robot for the site; configure one, or run it elsewhere.";
+            let message = "This process has no robot for the site; configure a robot, or run it in another process.";
             return Err(Problem::conflict("no_robot", message));
         }
         info!(site, "an administrator requested a run of the site robot");
@@ -268,7 +267,10 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
         ));
     }
     let cleared = state.operations().store.frontier().clear_site(site).await?;
-    info!(site, cleared, "an administrator cleared the site {site:?}");
+    info!(
+        site,
+        cleared, "an administrator reset the site robot of {site:?}"
+    );
     Ok(cleared)
 }
 

@@ -20,7 +20,7 @@ use robot_detection_operations::{Paging, cursor};
 use robot_detection_site_robot::heaven::HeavenSettings;
 use robot_detection_store::store::StoredDescription;
 
-/// Maximum number of characters of a value on a page; JSON contains all.
+/// Maximum number of characters of a value on a page; JSON contains the full value.
 const MAX_VALUE_CHARS: usize = 20_000;
 
 #[derive(Template)]

@@ -27,7 +27,7 @@ use super::{
     question::by,
 };
 
-/// Maximum number of rows on the page; CSV and JSON contain all.
+/// Maximum number of rows on the page; CSV and JSON contain all rows.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]

@@ -8,7 +8,7 @@ use super::{area::place, loaded::Traffic};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Maximum number of listed changes; the audit log contains all.
+/// Maximum number of listed changes; the audit log contains all changes.
 const MOST: u64 = 20;
 /// Distance in SVG units below which marks are combined.
 const APART: u64 = 9;

@@ -14,7 +14,7 @@ pub(super) struct TableView {
 /// Figures of a path as text.
 pub(super) struct CountsView {
     pub(super) requests: String,
-    /// Maximum undercount as text; empty if exact.
+    /// Maximum undercount as text; empty if the count is exact.
     pub(super) bound: String,
     pub(super) robots: String,
     pub(super) people: String,
@@ -33,7 +33,7 @@ pub(super) struct RowView {
     pub(super) is_rest: bool,
     pub(super) figure: PathFigure,
     pub(super) counts: CountsView,
-    /// Link to the search for descriptions if redirected paths have none; otherwise empty.
+    /// Link to the search for descriptions if redirected paths lack descriptions; otherwise empty.
     pub(super) missing: String,
     /// Widths of the bar's parts, in hundredths of the widest row.
     pub(super) robots_width: u64,

@@ -43,7 +43,7 @@ const COLUMNS: &[SortColumn] = &[
     SortColumn::number("seen", "Last seen"),
 ];
 
-/// Maximum number of rows on the page; CSV and JSON contain all.
+/// Maximum number of rows on the page; CSV and JSON contain all rows.
 const MAX_ROWS: usize = 30;
 
 #[derive(Template)]

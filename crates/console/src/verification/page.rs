@@ -25,13 +25,13 @@ use crate::{
     traffic::History,
 };
 
-/// Maximum number of rows in a table on the page; the JSON contains all.
+/// Maximum number of rows in a table on the page; the JSON contains all rows.
 const MAX_ROWS: usize = 100;
 
 /// Maximum number of failed lists shown.
 const MAX_FAILURES: usize = 10;
 
-/// Maximum number of robots named in a list's row.
+/// Maximum number of robots shown in a list's row.
 const MAX_NAMES: usize = 4;
 
 #[derive(Template)]

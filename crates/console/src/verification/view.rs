@@ -34,7 +34,7 @@ pub(crate) struct ViewParams {
 pub(crate) struct View {
     /// Verification methods in use; empty if verification is off.
     pub(super) methods: Vec<&'static str>,
-    /// Number of days for which impostors are stored; 0 if they are not.
+    /// Number of days for which spoofed requests are stored; 0 if they are not stored.
     #[serde(skip)]
     pub(super) kept_days: u32,
     #[serde(skip)]

@@ -138,7 +138,7 @@ pub(super) fn names_robot(sum: &TrafficSum) -> bool {
     sum.key.kind == Kind::Listed.as_str()
 }
 
-/// Returns the number of requests of each robot.
+/// Returns the number of requests from each robot.
 pub(super) fn by_robot(
     sums: &[TrafficSum],
     counts: impl Fn(&TrafficSum) -> bool,

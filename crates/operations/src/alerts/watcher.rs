@@ -116,7 +116,7 @@ impl Watcher {
         self.leave().await;
     }
 
-    /// Becomes leader if there is none, so that the next evaluation is not missed.
+    /// Becomes leader if there is no leader, so that the next evaluation is not missed.
     async fn lead(&mut self) {
         // A leader writes to the database with each evaluation, which is often enough.
         if !matches!(self.role, Role::Looks(_))

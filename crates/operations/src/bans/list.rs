@@ -33,7 +33,7 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     }
 }
 
-/// Returns the text for a new or extended ban; `None` if the format has none.
+/// Returns the text for a new or extended ban; `None` if the format supports no updates.
 pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -48,7 +48,7 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     }
 }
 
-/// Returns the text for an ended ban; `None` if the format has none.
+/// Returns the text for an ended ban; `None` if the format supports no updates.
 pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {

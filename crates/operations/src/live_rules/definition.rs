@@ -12,7 +12,7 @@ use super::RuleFields;
 /// Path pattern of a rule without paths: all paths, filtered or not.
 pub(super) const EVERY_PATH: &str = "/*";
 
-/// Words for people and for all visitors, as in `visitors` of the configuration.
+/// Words for people and for all visitors, as in the setting `visitors` of a rule.
 pub(super) const PEOPLE_WORD: &str = "people";
 pub(super) const ALL_WORD: &str = "all";
 

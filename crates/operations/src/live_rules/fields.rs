@@ -30,7 +30,7 @@ const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
 /// Actions of a live rule; actions that serve another page are available only in the configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
 
-/// Default number of requests and period in seconds of a slow-down rule.
+/// Default number of requests, and default period in seconds, of a slow-down rule.
 const REQUESTS: u32 = 10;
 const PER_SECONDS: u32 = 60;
 

@@ -137,7 +137,7 @@ pub struct PauseState {
     pub pause: Option<Pause>,
 }
 
-/// Length of a new pause.
+/// Request to pause all enforcement.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPause {
