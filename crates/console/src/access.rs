@@ -31,7 +31,7 @@ pub(super) enum Visitor {
     Open,
     /// Visitor with a login session, whose forms contain the CSRF token.
     Session { csrf: String },
-    /// Program with a bearer token; it sends no cookies, so its requests cannot be forged.
+    /// Program with a bearer token, which sends no cookies, so other sites cannot forge requests.
     Bearer(AdminToken),
     /// Visitor without a session or token.
     Nobody,

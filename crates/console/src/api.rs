@@ -1,4 +1,4 @@
-//! JSON versions of the console pages, for programs.
+//! JSON versions of the console's pages, for use by programs.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -217,7 +217,7 @@ pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
-/// Request body: sources to refresh.
+/// Request body with the sources to refresh.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartBody {
@@ -243,12 +243,12 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// Request body: quarantined document to accept.
+/// Request body with the quarantined document to accept.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {
     source: String,
-    /// SHA-256 of the quarantined document to accept; by default the current one.
+    /// SHA-256 of the quarantined document to accept; by default the current document.
     document: Option<String>,
 }
 

@@ -23,7 +23,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Form fields with a valid CSRF token.
 ///
-/// A session's form without the session's token is refused.
+/// A form from a session is refused unless the form contains the session's token.
 #[derive(Debug)]
 pub(super) struct Fields<T>(pub(super) T);
 

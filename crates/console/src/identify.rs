@@ -48,7 +48,7 @@ pub(super) struct IdentifyParams {
     /// HTTP method; `GET` by default.
     #[serde(default)]
     pub(super) method: String,
-    /// Host of the request; by default the host of this page.
+    /// Host of the request; by default the host of the page.
     #[serde(default)]
     pub(super) host: String,
     /// Request headers in their original order, one per line; empty if unknown.
@@ -148,7 +148,7 @@ pub(super) fn answer(
     })
 }
 
-/// Queries the policy and robots.txt like the layer; `target` is the path with its query.
+/// Queries the policy and robots.txt in the same way as the layer; `target` is the path and query.
 pub(super) fn decide(
     of: &SelectedSite,
     request: &Request<'_>,
@@ -209,7 +209,7 @@ fn suspicion_of(
     }
 }
 
-/// Returns the User-Agent from its own field or, if empty, from the headers.
+/// Returns the User-Agent from the `user_agent` field or, if that field is empty, from the headers.
 fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
     match headers.get(USER_AGENT) {
         Some(told) if question.user_agent.is_empty() => {

@@ -33,7 +33,7 @@ pub(super) struct Operation {
     method: Method,
     path: &'static str,
     summary: &'static str,
-    /// Names of the query parameters; all others are rejected.
+    /// Names of the query parameters; all other parameters are rejected.
     parameters: &'static [&'static str],
     /// Schema of the operation's request body, if any.
     body: Option<SchemaOf>,
@@ -329,7 +329,7 @@ fn parameter(name: &str, place: &str, words: &[&str]) -> Value {
     parameter
 }
 
-/// Returns the schema of a parameter; a string by default.
+/// Returns the schema of a parameter; by default, that of a string.
 fn parameter_schema(name: &str, words: &[&str]) -> Value {
     match name {
         _ if !words.is_empty() => json!({ "type": "string", "enum": words }),

@@ -239,7 +239,7 @@ impl FromRequestParts<AdminState> for Page {
     }
 }
 
-/// Returns `true` if decisions are not enforced, except during a pause, which has its own banner.
+/// Returns `true` if decisions are not enforced; `false` during a pause, which has its own banner.
 fn is_dry_run(state: &AdminState) -> bool {
     let policy = state.operations().policy.load();
     policy.is_dry_run() && !policy.is_paused()

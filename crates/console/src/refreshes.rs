@@ -196,7 +196,7 @@ fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
     })
 }
 
-/// Returns the options that accept the quarantined document if it is the one that was reviewed.
+/// Returns the options for accepting the quarantined document, provided that it was reviewed.
 ///
 /// A newer, unreviewed document may have been downloaded since the page was loaded.
 pub(super) async fn acceptance(

@@ -62,7 +62,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Path parameters of a robot; parameters of outer routers are ignored, hence the long names.
+/// Path parameters of a robot's page; the long names avoid conflicts with outer routers.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,

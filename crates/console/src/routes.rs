@@ -38,7 +38,7 @@ use super::{
 /// Maximum size of a form or JSON body.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Query parameters that select a site for decisions.
+/// Query parameters that select the site whose decisions are shown.
 const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
@@ -66,7 +66,7 @@ const IDENTIFY: &[&str] = &[
 ];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Query parameters that select the site of a site robot.
+/// Query parameter that selects the site of a site robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];

@@ -82,7 +82,7 @@ struct SiteView {
     query: String,
 }
 
-/// Robot requests by action: `robots_passed` and so on in JSON.
+/// Numbers of robot requests by action, in JSON as `robots_passed` and so on.
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
 
@@ -102,7 +102,7 @@ struct ReloadView {
     is_done: bool,
     /// Whether the reload would remove something and requires confirmation.
     is_held_back: bool,
-    /// The changes, or the errors in the configuration.
+    /// The changes of the reload, or the errors in the configuration.
     lines: Vec<String>,
 }
 
@@ -338,7 +338,7 @@ impl SiteView {
 }
 
 impl RobotNumbers {
-    /// Returns each action taken, such as "redirected", with its number of requests.
+    /// Returns the actions taken, such as "redirected", each with the number of requests.
     fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
         let numbers = self.0.iter();
         numbers.map(|(action, number)| (action.words().done, number))

@@ -60,7 +60,7 @@ impl AdminState {
         self.caller_as(&Visitor::Nobody)
     }
 
-    /// Returns a visitor as the caller of an operation.
+    /// Returns the caller of an operation for a visitor.
     pub(super) fn caller_as(&self, visitor: &Visitor) -> Caller<'_> {
         Caller {
             store: &self.operations().store,

@@ -23,7 +23,7 @@ pub struct ServedCertificate {
     pub failures: u32,
 }
 
-/// Data reported by a server, computed on each call.
+/// Data that a server reports, computed on each call.
 ///
 /// Clones share the source. The report is empty in an application that runs its own server.
 #[derive(Clone, Default)]

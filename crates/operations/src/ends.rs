@@ -16,7 +16,7 @@ const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 
 /// Parses an end time: a duration, a day or time in UTC, or `never`, which returns `None`.
 ///
-/// A day such as `2026-12-31` is the last day.
+/// For a day such as `2026-12-31`, the end time is the end of that day.
 ///
 /// # Errors
 ///

@@ -8,7 +8,7 @@ use robot_detection_store::store::{RunState, StoreError};
 /// Maximum number of recent runs that are searched for the last published run.
 const LAST_RUNS: u32 = 20;
 
-/// Age from which pages are reported as old, regardless of the schedule.
+/// Minimum age of pages that are reported as old, regardless of the schedule.
 const OLD_MS: i64 = 24 * 60 * 60_000;
 
 /// Schedule of a site robot.

@@ -2,14 +2,14 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Use of a site's descriptions by this process.
+/// The way in which this process uses a site's descriptions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeavenUse {
     /// Robot heaven is generated from the descriptions on request.
     Served,
     /// Pages are published in the directory from which robot heaven is served.
     Published(PathBuf),
-    /// Pages are published in a directory from which this process does not serve.
+    /// Pages are published in a directory from which this process does not serve robot heaven.
     PublishedElsewhere(PathBuf),
     /// The site robot's descriptions are not used.
     Nothing,

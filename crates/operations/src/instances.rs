@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Running process that uses the shared database.
+/// Process that uses the shared database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
     /// Name of the instance.

@@ -1,4 +1,4 @@
-//! Pages of lists: a limit, and a cursor that continues the list.
+//! Pagination of lists by a limit and a cursor.
 
 use std::cmp::Ordering;
 
@@ -57,7 +57,7 @@ impl Paging {
             .ok_or_else(|| Invalid::new("cursor", message).into())
     }
 
-    /// Returns a page of a list sorted by its keys, and the cursor of the next page.
+    /// Returns one page of a list that is sorted by keys, and the cursor of the next page.
     ///
     /// # Errors
     ///

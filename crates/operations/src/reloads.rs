@@ -48,7 +48,7 @@ pub struct ReloadOutcome {
 /// Reason why a reload changed nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadFailure {
-    /// Whether the reload can be accepted.
+    /// Whether the reload is held for review and can be accepted.
     pub is_held_back: bool,
     /// Reason why the reload failed.
     pub text: String,

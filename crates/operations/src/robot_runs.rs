@@ -147,7 +147,7 @@ impl RobotRuns {
         self.sites().failures.remove(site);
     }
 
-    /// Sets the schedule of a site's runs, which pages compare with the pages in force.
+    /// Sets the schedule of a site's runs, with which the console compares the age of heaven pages.
     ///
     /// The function returns the first start after a time, in milliseconds since 1970. Another
     /// [offer](Self::offer) removes the schedule.
@@ -165,7 +165,7 @@ impl RobotRuns {
         self.sites().times.get(site).cloned()
     }
 
-    /// Sets the use of a site's descriptions, which pages show.
+    /// Sets the use of a site's descriptions, for display in the console.
     pub fn set_heaven_use(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
@@ -247,7 +247,7 @@ impl RobotRuns {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Returns `true` if a requested run has not ended; pages wait until it is visible.
+    /// Returns `true` if a requested run has not ended; pages wait until the run is visible.
     pub fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
         // Counted, because a run may start and end between two checks.

@@ -25,12 +25,12 @@ pub const BROWSER: &str = "browser";
 /// Login session of the console.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
-    /// Key for ending the session.
+    /// Key by which the session can be ended.
     pub key: String,
     /// Login time.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Last use, accurate to a few minutes.
+    /// Time of the last use, accurate to a few minutes.
     pub seen: Moment,
     /// Expiry of the session.
     pub ends: Moment,

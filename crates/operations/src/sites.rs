@@ -8,7 +8,7 @@ use axum::http;
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
 use robot_detection_layer::suspect::BrowserCheck;
 
-/// Name of the site that the handle itself serves.
+/// Name of the site that a `RobotDetection` handle serves itself.
 pub const DEFAULT_SITE: &str = "default";
 
 /// Sites shown on the pages, replaced as a whole. Clones share them.
@@ -55,7 +55,7 @@ type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 /// Function that returns the heaven page for a path and query, instead of a redirect location.
 pub type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns the part of the program that responds; `None` for the site.
+/// Function that returns the part of the program that responds to a request; `None` for the site.
 pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Function that returns the reason why a suspect gets no copy of a page; `None` if allowed.
@@ -156,7 +156,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the servers behind the site.
+    /// Sets the function that returns the site's upstream servers.
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self

@@ -18,9 +18,9 @@ const MAX_NAME_CHARS: usize = 100;
 /// API token. Its secret is not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
-    /// Name, as shown in the audit log.
+    /// Name of the token, as shown in the audit log.
     pub name: String,
-    /// Access of the token: `read` or `write`.
+    /// Scope of the token: `read` or `write`.
     pub scope: &'static str,
     /// Creation time of the token.
     pub created: Moment,
@@ -47,7 +47,7 @@ pub struct NewToken {
     /// Name of the token, such as that of the program that will use it.
     #[serde(default)]
     pub name: String,
-    /// `read` or `write`; the default is `read`.
+    /// Scope of the token: `read` or `write`; the default is `read`.
     #[serde(default)]
     pub scope: String,
     /// Expiry, such as `30d`, `2026-12-31` (the last day) or an RFC 3339 time; empty or `never` for a token that does not expire.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::store::AuditEntry;
 
-/// Maximum number of entries that are read: the log stores no more.
+/// Maximum number of entries that are read; the audit log stores no more entries.
 const LIMIT: u64 = 10_000;
 
 /// Entry of the audit log.
@@ -37,7 +37,7 @@ pub(super) enum Undo {
 /// Filter for audit log entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangeQuery {
-    /// Event to show; empty shows all.
+    /// Event to show; if empty, all events are shown.
     pub(super) event: String,
     pub(super) since_ms: Option<i64>,
     pub(super) until_ms: Option<i64>,
@@ -140,7 +140,7 @@ impl Undo {
     }
 }
 
-/// Keeps the undo button only on the newest entry that it would undo.
+/// Removes duplicate undo buttons, so that only the newest entry for a change has a button.
 fn keep_newest_undo(views: &mut [ChangeView]) {
     let mut offered = Vec::new();
     for view in views {

@@ -27,11 +27,11 @@ struct LivePage {
     filter: EvidenceFilter,
     sites: Vec<String>,
     rows: Vec<EvidenceView>,
-    /// Number of human requests that passed.
+    /// Number of requests from people that passed.
     people: u64,
     /// Number of requests lost because the evidence queue was full.
     lost: u64,
-    /// Number of the last decision included in the rows, or the last decision before them.
+    /// Number of the last decision that the rows include, or of the last decision before the rows.
     last: u64,
 }
 

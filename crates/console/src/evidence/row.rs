@@ -35,7 +35,7 @@ pub(super) struct EvidenceView {
     pub(super) explain: String,
 }
 
-/// Violated part of robots.txt, as in force at the time.
+/// Part of robots.txt that was violated, as in force at the time of the request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 #[schemars(rename = "RobotsTxtViolation")]

@@ -44,7 +44,7 @@ pub(crate) struct StreamParams {
     after: u64,
 }
 
-/// Event stream of one viewer.
+/// Event stream for one viewer of the live page.
 struct Stream {
     state: AdminState,
     filter: EvidenceFilter,

@@ -30,7 +30,7 @@ pub(crate) struct DryRun {
     pub(crate) dry_run: bool,
 }
 
-/// Returns the rules in force of all sites or of one site.
+/// Returns the rules in force on all sites or on one site.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     Params(of): Params<SiteParam>,
@@ -51,7 +51,7 @@ pub(crate) async fn list_json(
     )))
 }
 
-/// Adds a rule, or returns the requests it would have affected.
+/// Adds a rule, or returns the requests that the rule would have affected.
 pub(crate) async fn add_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

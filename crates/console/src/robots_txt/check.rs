@@ -15,7 +15,7 @@ use robot_detection_layer::policy::{Enforcer, Request};
 use robot_detection_operations::decisions::DecisionView;
 use robot_detection_robots_txt::{RobotRules, RobotsTxt};
 
-/// Maximum length of the robot, URL and host to check.
+/// Maximum length in bytes of the robot, URL or host to check.
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]

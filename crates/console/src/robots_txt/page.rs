@@ -44,7 +44,7 @@ struct RobotsTxtPage {
     days: ViolationDays,
     /// Decisions based on robots.txt over time; `None` while the database is unavailable.
     history: Option<History>,
-    /// Link to the robots that fetched the file.
+    /// Link to the robots that fetched the robots.txt.
     fetches: String,
     /// Number of days for which violations are stored; 0 if violations are not stored.
     kept_days: u32,
@@ -203,7 +203,7 @@ fn delay_text(settings: Enforcement) -> &'static str {
 }
 
 impl ShownFile {
-    /// Returns the file of a host, or the first file; `None` if there are no files.
+    /// Returns the robots.txt of a host, or the first robots.txt; `None` if there is no robots.txt.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,

@@ -169,8 +169,8 @@ pub(crate) struct QueuedPages {
     pages: usize,
 }
 
-/// Queues changed pages for another visit; 422 for a page that the robot does not visit, 429 for
-/// more than 1,000 pages per hour.
+/// Queues changed pages for another visit; status 422 for a page that the robot does not visit, 429
+/// for more than 1,000 pages per hour.
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
@@ -240,7 +240,7 @@ async fn control_run(
     Ok(is_told)
 }
 
-/// Requests that the quarantined results be accepted; returns `true` if there are any.
+/// Requests that the quarantined results be accepted; returns `false` if there are no such results.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {

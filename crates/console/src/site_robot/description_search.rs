@@ -7,7 +7,7 @@ use robot_detection_store::store::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
 };
 
-/// Search text and position of a page of results.
+/// Search text and position in the search results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
     /// Beginning of a URL, path or title; if empty, all descriptions are listed by URL.

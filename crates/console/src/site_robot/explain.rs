@@ -34,7 +34,7 @@ struct ExplanationView {
     #[serde(rename = "would_visit")]
     visited: bool,
     steps: Vec<StepView>,
-    /// Result of the last visit; `None` if no run has found the URL.
+    /// Result of the last visit to the URL; `None` if no run has found the URL.
     #[serde(rename = "last_visit")]
     known: Option<LastVisitView>,
 }

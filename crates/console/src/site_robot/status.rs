@@ -245,7 +245,7 @@ impl RunStatus {
         }
     }
 
-    /// Returns the state's word in JSON.
+    /// Returns the word for the state in JSON.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",

@@ -17,7 +17,7 @@ use super::{
 /// Period of the charts, which spans several deployments.
 const TIME: &str = "90d";
 
-/// Chart on another page, with the link to its figures.
+/// Chart on a page outside the traffic pages, with a link to the figures.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) chart: AreaChart,
@@ -30,7 +30,7 @@ pub(crate) struct History {
 /// Layers of a chart: requests grouped by a word, such as the verdict.
 #[derive(Clone, Copy)]
 struct Layers {
-    /// Query parameter that filters by a layer's word.
+    /// Query parameter that filters by the word of a layer.
     by: &'static str,
     words: &'static [&'static str],
     word_of: fn(&TrafficKey) -> &str,

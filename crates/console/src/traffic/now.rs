@@ -57,7 +57,7 @@ struct NowPage {
 /// Overview of the stored traffic.
 struct NowView {
     bar: BarView,
-    /// Whether any traffic was ever stored.
+    /// Whether any traffic has ever been stored.
     is_kept: bool,
     sentences: Vec<SentenceView>,
     tiles: Vec<TileView>,
@@ -134,7 +134,7 @@ pub(crate) async fn show(
 
 /// Shows the overview at the console's root.
 ///
-/// Redirects if the URL has no slash at its end, because relative links would not work.
+/// Redirects if the URL has no trailing slash, because relative links would not work.
 pub(crate) async fn top(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,

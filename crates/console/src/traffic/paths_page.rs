@@ -58,7 +58,7 @@ struct PathsPage {
 
 /// Data of the page of requested paths.
 struct PathsView {
-    /// Selected path or pattern; empty for all.
+    /// Selected path or pattern; empty for all paths.
     path: String,
     robot: String,
     /// Links from all paths down to the selected path.

@@ -20,7 +20,7 @@ use super::{
 /// Groupings offered for the chart of a robot.
 const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
 
-/// Traffic section of a robot's page.
+/// Traffic section on a robot's page.
 #[derive(Debug)]
 pub(crate) struct RobotTraffic {
     pub(crate) bar: BarView,

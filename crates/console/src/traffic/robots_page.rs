@@ -1,4 +1,4 @@
-//! The robots that visited and the actions taken.
+//! The page of the robots that visited, with the actions taken.
 
 use std::collections::BTreeMap;
 
@@ -277,7 +277,7 @@ impl RobotRow {
     }
 }
 
-/// Returns the time of the last visit: only the day if no finer data is stored.
+/// Returns the time of the last visit, or only the day if no finer data is stored.
 pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
     let Some(step) = step else {
         return (String::new(), String::new(), i64::MIN);

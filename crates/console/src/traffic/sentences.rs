@@ -19,9 +19,9 @@ const MOST: usize = 3;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Sentence {
     pub(crate) text: String,
-    /// Robot that the sentence is about; empty if none.
+    /// Robot that the sentence is about; empty if the sentence is not about a robot.
     pub(crate) robot: String,
-    /// Verdict of the requests that the sentence is about; empty for any.
+    /// Verdict on the requests that the sentence is about; empty for any verdict.
     pub(crate) verdict: &'static str,
     /// Whether the sentence reports a problem that needs attention.
     pub(crate) is_alarm: bool,

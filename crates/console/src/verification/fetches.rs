@@ -25,7 +25,7 @@ struct ListFetch {
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// End of the fetch; `None` while it runs.
+    /// End of the fetch; `None` while the fetch is in progress.
     finished_ms: Option<i64>,
 }
 

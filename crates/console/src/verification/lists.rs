@@ -11,7 +11,7 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::verify::RangesState;
 
-/// Address list referenced by registered robots or still stored.
+/// Address list that registered robots reference, or that is still stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesList")]
 pub(super) struct ListView {
@@ -21,7 +21,7 @@ pub(super) struct ListView {
     pub(super) robots: Vec<RobotRef>,
     /// State: "fresh", "stale", "missing" (no copy available) or "unused" (not fetched yet).
     pub(super) state: &'static str,
-    /// Number of prefixes; `None` without a copy.
+    /// Number of prefixes in the list; `None` if no copy is stored.
     pub(super) prefixes: Option<usize>,
     /// Number of unreadable entries in the list.
     pub(super) unreadable: usize,
@@ -100,7 +100,7 @@ impl ListView {
 
 /// Returns the URLs to fetch for a list's displayed URL; an empty URL selects all lists in use.
 ///
-/// A request can name only a list of a robot in force, so it cannot make this server fetch
+/// Only the list of a robot in force can be requested, so no request makes this server fetch
 /// arbitrary URLs (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.operations().detector.load();

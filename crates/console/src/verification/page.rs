@@ -47,7 +47,7 @@ struct VerificationPage {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FetchBody {
-    /// Displayed URL of the list; empty for all lists.
+    /// Displayed URL of the list to fetch; empty for all lists.
     #[serde(default)]
     url: String,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns the verification data as JSON; 422 if `sort` or `dir` is unknown.
+/// Returns the verification data as JSON; status 422 if `sort` or `dir` is unknown.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,

@@ -43,9 +43,9 @@ pub(crate) struct View {
     pub(super) resolver_is_doubted: bool,
     /// Verdicts of the last 24 hours on requests from all robots.
     pub(super) totals: TotalsView,
-    /// Number of current requests that passed or wait without a verdict.
+    /// Number of current requests that passed without a verdict or are waiting for a verdict.
     pub(super) pending: u64,
-    /// Robot of the chart; `None` for all robots.
+    /// Robot that the chart shows; `None` for all robots.
     pub(super) robot: Option<String>,
     pub(super) robots: Vec<RobotRow>,
     /// The last hundred spoofed requests, newest first.
@@ -130,7 +130,7 @@ pub(super) struct SpoofedView {
     pub(super) host: String,
     pub(super) path: String,
     pub(super) user_agent: String,
-    /// Decision for the request, as a word.
+    /// Word for the decision on the request.
     pub(super) decision: String,
     pub(super) evidence: String,
 }

@@ -60,7 +60,7 @@ pub enum Watch {
     Parity,
     /// An unavailable database.
     Database,
-    /// No condition: a report is sent each week.
+    /// No condition; a report is sent every week.
     Weekly,
 }
 
@@ -70,11 +70,11 @@ pub enum AlertFormat {
     /// JSON with all data about the alert.
     #[default]
     Json,
-    /// Incoming webhook of Slack and compatible services.
+    /// JSON for incoming webhooks of Slack and compatible services.
     Slack,
-    /// Generic webhook of matrix-hookshot.
+    /// JSON for generic webhooks of matrix-hookshot.
     Matrix,
-    /// JSON of ntfy; the last segment of the URL is the topic.
+    /// JSON for ntfy; the last segment of the URL is the topic.
     Ntfy,
 }
 
@@ -93,7 +93,7 @@ pub struct Alert {
     pub template: Option<Template>,
 }
 
-/// URL of a webhook. The URL is a secret: only its scheme and host are ever shown.
+/// URL of a webhook. The URL is a secret: only the scheme, host and port are ever shown.
 #[derive(Clone, Eq, PartialEq)]
 pub struct WebhookUrl(Url);
 
@@ -114,7 +114,7 @@ impl Trigger {
         Self::Database,
     ];
 
-    /// Returns the trigger's word in the settings.
+    /// Returns the word for the trigger in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor => "impostor",
@@ -135,7 +135,7 @@ impl Trigger {
 }
 
 impl Watch {
-    /// Returns the word of the condition's trigger.
+    /// Returns the word for the condition's trigger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor { .. } => Trigger::Impostor.as_str(),
@@ -170,7 +170,7 @@ impl AlertFormat {
     /// All formats, in the order of the documentation.
     pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
 
-    /// Returns the format's word in the settings.
+    /// Returns the word for the format in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",

@@ -30,11 +30,11 @@ pub struct Figures {
     pub certificates: Vec<ServedCertificate>,
     /// Sites whose heaven is held for review, with the reason.
     pub held: Vec<(String, String)>,
-    /// Sites with differing heaven pages: the number of pages and the first page.
+    /// Sites with differing heaven pages, each with the number of pages and the first page.
     pub differing: Vec<(String, u64, String)>,
 }
 
-/// Returns one sentence for each finding; empty if all is well.
+/// Returns one sentence for each finding; empty if there are no findings.
 pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
     match watch {
         Watch::Impostor { above } => impostors(figures, above),

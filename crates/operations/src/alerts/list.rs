@@ -19,7 +19,7 @@ pub struct AlertStatus {
     pub on: String,
     /// Scheme and host of the receiver.
     pub receiver: String,
-    /// `firing`, `well` or `weekly`.
+    /// State of the alert: `firing`, `well` or `weekly`.
     pub state: &'static str,
     /// Time at which the current state began.
     pub since: Option<Moment>,
@@ -43,7 +43,7 @@ pub struct SentMessage {
     pub name: String,
     /// Event that the message reports.
     pub event: String,
-    /// Delivery error; empty on success.
+    /// Delivery error; empty if the message was delivered.
     pub error: String,
 }
 

@@ -86,7 +86,7 @@ impl Message {
         Self::new(alert, Event::Test, findings, at_ms, at_ms)
     }
 
-    /// Returns the findings as one text.
+    /// Returns the findings as a single text.
     pub fn text(&self) -> String {
         self.findings.join("\n")
     }

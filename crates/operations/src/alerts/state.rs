@@ -36,10 +36,10 @@ pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) 
     state.findings = findings.join("\n");
 }
 
-/// Returns the event to report to the receiver now.
+/// Returns the event that must be reported to the receiver now, if any.
 ///
 /// Only the difference from the last delivered state is reported, so a receiver that was down for a
-/// day gets one message, or none if the alert is over by then.
+/// day gets one message, or none if the alert has ended by then.
 pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
     if now_ms < next_attempt_ms(state) {
         return None;

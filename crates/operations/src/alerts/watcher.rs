@@ -26,7 +26,7 @@ const FIRST: Duration = Duration::from_secs(2);
 const TRY: Duration = Duration::from_secs(4);
 /// Attempts to become leader between two evaluations, which are a minute apart.
 const TRIES: u32 = 15;
-/// Lifetime of the lease, which each evaluation renews.
+/// Lifetime of the lease; each evaluation renews the lease.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
 /// Maximum length of a database outage that is not reported; a restart takes less time.
@@ -50,7 +50,7 @@ pub struct Watcher {
     refresher: Refresher,
     certificates: Certificates,
     role: Role,
-    /// States of alerts about the database, which cannot be stored there.
+    /// States of alerts about the database, which cannot be stored in the database.
     remembered: HashMap<String, AlertState>,
     /// Hour and the traffic of the week before that hour; updated once an hour.
     week: Option<(i64, Vec<TrafficSum>)>,
@@ -59,7 +59,7 @@ pub struct Watcher {
 /// Whether this process evaluates alerts.
 #[derive(Debug)]
 enum Role {
-    /// The database could not be queried yet.
+    /// The database has not been queried successfully yet.
     Unknown,
     /// This process evaluates alerts as long as it renews the lease.
     Looks(Lease),

@@ -17,7 +17,7 @@ const MAX_WAITING: usize = 1_024;
 pub struct BanRule {
     /// Number of refusals that lead to a ban.
     pub refusals: u32,
-    /// Period that starts with the first refusal.
+    /// Period in which refusals are counted; starts with the first refusal.
     pub per: Duration,
     /// Duration of the ban.
     pub lasts: Duration,
@@ -39,7 +39,7 @@ struct Inner {
     clock: Clock,
 }
 
-/// Client that was refused too often.
+/// Client whose requests were refused too often.
 #[derive(Debug)]
 pub(super) struct BanCandidate {
     /// Address of the client's last request.

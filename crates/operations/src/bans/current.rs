@@ -55,7 +55,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
     Ok(BanViews::new(bans, caller.now_ms))
 }
 
-/// Ends the ban of a network.
+/// Ends the ban on a network.
 ///
 /// # Errors
 ///

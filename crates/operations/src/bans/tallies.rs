@@ -66,7 +66,7 @@ impl Tallies {
         true
     }
 
-    /// Restarts the count of a network.
+    /// Restarts the count for a network.
     pub(super) fn forget(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

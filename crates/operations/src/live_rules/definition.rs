@@ -9,7 +9,7 @@ use robot_detection_store::verify::RangeSet;
 
 use super::RuleFields;
 
-/// Path pattern of a rule without paths: all paths, filtered or not.
+/// Path pattern for a rule without paths: matches all paths, filtered or not.
 pub(super) const EVERY_PATH: &str = "/*";
 
 /// Words for people and for all visitors, as in the setting `visitors` of a rule.
@@ -26,7 +26,7 @@ pub struct LiveRule {
     pub action: LiveAction,
     /// Visitors that the rule matches.
     pub about: RuleTarget,
-    /// Path pattern, spelled like a filter pattern; `None` for all paths.
+    /// Path pattern in the syntax of filter patterns; `None` for all paths.
     pub path: Option<String>,
     /// Name of the site that the rule is limited to; `None` for all sites.
     pub site: Option<String>,
@@ -197,7 +197,7 @@ impl Networks {
 }
 
 impl RuleTarget {
-    /// Returns `true` if the rule applies to a robot of a registry.
+    /// Returns `true` if the rule applies to a registered robot.
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,

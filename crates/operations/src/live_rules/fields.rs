@@ -34,11 +34,11 @@ const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
 const REQUESTS: u32 = 10;
 const PER_SECONDS: u32 = 60;
 
-/// Maximum values, as in the configuration.
+/// Maximum values of numeric fields, as in the configuration.
 const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
-/// Fields of a live rule before validation; `None` if missing.
+/// Fields of a live rule before validation; a missing field is `None`.
 #[derive(Args, Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
@@ -46,7 +46,7 @@ pub struct RuleFields {
     #[arg(value_parser = ACTIONS)]
     #[schemars(extend("enum" = ACTIONS))]
     pub action: String,
-    /// Unique name of lowercase letters, digits, `-` and `_`
+    /// Unique name: lowercase letters, digits, `-` and `_`
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -62,7 +62,7 @@ pub struct RuleFields {
     #[arg(long, value_name = "PURPOSE", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// Visitors: unlisted (robots), nameless (no User-Agent), people, or all
+    /// Visitors: unlisted (robots), nameless (no User-Agent), people or all
     #[arg(long, value_name = "KIND", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visitors: Option<String>,

@@ -9,7 +9,7 @@ use robot_detection_layer::policy::{Policy, SharedPolicy, WeakPolicy};
 
 use super::LiveRuleSet;
 
-/// Maximum number of live rules: each is evaluated for every robot request.
+/// Maximum number of live rules; each rule is evaluated for every request from a robot.
 pub(super) const MAX_RULES: usize = 500;
 
 /// Live rules of a process; clones share them.

@@ -74,7 +74,7 @@ pub struct UnreadableRule {
 pub struct RuleView {
     /// Name of the site.
     pub site: String,
-    /// Label in reasons: `rule "its name"`, or `rule 2`.
+    /// Label of the rule in reasons: `rule "its name"`, or `rule 2`.
     pub rule: String,
     /// Conditions that must all match; empty for every robot on a filtered path.
     pub conditions: Vec<String>,
@@ -175,7 +175,7 @@ pub enum Outcome {
     Added,
     /// The rule replaced the rule with the same name.
     Replaced,
-    /// The rule with the same name was already identical.
+    /// The existing rule with the same name is identical.
     Unchanged,
     /// Dry run: nothing was changed.
     DryRun,

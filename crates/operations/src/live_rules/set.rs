@@ -8,7 +8,7 @@ use super::{LiveRule, RuleFields};
 /// Live rules in force, and the pause.
 #[derive(Clone, Debug, Default)]
 pub struct LiveRuleSet {
-    /// Version from the database; negative if no rules have been loaded.
+    /// Version of the rules in the database; negative if no rules have been loaded.
     pub version: i64,
     /// Live rules, oldest first.
     pub rules: Vec<StoredRule>,
@@ -114,7 +114,7 @@ impl StoredRule {
     }
 }
 
-/// Returns the date of a time in UTC.
+/// Returns the UTC date of a time.
 fn day(at_ms: i64) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.map_or_else(|_| String::new(), |at| at.date().to_string())

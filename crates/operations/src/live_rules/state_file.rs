@@ -20,7 +20,7 @@ const FORMAT: u32 = 1;
 /// Maximum size of a file that is read; hundreds of rules need only a tenth of it.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
 
-/// Local copy of an instance's live rules; clones share the last written content.
+/// File with a copy of an instance's live rules; clones share the last written content.
 #[derive(Clone, Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct StateFile {
     written: Arc<Mutex<Option<String>>>,
 }
 
-/// Error of the live rules file.
+/// Error when reading or writing the live rules file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct StateFileError {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{LiveAction, LiveRule, RuleTarget};
 
-/// Requests of the last hours that a rule would have matched.
+/// Numbers of recent requests that a rule would have matched.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
 pub struct AffectedRequests {

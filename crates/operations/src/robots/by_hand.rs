@@ -1,4 +1,4 @@
-//! Robots that administrators add and remove.
+//! Adding and removing robots by hand.
 
 use clap::Args;
 use robot_detection_layer::detect::browser_hits;
@@ -89,7 +89,7 @@ pub enum PutRobot {
     Added,
     /// The robot replaced the robot with the same ID.
     Replaced,
-    /// The robot with the same ID was already identical.
+    /// The existing robot with the same ID is identical.
     Unchanged,
 }
 
@@ -178,7 +178,7 @@ pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
 }
 
 impl NewRobot {
-    /// Returns the robot that the fields describe.
+    /// Returns the robot that the request describes.
     fn robot(&self) -> Result<Robot, Refusal> {
         let mut typed = RobotInput::default();
         for (place, text) in [

@@ -22,7 +22,7 @@ const STATUSES: [&str; 3] = ["active", "quarantined", "unusable"];
 /// Words for the columns by which robots can be sorted.
 const SORTS: [&str; 6] = ["name", "id", "purpose", "source", "status", "modified"];
 
-/// Selection and order of robots.
+/// Filter and sort order for a list of robots.
 #[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ListRobots {
@@ -62,7 +62,7 @@ pub struct ListRobots {
     pub dir: Option<String>,
 }
 
-/// Robot of the database or of the bundled registry.
+/// Robot from the database or from the bundled registry.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The listed robot.
@@ -91,7 +91,7 @@ struct Selection<'r> {
     request: &'r ListRobots,
 }
 
-/// Returns all robots of the database.
+/// Returns all robots in the database.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ pub async fn stored(store: &Store) -> Result<Vec<Row>, Refusal> {
     Ok(stored.into_iter().map(Row::from).collect())
 }
 
-/// Returns the robots of the bundled registry.
+/// Returns the robots in the bundled registry.
 pub fn bundled() -> Vec<Row> {
     let robots = bundled_registry().robots.into_iter();
     let row = |robot| Row {
@@ -111,7 +111,7 @@ pub fn bundled() -> Vec<Row> {
     robots.map(row).collect()
 }
 
-/// Returns the selected robots, sorted.
+/// Returns the robots that match the filter, in sort order.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A robot for pages and JSON.
+//! Robots as shown on pages and in JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,13 +20,13 @@ pub struct RobotView {
     pub source: String,
     /// Display name of the robot's source.
     pub source_title: String,
-    /// `active`, `quarantined` or `unusable`.
+    /// Status of the robot: `active`, `quarantined` or `unusable`.
     pub status: &'static str,
-    /// Reason why the robot is not active; otherwise empty.
+    /// Reason why the robot is not active; empty for an active robot.
     pub reason: String,
     /// User-Agent of the robot according to its source.
     pub useragent: String,
-    /// Patterns that User-Agents are compared with.
+    /// Patterns with which User-Agents are compared.
     pub patterns: Vec<PatternView>,
     /// Purpose of the robot.
     pub purpose: &'static str,
@@ -153,7 +153,7 @@ impl RobotLinkView {
 
 /// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
 ///
-/// Registries are third-party data, and a click must not run their script.
+/// Registries are third-party data, and a click on a link must not run a script.
 pub fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))
