@@ -214,8 +214,8 @@ impl Drop for QueueSlot<'_> {
 
 /// Returns the place of the stranger that must leave a full queue; `None` if the newcomer must.
 ///
-/// A random stranger from the network with the most places leaves. An attacker can replace strangers
-/// from other networks only with addresses in as many networks as there are places.
+/// A random stranger from the network with the most places leaves. An attacker can replace
+/// strangers from other networks only with addresses in as many networks as there are places.
 fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     let strangers = waiting.iter().enumerate();
     let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
