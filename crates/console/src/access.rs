@@ -21,7 +21,7 @@ use super::{
 use robot_detection_operations::tokens;
 use robot_detection_store::store::{AdminToken, TokenScope};
 
-/// Longest token that is looked up; our tokens have 29 characters.
+/// Maximum length of a token that is looked up; generated tokens have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
 
 /// Authenticated visitor of the console, stored in the extensions of each request.
@@ -29,16 +29,16 @@ const MAX_TOKEN_BYTES: usize = 512;
 pub(super) enum Visitor {
     /// Access granted by the surrounding application.
     Open,
-    /// Logged in with a session; forms of the session contain its CSRF token.
+    /// Visitor with a login session, whose forms contain the CSRF token.
     Session { csrf: String },
-    /// Program with a bearer token; it sends no cookies, so its requests cannot be forged.
+    /// Program with a bearer token, which sends no cookies, so other sites cannot forge requests.
     Bearer(AdminToken),
     /// Visitor without a session or token.
     Nobody,
 }
 
 impl Visitor {
-    /// Returns a CSRF token for the forms of one page: the session's token under a random mask.
+    /// Returns a CSRF token for the forms of one page: the session's token with a random mask.
     ///
     /// Pages are compressed and repeat search texts. If the token were the same on every page, the
     /// response lengths would reveal it byte by byte (BREACH).
@@ -78,7 +78,7 @@ impl Visitor {
     }
 }
 
-/// Passes requests of visitors that may see the page and denies all others.
+/// Passes requests from visitors that may see the page and denies all other requests.
 pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,

@@ -80,7 +80,7 @@ pub(super) async fn submit(
     session::begin(&session, &caller, now_ms).await?;
     let caller = state.caller();
     caller.record("password-changed", "administrator", "").await;
-    info!("the administrator's password was changed; other sessions ended");
+    info!("the administrator password was changed; all other sessions were ended");
     let mut response = page.location.see_other("account?note=changed");
     // This browser's cookie was signed with the hash of the old password.
     browser.add_to(response.headers_mut(), &hash);

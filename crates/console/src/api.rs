@@ -1,4 +1,4 @@
-//! JSON versions of the console pages, for programs.
+//! JSON versions of the console's pages, for use by programs.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -44,7 +44,7 @@ pub(super) struct Status {
     database_away_since: Option<Moment>,
     filtering: FilteringView,
     robots: RobotsView,
-    /// Proxy or CDN in front of the server that hides the visitors.
+    /// Proxy or CDN that hides the visitors from the server, if any.
     front: Option<String>,
     bundled_only: bool,
     refreshing: bool,
@@ -217,7 +217,7 @@ pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
-/// Request body: sources to refresh.
+/// Request body with the sources to refresh.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartBody {
@@ -243,12 +243,12 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// Request body: quarantined document to accept.
+/// Request body with the quarantined document to accept.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {
     source: String,
-    /// SHA-256 of the quarantined document to accept; by default the current one.
+    /// SHA-256 of the quarantined document to accept; by default the current document.
     document: Option<String>,
 }
 
@@ -285,11 +285,11 @@ pub(super) async fn identify(
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) text: String,
-    /// Page that solves the problem, relative to the console's root; empty if none.
+    /// Link to the page for solving the problem, relative to the console's root; empty if none.
     pub(super) link: String,
 }
 
-/// Returns the problems of certificates, front proxies and robot heavens; empty if all is well.
+/// Returns the problems with certificates, front proxies and robot heavens; empty if all is well.
 ///
 /// The state of heavens is unknown while the database is unavailable; pages report that separately.
 pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {

@@ -1,4 +1,4 @@
-//! The bans page: clients that are refused often enough to block at the firewall.
+//! The bans page: clients that are banned because they were refused often.
 
 use askama::Template;
 use axum::{
@@ -18,10 +18,10 @@ use super::{
 };
 use robot_detection_operations::bans::{self, BanView, BanViews};
 
-/// Maximum number of bans on the page; the JSON contains all.
+/// Maximum number of bans on the page; the JSON contains all bans.
 const SHOWN: usize = 500;
 
-/// Form with the network whose ban to end.
+/// Form with the network whose ban is to be ended.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkForm {
     network: String,

@@ -1,4 +1,4 @@
-//! Extractors for forms, JSON bodies and queries, with errors in the console's own words.
+//! Extractors for forms, JSON bodies and queries, with the console's own error messages.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Form fields with a valid CSRF token.
 ///
-/// A session's form without the session's token is refused.
+/// A form from a session is refused unless the form contains the session's token.
 #[derive(Debug)]
 pub(super) struct Fields<T>(pub(super) T);
 
@@ -106,7 +106,7 @@ impl FromRequestParts<AdminState> for CsrfProof {
     }
 }
 
-/// Extractor of query parameters; invalid ones produce a 400 page.
+/// Extractor of query parameters; invalid parameters produce a page with status 400.
 #[derive(Debug)]
 pub(super) struct Params<T>(pub(super) T);
 

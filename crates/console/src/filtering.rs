@@ -22,9 +22,9 @@ pub(super) struct FilteringView {
     pub(super) purposes: Vec<&'static str>,
     /// Purposes whose robots are recognised but pass.
     pub(super) passing_purposes: Vec<&'static str>,
-    /// Settings that are missing for filtering to be on.
+    /// Settings that must be set to turn on filtering.
     pub(super) missing: Vec<&'static str>,
-    /// Rules in order of evaluation, before the purposes.
+    /// Rules in order of evaluation; rules are evaluated before the purposes.
     pub(super) rules: Vec<RuleView>,
     /// `X-Robots-Tag` headers added to responses.
     pub(super) x_robots_tags: Vec<TagRuleView>,
@@ -34,7 +34,7 @@ pub(super) struct FilteringView {
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotCounts")]
 pub(super) struct RobotsView {
-    /// Robots in the detector of this process.
+    /// Number of robots in the detector of this process.
     pub(super) in_force: usize,
     pub(super) active: u64,
     pub(super) quarantined: u64,
@@ -89,9 +89,9 @@ impl RobotsView {
 #[schemars(rename = "XRobotsTagRule")]
 pub(super) struct TagRuleView {
     pub(super) value: String,
-    /// Conditions that must all match; empty applies to every response.
+    /// Conditions that must all match; if empty, the header is added to every response.
     pub(super) conditions: Vec<String>,
-    /// Origin in the configuration; empty if built in.
+    /// Origin of the header in the configuration; empty if the header is built in.
     pub(super) origin: String,
 }
 

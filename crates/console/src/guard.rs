@@ -27,7 +27,7 @@ use super::{
 
 /// Headers of every response.
 ///
-/// Even if text evaded the escaping, it could run no script and load nothing, and no other site can
+/// Even text that evades escaping can run no script and load no resource, and no other site can
 /// frame the pages. Scripts may send requests to this site only (`connect-src`).
 const HEADERS: [(HeaderName, &str); 5] = [
     (
@@ -80,7 +80,7 @@ async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
 
 /// Refuses requests for unknown host names.
 ///
-/// With DNS rebinding, a page of a foreign name that resolves to this server could read ours.
+/// With DNS rebinding, a page on another host name that resolves to this server could read ours.
 pub(super) async fn known_host(
     State(state): State<AdminState>,
     request: Request,

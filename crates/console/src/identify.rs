@@ -21,7 +21,7 @@ use robot_detection_layer::suspect::{Findings, Reason, Transport};
 use robot_detection_operations::decisions::{ClaimView, DecisionView, Explanation};
 use robot_detection_operations::filled;
 
-/// Longest User-Agent and path that are examined.
+/// Maximum length in bytes of each examined text, such as the User-Agent.
 const MAX_BYTES: usize = 16 * 1024;
 const DEFAULT_PATH: &str = "/members-only-stuff/";
 
@@ -48,7 +48,7 @@ pub(super) struct IdentifyParams {
     /// HTTP method; `GET` by default.
     #[serde(default)]
     pub(super) method: String,
-    /// Host of the request; by default the host of this page.
+    /// Host of the request; by default the host of the page.
     #[serde(default)]
     pub(super) host: String,
     /// Request headers in their original order, one per line; empty if unknown.
@@ -59,10 +59,10 @@ pub(super) struct IdentifyParams {
     pub(super) https: Option<bool>,
 }
 
-/// Suspicion findings for a request; empty by default.
+/// Findings that make a request suspicious; empty by default.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Suspicion {
-    /// Findings about the browser that the request's User-Agent claims.
+    /// Findings about the browser that the request claims to come from.
     findings: Findings,
     /// Reason why the suspect would get no copy of the page.
     no_copy: Option<&'static str>,
@@ -148,7 +148,7 @@ pub(super) fn answer(
     })
 }
 
-/// Queries the policy and robots.txt like the layer; `target` is the path with its query.
+/// Queries the policy and robots.txt in the same way as the layer; `target` is the path and query.
 pub(super) fn decide(
     of: &SelectedSite,
     request: &Request<'_>,
@@ -174,7 +174,7 @@ pub(super) fn decide(
     DecisionView::new(explained, answered_by)
 }
 
-/// Returns the findings about the browser that a request claims, if the site detects suspects.
+/// Returns the findings about the browser that a request claims to come from, if checked.
 fn suspicion_of(
     state: &AdminState,
     of: &SelectedSite,
@@ -209,7 +209,7 @@ fn suspicion_of(
     }
 }
 
-/// Returns the User-Agent from its own field or, if empty, from the headers.
+/// Returns the User-Agent from the `user_agent` field or, if that field is empty, from the headers.
 fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
     match headers.get(USER_AGENT) {
         Some(told) if question.user_agent.is_empty() => {
@@ -262,7 +262,7 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
 }
 
 impl IdentifyPage {
-    /// Returns the User-Agent split in three: before, in and after the match.
+    /// Returns the parts of the User-Agent before, in and after the match.
     fn parts(answer: &Explanation, claim: &ClaimView) -> (String, String, String) {
         cut(&answer.user_agent, claim.start, claim.end)
     }
@@ -274,7 +274,7 @@ impl IdentifyPage {
     }
 }
 
-/// Splits text in three; positions inside a character or beyond the end are allowed.
+/// Splits text into three parts; positions inside a character or beyond the end are allowed.
 fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let bytes = text.as_bytes();
     let end = end.min(bytes.len());
@@ -285,7 +285,7 @@ fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     (text(before), text(matched), text(after))
 }
 
-/// Returns the method in upper case; `GET` if empty.
+/// Returns the HTTP method in upper case; `GET` if the text is empty.
 fn method_of(typed: &str) -> String {
     match typed.trim() {
         "" => "GET".to_owned(),

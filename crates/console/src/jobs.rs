@@ -1,4 +1,4 @@
-//! Refreshes that were started on the console.
+//! Refreshes that were started from the console.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use robot_detection_operations::Operations;
 use robot_detection_store::refresh::{Progress, RefreshError, RefreshOptions, Trigger};
 use robot_detection_store::store::RefreshRecord;
 
-/// State of the last job that was started on the console; only one runs at a time.
+/// State of the last job started from the console; only one job runs at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     last: Arc<Mutex<Option<Job>>>,

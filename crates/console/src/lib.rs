@@ -1,8 +1,8 @@
 //! Internal crate of `robot-detection`: the administrator's console and its JSON API.
 //!
 //! [`router`] returns an axum router that can be nested at any path: its links are relative. With
-//! [`Access::Login`] it asks for a password; with [`Access::Open`] the application protects it with
-//! its own login. In both cases it refuses requests that another site caused.
+//! [`Access::Login`], the console requires a password; with [`Access::Open`], the application
+//! protects the console with its own login. Requests that another site caused are always refused.
 //!
 //! Pages and JSON share their views: `robots` and `api/v1/robots` show the same data.
 //!

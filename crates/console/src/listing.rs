@@ -31,7 +31,7 @@ const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("modified", "Modified"),
 ];
 
-/// Query parameters of the page, in addition to the parameters of its list.
+/// Query parameters of the registry page, in addition to the parameters of the robots table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PageParams {
@@ -60,7 +60,7 @@ impl Listing {
             "" => 1,
             page => page
                 .parse::<usize>()
-                .map_err(|_| Problem::invalid("page must be a number of 1 or greater"))?,
+                .map_err(|_| Problem::invalid("page must be a number greater than 0"))?,
         };
         let operations = state.operations();
         let detector = operations.detector.load();
@@ -159,7 +159,7 @@ fn link(request: &ListRobots, number: usize) -> String {
     link
 }
 
-/// Query parameters of a download, in addition to the parameters of the table.
+/// Query parameters of a download, in addition to the parameters of the robots table.
 #[derive(Debug, Deserialize)]
 pub(super) struct ExportParams {
     #[serde(default)]

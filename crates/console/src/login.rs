@@ -99,7 +99,7 @@ pub(super) async fn form(
     }))
 }
 
-/// Starts a session if the password is right.
+/// Starts a session if the password is correct.
 pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
@@ -152,7 +152,7 @@ async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64
     state.caller().record("login-failed", &from, &detail).await;
 }
 
-/// Logs out: ends the session.
+/// Logs out by ending the session.
 pub(super) async fn leave(
     session: Session,
     page: Page,
@@ -162,7 +162,7 @@ pub(super) async fn leave(
     Ok(page.location.see_other("login"))
 }
 
-/// Form without fields other than the CSRF token.
+/// Form whose only field is the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(super) struct Empty {}
 

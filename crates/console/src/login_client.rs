@@ -33,14 +33,14 @@ use robot_detection_layer::policy::sender_address;
 const COOKIE: &str = "robot-detection-browser";
 /// Lifetime of the cookie in seconds after the browser's last login.
 const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
-/// Maximum number of cookies with this name that are checked, because each costs an HMAC.
+/// Maximum number of cookies with this name that are checked; each check computes an HMAC.
 ///
 /// A browser sends one for each path for which the cookie was set (RFC 6265 §5.4).
 const MAX_COOKIES: usize = 4;
 /// Prefix length that identifies one IPv6 client: the remaining bits identify an interface (RFC
 /// 4291 §2.5.1), which a host may choose freely.
 const NETWORK_BITS: u32 = 64;
-/// Prefix length of an IPv4 network as allocated to a provider.
+/// Prefix length of an IPv4 network such as those allocated to providers.
 const LARGE_BITS_V4: u32 = 16;
 const LARGE_BITS_V6: u32 = 32;
 /// Prefix length of the IPv4 networks shown in the list of sessions.
@@ -66,7 +66,7 @@ pub(super) enum LoginClient {
 }
 
 impl LoginOrigin {
-    /// Returns the client for counting failures; its cookie is checked with the password's hash.
+    /// Returns the client whose failures are counted; the password's hash verifies its cookie.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
         // The cookie takes precedence: a guesser behind the same NAT must not delay the browser.
@@ -126,7 +126,7 @@ impl LoginClient {
         matches!(self, Self::Browser(_))
     }
 
-    /// Returns the large network of the address, such as that of a provider.
+    /// Returns the large network that contains the address, such as a provider's network.
     pub(super) fn large_network(&self) -> Option<IpAddr> {
         match self {
             Self::Network(IpAddr::V4(v4)) => {
@@ -152,7 +152,7 @@ impl LoginClient {
     }
 }
 
-/// Sets the cookie of a browser that has logged in.
+/// Cookie to set in a browser that has logged in.
 ///
 /// The cookie is signed with the password's hash and becomes invalid when the password changes.
 pub(super) struct BrowserCookie {

@@ -1,6 +1,7 @@
 //! Rate limiter for logins: limits password attempts per client, overall, and concurrently.
 //!
-//! Each wrong password adds to a debt that decreases over time; one debt per client, one for all.
+//! Each wrong password adds to two debts that decrease over time: the debt of the client, and the
+//! debt of all clients together.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +16,9 @@ use robot_detection_store::store::{LoginFailures, Store};
 
 /// Time after which one wrong password of a client is forgotten.
 const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
-/// Number of remembered wrong passwords from which a client has to wait.
+/// Number of remembered wrong passwords at which a client has to wait.
 const MAX_FREE_FAILURES: u32 = 5;
-/// Time after which one wrong password is forgotten in the count over all clients.
+/// Time after which one wrong password is forgotten in the count for all clients.
 const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
 /// Debt of all clients up to which strangers are not delayed.
 const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
@@ -25,7 +26,7 @@ const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
 const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
 /// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
 const MAX_DELAY: Duration = Duration::from_secs(5);
-/// Key of the failures of all clients; no client has this key.
+/// Key under which failures of all clients are counted; no client has this key.
 const ALL_CLIENTS: &str = "*";
 
 /// Maximum number of concurrent password comparisons: argon2id uses 19 MiB for each.
@@ -34,7 +35,7 @@ const MAX_CHECKS: usize = 2;
 const MAX_STRANGERS: usize = 64;
 /// Maximum number of browsers with a cookie in the queue: strangers cannot use up their places.
 const MAX_BROWSERS: usize = 8;
-/// Maximum number of waiting attempts of one client.
+/// Maximum number of waiting login attempts of one client.
 const MAX_WAITING_PER_CLIENT: usize = 4;
 /// Maximum number of clients remembered in memory while the database is not writable.
 const MAX_REMEMBERED: usize = 10_000;
@@ -44,13 +45,13 @@ const MAX_REMEMBERED: usize = 10_000;
 pub(super) struct LoginLimiter {
     store: Store,
     clock: Clock,
-    /// Expiry times of failures that the database could not count, by client.
+    /// Expiry times of failed logins that could not be counted in the database, by client.
     memory: Mutex<HashMap<String, i64>>,
     waiting: Mutex<Vec<Attempt>>,
     checks: Semaphore,
 }
 
-/// Login attempt that waits for its delay.
+/// Login attempt that waits until its delay has elapsed.
 #[derive(Debug)]
 struct Attempt {
     client: LoginClient,
@@ -85,9 +86,9 @@ impl LoginLimiter {
         }
     }
 
-    /// Enters the queue; returns `None` if the client has no place left.
+    /// Enters the queue; returns `None` if no place is left for the client.
     ///
-    /// If the queue is full, a new stranger replaces another one: see [`leaving`].
+    /// If the queue is full, a new stranger replaces another stranger: see [`leaving`].
     pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
@@ -122,7 +123,7 @@ impl LoginLimiter {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on a client's attempt by its previous failures.
+    /// Decides on a client's login attempt, based on the client's previous failures.
     pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
@@ -198,7 +199,7 @@ impl LoginLimiter {
 }
 
 impl QueueSlot<'_> {
-    /// Waits until another attempt has taken the place.
+    /// Waits until another login attempt has taken this place in the queue.
     pub(super) async fn evicted(&self) {
         self.eviction.notified().await;
     }
@@ -213,8 +214,8 @@ impl Drop for QueueSlot<'_> {
 
 /// Returns the place of the stranger that must leave a full queue; `None` if the newcomer must.
 ///
-/// A random stranger of the network with the most places leaves. A guesser with many addresses can
-/// replace strangers of other networks only with addresses in as many networks as there are places.
+/// A random stranger from the network with the most places leaves. An attacker can replace
+/// strangers from other networks only with addresses in as many networks as there are places.
 fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     let strangers = waiting.iter().enumerate();
     let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
@@ -230,7 +231,7 @@ fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     fastrand::choice(of_largest.collect::<Vec<_>>())?.0
 }
 
-/// Decides by the remaining debt of previous failures.
+/// Decides on a login attempt, based on the remaining debt from previous failures.
 fn decide_from(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     // The debt of the first four failures is free; a client has to wait for the rest to expire.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));

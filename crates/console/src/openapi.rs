@@ -1,6 +1,6 @@
 //! Registration of the JSON API's operations, and the `OpenAPI` document generated from them.
 //!
-//! A route is registered together with its description, so no route lacks one.
+//! Each route is registered together with its description.
 
 use std::sync::{Arc, OnceLock};
 
@@ -33,7 +33,7 @@ pub(super) struct Operation {
     method: Method,
     path: &'static str,
     summary: &'static str,
-    /// Names of the query parameters; all others are rejected.
+    /// Names of the query parameters; all other parameters are rejected.
     parameters: &'static [&'static str],
     /// Schema of the operation's request body, if any.
     body: Option<SchemaOf>,
@@ -41,7 +41,7 @@ pub(super) struct Operation {
     answer: Option<SchemaOf>,
     /// Status of the operation's successful response.
     status: StatusCode,
-    /// Whether a request that creates nothing returns 200 instead.
+    /// Whether the operation returns 200 instead if it creates nothing.
     is_or_ok: bool,
 }
 
@@ -293,7 +293,7 @@ fn openapi(operations: &[Operation], words: Words) -> Value {
     })
 }
 
-/// Rewrites separately described words as an `enum` from which clients can be generated.
+/// Converts separately described words to an `enum`, from which clients can be generated.
 fn list_words(schema: &mut Schema) {
     let kinds = schema.get("oneOf").and_then(Value::as_array);
     let words = kinds.and_then(|kinds| {
@@ -329,7 +329,7 @@ fn parameter(name: &str, place: &str, words: &[&str]) -> Value {
     parameter
 }
 
-/// Returns the schema of a parameter; a string by default.
+/// Returns the schema of a parameter; by default, that of a string.
 fn parameter_schema(name: &str, words: &[&str]) -> Value {
     match name {
         _ if !words.is_empty() => json!({ "type": "string", "enum": words }),

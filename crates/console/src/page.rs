@@ -82,7 +82,7 @@ impl RequestLocation {
         self.path().starts_with("/assets/")
     }
 
-    /// Redirects to a console page, given as `robots?q=x`.
+    /// Redirects to a console page such as `robots?q=x`.
     pub(super) fn see_other(&self, page: &str) -> Response {
         match HeaderValue::try_from(format!("{}{page}", self.root)) {
             Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
@@ -142,7 +142,7 @@ pub(super) struct Page {
     pub(super) pause: Option<Pause>,
     /// Time zone of the displayed times.
     pub(super) zone: TimeZone,
-    /// Absence of the database, while it is unavailable.
+    /// Outage of the database, while the database is unavailable.
     pub(super) away: Option<OutageView>,
 }
 
@@ -239,7 +239,7 @@ impl FromRequestParts<AdminState> for Page {
     }
 }
 
-/// Returns `true` if decisions are not enforced, except during a pause, which has its own banner.
+/// Returns `true` if decisions are not enforced; `false` during a pause, which has its own banner.
 fn is_dry_run(state: &AdminState) -> bool {
     let policy = state.operations().policy.load();
     policy.is_dry_run() && !policy.is_paused()
@@ -267,7 +267,7 @@ pub(super) fn encode(text: &str) -> String {
 /// Entry of the console's navigation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NavigationEntry {
-    /// Path of its page below the router, without the leading slash.
+    /// Path of the entry's page below the router, without the leading slash.
     pub(super) path: &'static str,
     pub(super) label: &'static str,
     /// Whether the entry is in the second list: setup pages that are seldom visited.

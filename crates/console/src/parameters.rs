@@ -11,10 +11,10 @@ use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Number of characters of an unknown parameter that the error repeats.
+/// Maximum number of characters of an unknown parameter that the error message contains.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Refuses requests with query parameters other than these.
+/// Refuses requests with query parameters other than the given ones.
 pub(super) fn with_parameters(
     names: &'static [&'static str],
     route: MethodRouter<AdminState>,

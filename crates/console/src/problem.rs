@@ -32,8 +32,8 @@ pub(super) struct ProblemDetails {
 
 /// Reason why a request failed.
 ///
-/// As a response it is a bare status; [`Problem::dress`] turns it into a page or JSON, depending on
-/// the path and the client.
+/// As a response, a problem is a bare status; [`Problem::finish`] turns the problem into a page or
+/// JSON, depending on the path and the client.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -58,7 +58,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
-    /// Returns the problem of a request that conflicts with the current state (RFC 9110 §15.5.10).
+    /// Returns the problem for a request that conflicts with the current state (RFC 9110 §15.5.10).
     pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, code, message)
     }
@@ -71,7 +71,7 @@ impl Problem {
         )
     }
 
-    /// Returns the problem of a change attempted with a read-only token.
+    /// Returns the problem for a change attempted with a read-only token.
     pub(super) fn read_only() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -80,9 +80,9 @@ impl Problem {
         )
     }
 
-    /// Returns the problem of an unavailable database.
+    /// Returns the problem for an unavailable database.
     ///
-    /// The message contains no reason, because its readers need not be logged in.
+    /// The message omits the reason, because visitors who are not logged in may read the message.
     pub(super) fn away(absence: &DatabaseOutage) -> Self {
         let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
@@ -101,7 +101,7 @@ impl Problem {
         Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Returns the problem of a status without a specific reason.
+    /// Returns the problem for a status without a specific reason.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let (code, message) = match status.as_u16() {
             400 => ("bad_request", "The request is malformed."),
@@ -123,7 +123,7 @@ impl Problem {
         Self::new(status, code, message)
     }
 
-    /// Returns the problem of an error response that is not yet a page or JSON, per the location.
+    /// Returns the problem for an error response that is not yet in the expected format.
     pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {

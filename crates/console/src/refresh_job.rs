@@ -1,4 +1,4 @@
-//! Progress of the refreshes started on the console, as page and JSON.
+//! Progress of the refreshes started from the console, as a page and as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -119,7 +119,7 @@ fn headline(job: Option<&Job>, progress: &Progress) -> String {
         }
         (false, 0, _) => "The refresh has finished.".to_owned(),
         (false, failed, all) if failed == all => "The refresh failed.".to_owned(),
-        (false, failed, all) => format!("The refresh of {failed} of {all} sources failed."),
+        (false, failed, all) => format!("The refresh failed for {failed} of {all} sources."),
     }
 }
 

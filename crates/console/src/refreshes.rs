@@ -86,7 +86,7 @@ pub(super) struct RefreshView {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct StartForm {
-    /// Source to refresh; empty refreshes all sources.
+    /// Source to refresh; if empty, all sources are refreshed.
     #[serde(default)]
     pub(super) source: String,
     #[serde(default)]
@@ -174,7 +174,7 @@ pub(super) async fn accept(
     Ok(to_progress(&page, &started))
 }
 
-/// Starts to refresh sources and records the visitor in the audit log.
+/// Starts a refresh of sources and records the visitor in the audit log.
 pub(super) async fn begin(
     state: &AdminState,
     visitor: &Visitor,
@@ -196,7 +196,7 @@ fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
     })
 }
 
-/// Returns the options that accept the quarantined document if it is the one that was reviewed.
+/// Returns the options for accepting the quarantined document, provided that it was reviewed.
 ///
 /// A newer, unreviewed document may have been downloaded since the page was loaded.
 pub(super) async fn acceptance(
@@ -214,10 +214,10 @@ pub(super) async fn acceptance(
         .await?
         .and_then(|record| record.held_sha256);
     let held =
-        held.ok_or_else(|| not_held(format!("No download of {name} is held for review.")))?;
+        held.ok_or_else(|| not_held(format!("No download from {name} is held for review.")))?;
     if document.is_some_and(|document| document != held) {
         return Err(not_held(format!(
-            "A newer download of {name} is now held for review; check it first."
+            "A newer download from {name} is now held for review; review it first."
         )));
     }
     let options = RefreshOptions {
@@ -227,7 +227,7 @@ pub(super) async fn acceptance(
     Ok((spec.source.clone(), options))
 }
 
-/// Returns the sources that a request names; an empty name selects all.
+/// Returns the source with the requested name; an empty name selects all sources.
 pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
     let mut sources: Vec<Source> = state
         .operations()

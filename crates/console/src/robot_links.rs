@@ -4,7 +4,7 @@ use super::page::encode;
 use robot_detection_layer::registry::{Purpose, Robot, Source};
 use robot_detection_operations::robots::{RobotLinkView, RobotView};
 
-/// Links of a robot's view, for the pages.
+/// Links to the pages about a robot.
 pub(super) trait RobotLinks {
     /// Returns the source and the ID of the robot.
     fn key(&self) -> (&str, &str);
@@ -54,7 +54,7 @@ pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
     )
 }
 
-/// Returns the robot with the fields that rules examine.
+/// Returns a robot with the fields that rules examine.
 pub(super) fn as_asked(view: &RobotView) -> Robot {
     let mut robot = Robot::new(&view.id, Source::manual());
     robot.operator.clone_from(&view.operator);

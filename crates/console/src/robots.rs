@@ -62,7 +62,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Path parameters of a robot; parameters of outer routers are ignored, hence the long names.
+/// Path parameters of a robot's page; the long names avoid conflicts with outer routers.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,
@@ -159,7 +159,7 @@ async fn choices(state: &AdminState, chosen: Option<&str>) -> Result<Vec<SourceC
         .collect())
 }
 
-/// Returns the text of a note code, never text from the query itself.
+/// Returns the text for a note code; text from the query itself is never shown.
 fn note_text(note: &str) -> &'static str {
     match note {
         "added" => "Robot added. It is recognised from now on.",

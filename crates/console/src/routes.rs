@@ -38,7 +38,7 @@ use super::{
 /// Maximum size of a form or JSON body.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Query parameters that select a site for decisions.
+/// Query parameters that select the site whose decisions are shown.
 const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
@@ -66,7 +66,7 @@ const IDENTIFY: &[&str] = &[
 ];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Query parameters that select the site of a site robot.
+/// Query parameter that selects the site of a site robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
@@ -74,7 +74,7 @@ const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 /// Creates the router with the pages at `/` and the JSON API under `/api`.
 ///
 /// Links are relative, so the router can be nested at any path. Prefer `nest_service`, which
-/// responds with and without a slash at the end.
+/// responds with and without a trailing slash.
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
@@ -210,16 +210,19 @@ fn login_pages() -> Router<AdminState> {
         )
 }
 
-/// Returns the routes below `/api`; those for tokens and sessions only if the console has a login.
+/// Returns the routes below `/api`; token and session routes exist only if there is a login.
 fn api(has_login: bool) -> Api {
     let api = instance_routes(ban_routes(rule_routes(Api::new(words))));
     let api = traffic_routes(site_robot_routes(verification_routes(refresh_routes(
         registry_routes(api),
     ))))
     .add(
-        Operation::get("/status", "State of database, registry and filtering")
-            .answer::<api::Status>()
-            .takes(SITE),
+        Operation::get(
+            "/status",
+            "State of the database, the registry and filtering",
+        )
+        .answer::<api::Status>()
+        .takes(SITE),
         api::status,
     )
     .add(
@@ -285,9 +288,12 @@ fn traffic_routes(api: Api) -> Api {
         traffic::series_json,
     )
     .add(
-        Operation::get("/traffic/names", "Filter values that begin with a text")
-            .answer::<traffic::NamesAnswer>()
-            .takes(&["of", "q"]),
+        Operation::get(
+            "/traffic/names",
+            "Filter values that begin with a given text",
+        )
+        .answer::<traffic::NamesAnswer>()
+        .takes(&["of", "q"]),
         traffic::names,
     )
     .add(
@@ -311,11 +317,12 @@ fn traffic_routes(api: Api) -> Api {
 
 fn instance_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/instances", "Instances on the database").answer::<Instances>(),
+        Operation::get("/instances", "Instances that share the database").answer::<Instances>(),
         settings_page::instances_json,
     )
     .add(
-        Operation::get("/sites", "Sites with upstreams and counts").answer::<sites::Sites>(),
+        Operation::get("/sites", "Sites with their upstreams and request counts")
+            .answer::<sites::Sites>(),
         sites::json,
     )
     .add(
@@ -603,9 +610,12 @@ fn description_routes(api: Api) -> Api {
         site_robot::one_json,
     )
     .add(
-        Operation::get("/site-robot/explain", "Explain why a URL is described")
-            .answer::<site_robot::Explained>()
-            .takes(ROBOT_URL),
+        Operation::get(
+            "/site-robot/explain",
+            "Explain why a URL is described or not",
+        )
+        .answer::<site_robot::Explained>()
+        .takes(ROBOT_URL),
         site_robot::explain_json,
     )
 }

@@ -40,19 +40,19 @@ use robot_detection_store::store::{Access as AccessTable, DatabaseOutage, Store}
 /// Lifetime of a session, whether or not it is in use.
 const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
 /// Maximum time between a session's last lookup and the start of a database outage for the session
-/// to remain valid: another instance may have ended it since.
+/// to remain valid: another instance may have ended the session since then.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
 /// Maximum number of sessions cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
-/// Keys of the values stored in a session.
+/// Keys under which values are stored in a session.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 
 /// Session store backed by the database.
 ///
-/// Only the SHA-256 of the ID is stored: a session cannot be taken over with a copy of the database
-/// or a backup.
+/// Only the SHA-256 of the ID is stored, so a session cannot be taken over with a copy of the
+/// database or a backup.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
@@ -129,7 +129,7 @@ pub(super) async fn begin(
         .map_err(failed)
 }
 
-/// Returns the name under which the store keeps a session.
+/// Returns the name under which the store saves a session.
 pub(super) fn stored_id(session: &Session) -> Option<String> {
     session.id().map(hashed)
 }
@@ -168,7 +168,7 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns `false` once a session has ended; sessions stay open while the database is unavailable.
+/// Returns `false` if the session has ended; sessions stay open while the database is unavailable.
 pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     let Some(id) = session.id() else { return false };
     let store = &state.operations().store;
@@ -196,7 +196,7 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     problem
 }
 
-/// Returns the path of the cookie: below the admin pages only.
+/// Returns the path of the cookie, which covers the admin pages only.
 pub(super) fn cookie_path(location: &RequestLocation) -> String {
     let is_plain = location
         .prefix
@@ -210,12 +210,12 @@ pub(super) fn cookie_path(location: &RequestLocation) -> String {
 }
 
 impl CachedSessions {
-    /// Removes all sessions, as the database does when the password changes.
+    /// Removes all cached sessions, as the database removes all sessions when the password changes.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Removes the session with this key, which has ended.
+    /// Removes the cached session with this key, because the session has ended.
     pub(super) fn forget_key(&self, key: &str) {
         self.lock()
             .retain(|id, _| AccessTable::session_key(id) != key);
@@ -316,7 +316,7 @@ fn record(id: Id, data: &str) -> session_store::Result<Record> {
     })
 }
 
-/// Returns the end of a session, which use does not postpone.
+/// Returns the end of a session; using the session does not extend its lifetime.
 fn ends_ms(data: &HashMap<String, Value>) -> i64 {
     data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
 }

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 /// Access control of the pages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Password and session, or bearer token.
+    /// Visitors log in with a password, or send a bearer token.
     Login {
-        /// Sends the session cookie over HTTPS only.
+        /// Whether the session cookie is sent over HTTPS only.
         secure_cookies: bool,
     },
     /// The application protects the router with its own login.
@@ -27,7 +27,7 @@ pub struct ClientAddress {
 type Find = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 impl ClientAddress {
-    /// Creates a lookup from a function that returns the address.
+    /// Creates an address lookup from a function that returns the client's address.
     pub fn new(find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
         Self {
             find: Arc::new(find),
@@ -51,16 +51,16 @@ impl fmt::Debug for ClientAddress {
 pub struct Admin {
     /// Operations used by the pages.
     pub operations: Operations,
-    /// Time zone of the times on the pages.
+    /// Time zone in which pages show times.
     pub time_zone: TimeZone,
     /// Access control of the pages.
     pub access: Access,
-    /// Function that returns the client address of a login.
+    /// Function that returns the client's address at login.
     pub client_address: ClientAddress,
-    /// Host names under which the console is reachable; empty allows any `Host`.
+    /// Host names under which the console is reachable; if empty, any `Host` is allowed.
     ///
-    /// Loopback names are always allowed. A name without a port allows all ports.
+    /// Loopback names are always allowed. A name without a port allows any port.
     pub hosts: Vec<String>,
-    /// Ends streams of live decisions, so that they do not delay a shutdown.
+    /// Token that ends streams of live decisions, so that the streams do not delay a shutdown.
     pub stop: CancellationToken,
 }

@@ -37,7 +37,7 @@ struct SitesPage {
 
 /// Site selected for a page; an extractor.
 ///
-/// The site that the query names as `site`, otherwise the site of the request's host, otherwise the
+/// The site in the query parameter `site`, otherwise the site of the request's host, otherwise the
 /// first site.
 #[derive(Clone, Debug)]
 pub(super) struct SelectedSite {
@@ -46,7 +46,7 @@ pub(super) struct SelectedSite {
     pub(super) enforcer: Enforcer,
     /// Site as described by the server; `None` if an application serves its site itself.
     pub(super) site: Option<AdminSite>,
-    /// Host for requests without one.
+    /// Host to assume for requests without a host.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
     pub(super) choices: Vec<ChoiceView>,
@@ -82,7 +82,7 @@ struct SiteView {
     query: String,
 }
 
-/// Robot requests by action: `robots_passed` and so on in JSON.
+/// Numbers of robot requests by action, in JSON as `robots_passed` and so on.
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
 
@@ -102,7 +102,7 @@ struct ReloadView {
     is_done: bool,
     /// Whether the reload would remove something and requires confirmation.
     is_held_back: bool,
-    /// The changes, or the errors in the configuration.
+    /// The changes of the reload, or the errors in the configuration.
     lines: Vec<String>,
 }
 
@@ -110,14 +110,14 @@ struct ReloadView {
 pub(super) struct SiteParam {
     #[serde(default)]
     pub(super) site: String,
-    /// Host to query; by default the host of the page.
+    /// Host whose site is selected; by default the host of the page.
     #[serde(default)]
     host: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {
-    /// `true` applies a reload that was held for review.
+    /// `true` to apply a reload that was held for review.
     #[serde(default)]
     accept: String,
 }
@@ -338,7 +338,7 @@ impl SiteView {
 }
 
 impl RobotNumbers {
-    /// Returns each action taken, such as "redirected", with its number of requests.
+    /// Returns the actions taken, such as "redirected", each with the number of requests.
     fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
         let numbers = self.0.iter();
         numbers.map(|(action, number)| (action.words().done, number))

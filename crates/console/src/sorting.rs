@@ -1,4 +1,4 @@
-//! Order of a table's rows, which users change with the column headings.
+//! Order of a table's rows, which users change by clicking the column headings.
 
 /// Heading of a table column.
 pub(super) struct Column {
@@ -17,7 +17,7 @@ pub(super) struct SortColumn {
     pub(super) is_name: bool,
 }
 
-/// Column and direction that a table is sorted by.
+/// Column and direction by which a table is sorted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Sorting {
     pub(super) word: &'static str,
@@ -42,7 +42,7 @@ impl SortColumn {
 }
 
 impl Sorting {
-    /// Parses the parameters `sort` and `dir`; sorts by most requests by default.
+    /// Parses the parameters `sort` and `dir`; by default, rows with the most requests come first.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Sorting {
         })
     }
 
-    /// Returns a column's heading; `link` receives its word and the direction of the next click.
+    /// Returns a column's heading; `link` receives the column's word and the next direction.
     pub(super) fn heading(self, column: SortColumn, link: impl Fn(&str, &str) -> String) -> Column {
         let is_sorted = column.word == self.word;
         let is_descending = if is_sorted {

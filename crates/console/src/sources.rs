@@ -1,4 +1,4 @@
-//! The sources of robots and their age.
+//! The sources of robots and the age of their data.
 
 use askama::Template;
 use axum::extract::State;
@@ -36,7 +36,7 @@ pub(super) struct SourceView {
     /// Time of the source's last successful refresh.
     pub(super) refreshed: Option<Moment>,
     pub(super) next_refresh: Option<Moment>,
-    /// Failure since the last successful refresh.
+    /// Failed refresh since the last successful refresh, if any.
     pub(super) failure: Option<FailureView>,
     /// Quarantined document that requires the administrator's decision.
     pub(super) held: Option<QuarantinedView>,
@@ -89,7 +89,7 @@ impl SourceView {
     }
 }
 
-/// Returns the configured sources and the sources of robots in the database.
+/// Returns the configured sources, and the sources of the robots in the database.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
     let counts = match state.operations().store.robots().counts().await {
         // The page works without a database, to show the robots served in the meantime.
@@ -142,7 +142,7 @@ pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
             .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
 }
 
-/// Configured sources in their order, followed by the others by name.
+/// Returns the configured sources in order, followed by the other sources by name.
 fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
     let mut names: Vec<Source> = Vec::new();
     let configured = specs.iter().map(|spec| &spec.source);

@@ -60,7 +60,7 @@ impl AdminState {
         self.caller_as(&Visitor::Nobody)
     }
 
-    /// Returns a visitor as the caller of an operation.
+    /// Returns the caller of an operation for a visitor.
     pub(super) fn caller_as(&self, visitor: &Visitor) -> Caller<'_> {
         Caller {
             store: &self.operations().store,
@@ -94,7 +94,7 @@ impl AdminState {
         &self.inner.login_failures
     }
 
-    /// Returns a client's address; the peer of a Unix socket has none.
+    /// Returns a client's address; the peer of a Unix socket has no address.
     pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let address = self.inner.admin.client_address.find(extensions)?;
         // An IPv4 client on an IPv6 socket equals the one on an IPv4 socket, for limits and in the

@@ -18,10 +18,10 @@ use super::{
 use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
 use robot_detection_traffic::traffic::SuspectFigures;
 
-/// Maximum number of addresses and networks on the page; the JSON contains all.
+/// Maximum number of addresses and networks on the page; the JSON contains all of them.
 const SHOWN: usize = 100;
 
-/// Period in minutes of the figures about suspects.
+/// Period in minutes that the figures about suspects cover.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Fleet as shown on the page.
@@ -59,7 +59,7 @@ struct SuspectsPage {
     conduct: Vec<ConductRow>,
     all: usize,
     missed: u64,
-    /// Outcome figures for suspects; empty if they are not stored.
+    /// Numbers of requests from suspects by outcome; empty if not stored.
     figures: Vec<(&'static str, String)>,
     /// Names of sites with traps, and the link to each trap.
     traps: Vec<(String, String)>,
@@ -107,14 +107,14 @@ fn sentences(reasons: robot_detection_fleets::Reasons) -> Vec<(&'static str, &'s
         .collect()
 }
 
-/// Returns the current flags and the number of unexamined requests; `None` if detection is off.
+/// Returns the flagged clients and the number of unexamined requests; `None` if detection is off.
 fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
     let suspicion = state.operations().traffic.suspicion()?;
     suspicion.catch_up();
     Some(suspicion.flags())
 }
 
-/// Returns the outcome figures for suspects; `None` if the database is unavailable.
+/// Returns the numbers of requests from suspects; `None` if the database is unavailable.
 async fn figures(state: &AdminState) -> Option<SuspectFigures> {
     let (now_ms, store) = (state.now_ms(), &state.operations().store);
     let now = now_ms.div_euclid(60_000);

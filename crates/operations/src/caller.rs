@@ -6,13 +6,13 @@ use thiserror::Error;
 /// Caller of an operation: a console session, an API token or a command.
 #[derive(Clone, Debug)]
 pub struct Caller<'a> {
-    /// Database on which the operation works.
+    /// Database that the operation reads and changes.
     pub store: &'a Store,
     /// Current time in milliseconds since 1970.
     pub now_ms: i64,
     /// Name of the caller in the audit log.
     pub actor: String,
-    /// Expiry of the caller's token; tokens created with it cannot outlive it.
+    /// Expiry of the caller's token; tokens that the caller creates cannot expire later.
     pub ends_ms: Option<i64>,
     /// Function that reports a warning to the caller.
     pub warn: fn(&str),
@@ -51,7 +51,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Creates the error about an invalid field.
+    /// Creates the error for an invalid field.
     pub fn new(field: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { field, message }

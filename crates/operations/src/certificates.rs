@@ -5,9 +5,9 @@ use std::{fmt, sync::Arc};
 use arc_swap::ArcSwapOption;
 
 const DAY_S: i64 = 24 * 60 * 60;
-/// Days before its expiry from which a certificate is reported: renewals are due well before.
+/// Number of days before expiry from which a certificate is reported; renewal is due much earlier.
 pub const CERTIFICATE_DAYS: u64 = 14;
-/// Number of consecutive failed orders that are reported while an earlier certificate is valid.
+/// Number of failed orders in a row that are reported while an earlier certificate is still valid.
 ///
 /// Orders are retried within the hour, and the authority may be briefly unavailable.
 const FAILURES: u32 = 3;
@@ -23,7 +23,7 @@ pub struct ServedCertificate {
     pub failures: u32,
 }
 
-/// Data reported by a server, computed on each call.
+/// Data that a server reports, computed on each call.
 ///
 /// Clones share the source. The report is empty in an application that runs its own server.
 #[derive(Clone, Default)]
@@ -33,7 +33,7 @@ pub struct Report<T> {
 
 /// Certificates of a process, as reported by its listeners.
 pub type Certificates = Report<ServedCertificate>;
-/// Sentences about problems that need an administrator.
+/// Sentences about problems that require an administrator's attention.
 pub type Notices = Report<String>;
 
 type MakeReport<T> = Box<dyn Fn() -> Vec<T> + Send + Sync>;
@@ -44,7 +44,7 @@ impl<T> Report<T> {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 
-    /// Returns the current report of certificates.
+    /// Returns the current report.
     pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())
@@ -57,7 +57,7 @@ impl<T> fmt::Debug for Report<T> {
     }
 }
 
-/// Returns a sentence for each certificate that expires within some days or cannot be ordered.
+/// Returns a sentence for each certificate that expires soon or cannot be ordered.
 pub fn certificate_sentences(
     certificates: &[ServedCertificate],
     days: u64,
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             told(Some(2 * DAY_S), 7),
             "The certificate of a.example expires in 2 days. 7 consecutive certificate orders for \
-             a.example have failed; the log says why."
+             a.example failed; see the log."
         );
     }
 }

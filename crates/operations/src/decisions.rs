@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::robots::{PatternView, title};
 
-/// Request, its claim and the decision.
+/// Explained request with its claim and the decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
     /// Line number in a log, starting with 1.
@@ -22,14 +22,14 @@ pub struct Explanation {
     pub host: Option<String>,
     /// Path of the explained request with its query.
     pub path: String,
-    /// Claim of the User-Agent; absent for people.
+    /// Claim that the User-Agent makes; absent for people.
     pub claim: Option<ClaimView>,
     /// Decision for the explained request.
     #[serde(flatten)]
     pub decided: DecisionView,
 }
 
-/// Claim of a User-Agent or signature.
+/// Claim that a User-Agent or signature makes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Claim")]
 pub struct ClaimView {
@@ -41,9 +41,9 @@ pub struct ClaimView {
     pub purpose: &'static str,
     /// Evidence in the User-Agent: a pattern, or the sign of an unlisted robot.
     pub evidence: String,
-    /// Name in the registry; absent for an unlisted robot, like the following fields.
+    /// Name of the robot in the registry; absent for an unlisted robot.
     pub name: Option<String>,
-    /// ID in the registry, also for a User-Agent that many people share.
+    /// ID of the robot in the registry, even if many people share the User-Agent.
     pub robot: Option<String>,
     /// Source of the claimed robot.
     pub source: Option<String>,
@@ -65,7 +65,7 @@ pub struct ClaimView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Decision")]
 pub struct DecisionView {
-    /// Word of the decided action.
+    /// Word for the decided action.
     pub decision: &'static str,
     /// Decided action, even if a dry run does not enforce it.
     #[serde(skip)]
@@ -73,23 +73,23 @@ pub struct DecisionView {
     /// Description of the decision.
     #[serde(skip)]
     pub text: String,
-    /// Text before and after the location or status.
+    /// Texts before and after the location or status in the description.
     #[serde(skip)]
     pub gets: (&'static str, &'static str),
     /// Verdict on the request's claim.
     pub verdict: Option<&'static str>,
-    /// Target of a redirect, or of the directly served page.
+    /// Target of a redirect, or location of the directly served page.
     pub location: Option<String>,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Part of this program that responds to a passing request; absent if the site responds.
+    /// Part of this program that responds to a passed request; absent if the site responds.
     pub answered_by: Option<String>,
     /// Rule that determined the decision.
     pub rule: Option<String>,
-    /// Rule that would act if confirmed for people.
+    /// Rule that would apply if it were confirmed for people.
     #[serde(rename = "unconfirmed_rule")]
     pub noted: Option<String>,
-    /// Action prevented by a dry run or a missing confirmation.
+    /// Action that a dry run or a missing confirmation prevents.
     pub would: Option<String>,
     /// Reason why the request passes.
     pub pass_reason: Option<&'static str>,
@@ -103,7 +103,7 @@ pub struct DecisionView {
     pub steps: Vec<StepView>,
 }
 
-/// Step on the way to a decision.
+/// Step in the evaluation of a request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Step")]
 pub struct StepView {
@@ -114,7 +114,7 @@ pub struct StepView {
 }
 
 impl ClaimView {
-    /// Describes the claim of a User-Agent.
+    /// Describes the claim that a User-Agent makes.
     pub fn new(claim: &Claim<'_>, user_agent: &[u8]) -> Self {
         let range = claim.range();
         let (robot, pattern) = match claim {
@@ -147,7 +147,7 @@ impl ClaimView {
 }
 
 impl DecisionView {
-    /// Describes a decision, and the responder for a passing request.
+    /// Describes a decision, and the part of this program that responds to a passed request.
     pub fn new(explained: RequestExplanation<'_>, answered_by: Option<String>) -> Self {
         let label = |rule: &Rule| rule.label().to_owned();
         let passes = explained.passes();

@@ -11,16 +11,16 @@ pub(crate) const DEFAULT_END: &str = "7d";
 /// Word for a live rule that does not expire.
 const NEVER: &str = "never";
 
-/// Longest duration that can be given as a length; longer ones should be `never`.
+/// Maximum duration that can be specified; use `never` instead of a longer duration.
 const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 
 /// Parses an end time: a duration, a day or time in UTC, or `never`, which returns `None`.
 ///
-/// A day such as `2026-12-31` is the last day.
+/// For a day such as `2026-12-31`, the end time is the end of that day.
 ///
 /// # Errors
 ///
-/// Fails on any other text, and on a time in the past.
+/// Returns an error for any other text and for a time in the past.
 pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text == NEVER {
@@ -40,7 +40,7 @@ pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     Ok(Some(end))
 }
 
-/// Refuses an end that would move with each repetition of a request.
+/// Refuses a relative end time, which would change each time the request is repeated.
 pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
     if length_ms(end).is_err() {
         return Ok(());
@@ -49,11 +49,11 @@ pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
     Err(Invalid::new("ends", message))
 }
 
-/// Parses a duration such as `30m`, `12h`, `7d` or `4w`, in milliseconds.
+/// Parses a duration such as `30m`, `12h`, `7d` or `4w` and returns it in milliseconds.
 ///
 /// # Errors
 ///
-/// Fails on any other text, and on a duration of zero or more than ten years.
+/// Returns an error for any other text and for a duration of zero or more than ten years.
 pub fn length_ms(text: &str) -> Result<i64, String> {
     let units = [("m", 1), ("h", 60), ("d", 24 * 60), ("w", 7 * 24 * 60)];
     let found = units.into_iter().find_map(|(unit, minutes)| {
@@ -71,7 +71,7 @@ pub fn length_ms(text: &str) -> Result<i64, String> {
 ///
 /// # Errors
 ///
-/// Fails on any other text.
+/// Returns an error for any other text.
 pub fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text.is_empty() {

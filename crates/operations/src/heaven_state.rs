@@ -5,10 +5,10 @@ use std::{fmt, sync::Arc};
 use crate::{HeavenUse, Moment, Operations};
 use robot_detection_store::store::{RunState, StoreError};
 
-/// Maximum number of runs searched for the last one whose pages were published.
+/// Maximum number of recent runs that are searched for the last published run.
 const LAST_RUNS: u32 = 20;
 
-/// Age from which pages are reported as old, regardless of the schedule.
+/// Minimum age of pages that are reported as old, regardless of the schedule.
 const OLD_MS: i64 = 24 * 60 * 60_000;
 
 /// Schedule of a site robot.
@@ -23,10 +23,10 @@ struct HeavenState {
     held: Option<String>,
     /// Reason why a run failed, unless a later run has ended.
     failure: Option<String>,
-    /// Whether robots are redirected to its pages.
+    /// Whether robots are redirected to the site's heaven pages.
     is_used: bool,
     has_pages: bool,
-    /// Number of differing pages and the first of them.
+    /// Number of differing pages, and the first differing page.
     differing: Option<(u64, String)>,
     run: LastRun,
     /// Start of the run whose pages are in force.
@@ -92,14 +92,14 @@ pub fn held_sentence(site: &str, why: &str) -> String {
     format!("The pages of {site} are held for review: {why}")
 }
 
-/// Returns the sentence about heaven pages with text that their originals lack.
+/// Returns the sentence about heaven pages that contain text not in their originals.
 pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
     let say = if pages == 1 {
         "page of robot heaven contains"
     } else {
         "pages of robot heaven contain"
     };
-    format!("{pages} {say} text missing from the originals on {site}, first {first}")
+    format!("{pages} {say} text that is not in the originals on {site}, for example {first}")
 }
 
 impl HeavenState {
@@ -160,7 +160,7 @@ impl HeavenState {
         let is_old = now_ms >= overdue_ms.max(began_ms.saturating_add(OLD_MS));
         is_old.then(|| {
             let ago = Moment::new(began_ms, now_ms).ago;
-            format!("The pages of {site} were generated {ago}; the site robot was scheduled to run twice since.")
+            format!("The pages of {site} were generated {ago}; the site robot should have run twice since then.")
         })
     }
 }
@@ -198,8 +198,8 @@ mod tests {
         assert_eq!(told(state.clone(), 24 * HOUR_MS - 1), "");
         assert_eq!(
             told(state.clone(), 24 * HOUR_MS),
-            "The pages of shop were generated 1 day ago; the site robot was scheduled to \
-             run twice since."
+            "The pages of shop were generated 1 day ago; the site robot should have \
+             run twice since then."
         );
         let without_schedule = HeavenState {
             overdue_ms: None,
@@ -260,7 +260,7 @@ mod tests {
         };
         assert_eq!(
             told(state(1), 0),
-            "1 page of robot heaven contains text missing from the originals on shop, first \
+            "1 page of robot heaven contains text that is not in the originals on shop, for example \
              https://shop.example/a"
         );
         assert!(told(state(2), 0).starts_with("2 pages of robot heaven contain"));

@@ -2,14 +2,14 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Use of a site's descriptions by this process.
+/// The way in which this process uses a site's descriptions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeavenUse {
     /// Robot heaven is generated from the descriptions on request.
     Served,
     /// Pages are published in the directory from which robot heaven is served.
     Published(PathBuf),
-    /// Pages are published in a directory from which this process does not serve.
+    /// Pages are published in a directory from which this process does not serve robot heaven.
     PublishedElsewhere(PathBuf),
     /// The site robot's descriptions are not used.
     Nothing,
@@ -48,7 +48,7 @@ impl fmt::Display for HeavenUse {
                 let directory = directory.display();
                 write!(
                     f,
-                    "their pages are published in {directory}, to which no robot is redirected from here: \
+                    "their pages are published in {directory}, but this process redirects no robots to that directory: \
                      set heaven.directory to it as well"
                 )
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Running process that uses the shared database.
+/// Process that uses the shared database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
     /// Name of the instance.
@@ -25,7 +25,7 @@ pub struct Instance {
     pub last_seen: Moment,
     /// Seconds since the instance's last heartbeat.
     pub silent_seconds: i64,
-    /// Offset of the instance's clock from the database server.
+    /// Seconds by which the instance's clock is ahead of the database server's clock.
     pub clock_ahead_seconds: i64,
     /// Jobs for which this instance is the leader.
     pub leads: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Instance {
     pub is_own: bool,
 }
 
-/// All instances of this program.
+/// All instances that share the database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "InstanceList")]
 pub struct Instances {

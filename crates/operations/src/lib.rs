@@ -1,4 +1,4 @@
-//! Internal crate of `robot-detection`: the operations of administrators.
+//! Internal crate of `robot-detection`: operations for administrators.
 //!
 //! Each operation is a function with a typed request and a typed response. The console's pages, its
 //! JSON API and the commands call the function and render its response.

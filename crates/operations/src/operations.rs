@@ -38,17 +38,17 @@ pub struct Operations {
     pub robot_runs: RobotRuns,
     /// Certificates of the listeners.
     pub certificates: Certificates,
-    /// Other problems that need an administrator.
+    /// Other problems that require an administrator's attention.
     pub notices: Notices,
-    /// Keeps the registry up to date.
+    /// Refresher that keeps the registry up to date.
     pub refresher: Refresher,
     /// Traffic counters.
     pub traffic: Traffic,
     /// Verifier of robots' claims.
     pub verifier: Verifier,
-    /// Keeps the address lists of robots up to date.
+    /// Refresher that keeps the address lists of robots up to date.
     pub ranges: RangesRefresher,
-    /// Settings in force; those with an old name come first.
+    /// Settings in force; settings with an old name come first.
     pub settings: SharedSettings,
     /// Clock of the operations.
     pub clock: Clock,
@@ -81,7 +81,7 @@ impl Operations {
         }
     }
 
-    /// Applies the live rules of the database now, so that their author sees the change.
+    /// Applies the live rules in the database immediately, so that their author sees the change.
     pub async fn take_over_live_rules(&self) {
         live_rules::load(&self.live_rules, &self.store, &self.clock, None).await;
     }

@@ -1,4 +1,4 @@
-//! The key by which our layers recognise our own site robot, shared by all instances of a database.
+//! The key by which the layer recognises our own site robot, shared by all instances on a database.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::layer::SiteRobotKey;
 use robot_detection_store::store::{Store, StoreError};
 
-/// Shortest accepted key; ours are nearly twice as long.
+/// Minimum length of an accepted key; generated keys are nearly twice as long.
 // A guessed short key could sign requests that pass for requests of our own robot.
 const MIN_KEY_BYTES: usize = 32;
 
 /// Delay before a failed database is queried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Creates a random key for use until the database's key is in force.
+/// Creates a random key for use until the key in the database is loaded.
 pub fn unknown() -> SiteRobotKey {
     SiteRobotKey::new(new_key().as_bytes())
 }
@@ -28,7 +28,7 @@ pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
     store.site_robot_key(&new_key(), clock.now_ms()).await
 }
 
-/// Applies the key in the database.
+/// Loads the key from the database and applies it.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Pages of lists: a limit, and a cursor that continues the list.
+//! Pagination of lists by a limit and a cursor.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub struct Paging {
     /// Maximum number of entries, from 1 to 1,000; 100 by default.
     #[serde(deserialize_with = "filled")]
     pub limit: Option<usize>,
-    /// `next` of the previous page.
+    /// Cursor: the value of `next` on the previous page.
     #[serde(deserialize_with = "filled")]
     pub cursor: Option<String>,
 }
@@ -57,7 +57,7 @@ impl Paging {
             .ok_or_else(|| Invalid::new("cursor", message).into())
     }
 
-    /// Returns a page of a list sorted by its keys, and the cursor of the next page.
+    /// Returns one page of a list that is sorted by keys, and the cursor of the next page.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! Passwords: generated, hashed, verified.
+//! Generation, hashing and verification of passwords.
 
 use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier, generate_salt, phc::PasswordHash},
 };
 
-/// Longest password that is hashed, so that long guesses do not cost more time.
+/// Maximum length of a password, so that long guesses do not take more time.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
 /// Minimum length of a password that an administrator chooses.
 pub const MIN_PASSWORD_CHARS: usize = 12;
@@ -16,13 +16,13 @@ const GROUPS: usize = 5;
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 4] = b"aiou";
 
-/// Error of a password that cannot be read, written or hashed.
+/// Error for a password that cannot be read, written or hashed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the administrator's password: {0}")]
 pub struct PasswordError(String);
 
 impl PasswordError {
-    /// Creates the error with its reason.
+    /// Creates the error with a reason.
     pub fn new(reason: String) -> Self {
         Self(reason)
     }

@@ -29,7 +29,7 @@ pub struct Reloads {
 struct Inner {
     is_served: AtomicBool,
     wanted: Notify,
-    /// Origin of the last request.
+    /// Trigger of the last reload request.
     asker: Mutex<&'static str>,
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
@@ -37,7 +37,7 @@ struct Inner {
 /// Outcome of a configuration reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
-    /// Time in milliseconds since 1970.
+    /// Time of the reload in milliseconds since 1970.
     pub at_ms: i64,
     /// Trigger of the reload, such as "SIGHUP".
     pub by: String,
@@ -48,24 +48,24 @@ pub struct ReloadOutcome {
 /// Reason why a reload changed nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadFailure {
-    /// Whether the reload can be accepted.
+    /// Whether the reload is held for review and can be accepted.
     pub is_held_back: bool,
     /// Reason why the reload failed.
     pub text: String,
 }
 
 impl Reloads {
-    /// Trigger: a logged-in administrator.
+    /// Trigger of a reload: a logged-in administrator.
     pub const ADMIN_PAGE: &str = "the admin page";
-    /// Trigger: a logged-in administrator who accepted a reload held for review.
+    /// Trigger of a reload: a logged-in administrator who accepted a reload held for review.
     pub const ACCEPTED: &str = "the admin page, accepted";
-    /// Trigger: the command `reload`.
+    /// Trigger of a reload: the command `reload`.
     pub const COMMAND: &str = "a command";
-    /// Trigger: the command `reload` with `--accept`.
+    /// Trigger of a reload: the command `reload` with `--accept`.
     pub const ACCEPTED_COMMAND: &str = "a command, accepted";
     /// Triggers that apply a reload even if it would be held for review.
     pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
-    /// Triggers whose pages record the reload in the audit log themselves.
+    /// Triggers for which the console records the reload in the audit log.
     pub const OF_ADMINISTRATORS: [&str; 2] = [Self::ADMIN_PAGE, Self::ACCEPTED];
 
     /// Waits for a reload request and returns its trigger; pages offer reloads from then on.
@@ -85,7 +85,7 @@ impl Reloads {
         self.inner.last.borrow().clone()
     }
 
-    /// Returns `true` if a task waits for requests.
+    /// Returns `true` if a task waits for reload requests.
     pub fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }

@@ -75,7 +75,7 @@ const CHANGES_AN_HOUR: usize = 1_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 impl RobotRuns {
-    /// Offers runs of these sites and of no others.
+    /// Offers runs of exactly these sites.
     pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
         let mut known = self.sites();
         known.offered = sites.into_iter().collect();
@@ -101,7 +101,7 @@ impl RobotRuns {
         times.clear();
     }
 
-    /// Sets a robot whose progress and explanations are shown; returns its site's previous robot.
+    /// Sets a robot whose progress and explanations are shown; returns the site's previous robot.
     #[expect(
         clippy::must_use_candidate,
         reason = "callers rarely need the previous robot"
@@ -127,7 +127,7 @@ impl RobotRuns {
         }
     }
 
-    /// Returns `true`, once, if a page requested to publish the quarantined results.
+    /// Returns `true` once after a page has requested publication of the quarantined results.
     ///
     /// The task that handles a request calls this before the run.
     pub fn takes_acceptance(&self, site: &str) -> bool {
@@ -147,7 +147,7 @@ impl RobotRuns {
         self.sites().failures.remove(site);
     }
 
-    /// Sets the schedule of a site's runs, which pages compare with the pages in force.
+    /// Sets the schedule of a site's runs, with which the console compares the age of heaven pages.
     ///
     /// The function returns the first start after a time, in milliseconds since 1970. Another
     /// [offer](Self::offer) removes the schedule.
@@ -165,7 +165,7 @@ impl RobotRuns {
         self.sites().times.get(site).cloned()
     }
 
-    /// Sets the use of a site's descriptions, which pages show.
+    /// Sets the use of a site's descriptions, for display in the console.
     pub fn set_heaven_use(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
@@ -202,7 +202,7 @@ impl RobotRuns {
     }
 
     /// Queues changed pages to be fetched again; if the hourly limit is exceeded, returns `false`
-    /// and queues none.
+    /// and queues no pages.
     pub fn queue_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
         if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
@@ -247,7 +247,7 @@ impl RobotRuns {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Returns `true` if a requested run has not ended; pages wait until it is visible.
+    /// Returns `true` if a requested run has not ended; pages wait until the run is visible.
     pub fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
         // Counted, because a run may start and end between two checks.
@@ -268,7 +268,7 @@ impl RobotRuns {
 }
 
 impl Sites {
-    /// Takes a request; the run appears in the database only later.
+    /// Removes and returns a requested site; the run appears in the database only later.
     fn take(&mut self) -> Option<String> {
         let site = self.wanted.pop_first()?;
         if let Some(ended) = self.ended(&site) {

@@ -1,4 +1,4 @@
-//! Console sessions: list and end them.
+//! Listing and ending console sessions.
 
 use std::collections::HashMap;
 
@@ -15,22 +15,22 @@ type Data = HashMap<String, Value>;
 /// Maximum age of a session in milliseconds.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
 
-/// Key of a session's data: login time in milliseconds since 1970.
+/// Key in a session's data for the login time in milliseconds since 1970.
 pub const BEGUN: &str = "begun_ms";
-/// Key of a session's data: network of the address at login.
+/// Key in a session's data for the network of the address at login.
 pub const NETWORK: &str = "network";
-/// Key of a session's data: name of the browser.
+/// Key in a session's data for the name of the browser.
 pub const BROWSER: &str = "browser";
 
 /// Login session of the console.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
-    /// Key for ending the session.
+    /// Key by which the session can be ended.
     pub key: String,
     /// Login time.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Last use, accurate to a few minutes.
+    /// Time of the last use, accurate to a few minutes.
     pub seen: Moment,
     /// Expiry of the session.
     pub ends: Moment,
@@ -117,7 +117,7 @@ pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Ends all sessions except the one with this ID.
+/// Ends all sessions except the session with this ID.
 ///
 /// # Errors
 ///

@@ -30,7 +30,7 @@ pub struct SharedSettings {
 }
 
 impl SharedSettings {
-    /// Creates shared settings from those in force now.
+    /// Creates shared settings from the settings in force.
     pub fn new(settings: Vec<Setting>) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(settings)),

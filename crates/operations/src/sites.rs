@@ -1,4 +1,4 @@
-//! Sites of the process, described by the application for the pages.
+//! Sites of the process, as described by the application for the console.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use axum::http;
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
 use robot_detection_layer::suspect::BrowserCheck;
 
-/// Name of the site that the handle itself serves.
+/// Name of the site that a `RobotDetection` handle serves itself.
 pub const DEFAULT_SITE: &str = "default";
 
 /// Sites shown on the pages, replaced as a whole. Clones share them.
@@ -17,7 +17,7 @@ pub struct SharedSites {
     current: Arc<ArcSwap<Vec<AdminSite>>>,
 }
 
-/// Site shown on the pages.
+/// Site as shown on the console's pages.
 #[derive(Clone)]
 #[must_use]
 pub struct AdminSite {
@@ -35,11 +35,11 @@ pub struct AdminSite {
     pub heaven: Option<(String, String)>,
     /// Source of the site's `/robots.txt`.
     pub robots_txt: String,
-    /// First trap path, if any.
+    /// HTML snippet that links to the site's traps, if any.
     pub traps: Option<String>,
-    /// Checker that distinguishes browsers from programs that claim to be one.
+    /// Checker that distinguishes browsers from programs that claim to be browsers.
     pub suspects: Option<Arc<BrowserCheck>>,
-    /// Function that returns the reason why a suspect gets no copy.
+    /// Function that returns the reason why a suspect gets no copy of a page.
     pub no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
@@ -52,30 +52,30 @@ pub struct AdminSite {
 
 type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// Function that returns the heaven page for a path and query, to use instead of a location.
+/// Function that returns the heaven page for a path and query, instead of a redirect location.
 pub type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns the part of the program that responds; `None` for the site.
+/// Function that returns the part of the program that responds to a request; `None` for the site.
 pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Function that returns the reason why a suspect gets no copy of a page; `None` if allowed.
 pub type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
-/// Row about an upstream server of a site.
+/// Upstream server of a site, as shown on the sites page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct UpstreamRow {
     /// URL of the upstream server.
     pub url: String,
-    /// State in a few words; empty if unknown.
+    /// State of the server in a few words; empty if unknown.
     pub state: String,
     /// Whether no requests are currently sent to the server.
     pub is_down: bool,
 }
 
-/// Requests of a site since start.
+/// Numbers of requests to a site since startup.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SiteCounts {
-    /// Requests of people that passed.
+    /// Requests from people that passed.
     pub people: u64,
     /// Requests without a User-Agent that passed.
     pub nameless: u64,
@@ -96,7 +96,7 @@ impl SharedSites {
 }
 
 impl AdminSite {
-    /// Creates a site for hosts and a path; no hosts means all other hosts.
+    /// Creates a site for hosts and a path; an empty list stands for all other hosts.
     pub fn new(name: String, hosts: Vec<String>, path: String, policy: SharedPolicy) -> Self {
         Self {
             name,
@@ -156,7 +156,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the servers behind the site.
+    /// Sets the function that returns the site's upstream servers.
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self
@@ -168,13 +168,13 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the front proxy hiding the visitors, with a remedy.
+    /// Sets the function that returns the front proxy that hides the visitors, with a remedy.
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
-    /// Sets the function that returns the heaven page for a page, to use instead of a location.
+    /// Sets the function that returns the heaven page for a page, instead of a redirect location.
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -234,7 +234,7 @@ impl fmt::Debug for AdminSite {
 }
 
 impl UpstreamRow {
-    /// Creates a row for a server with unknown state.
+    /// Creates a row for a server with an unknown state.
     pub fn new(url: String) -> Self {
         Self {
             url,

@@ -1,4 +1,4 @@
-//! The time zone of the times on pages.
+//! The time zone in which pages show times.
 
 use std::{fmt, str::FromStr};
 
@@ -22,7 +22,7 @@ pub struct TimeZone {
     zone: Tz,
 }
 
-/// Error of an unknown time zone name.
+/// Error for an unknown time zone name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{name:?} is not a time zone: use an IANA name such as UTC or Europe/Berlin")]
 pub struct InvalidTimeZone {

@@ -1,4 +1,4 @@
-//! API tokens: list, create and revoke them.
+//! Listing, creating and revoking API tokens.
 
 use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
 use schemars::JsonSchema;
@@ -12,19 +12,19 @@ use crate::{
     generate_password, rfc3339,
 };
 
-/// Maximum number of characters of a name.
+/// Maximum number of characters in a token's name.
 const MAX_NAME_CHARS: usize = 100;
 
 /// API token. Its secret is not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
-    /// Name, as shown in the audit log.
+    /// Name of the token, as shown in the audit log.
     pub name: String,
-    /// Access of the token: `read` or `write`.
+    /// Scope of the token: `read` or `write`.
     pub scope: &'static str,
     /// Creation time of the token.
     pub created: Moment,
-    /// Last use, to the hour.
+    /// Time of the last use, accurate to the hour.
     pub used: Option<Moment>,
     /// Expiry; absent if the token does not expire.
     pub ends: Option<Moment>,
@@ -44,10 +44,10 @@ pub struct Tokens {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Name, such as the program that will use the token.
+    /// Name of the token, such as that of the program that will use it.
     #[serde(default)]
     pub name: String,
-    /// `read` or `write`; the default is `read`.
+    /// Scope of the token: `read` or `write`; the default is `read`.
     #[serde(default)]
     pub scope: String,
     /// Expiry, such as `30d`, `2026-12-31` (the last day) or an RFC 3339 time; empty or `never` for a token that does not expire.
@@ -96,7 +96,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
 ///
 /// # Errors
 ///
-/// Returns the invalid field.
+/// Returns an error for the invalid field.
 pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
     checked(request, now_ms, None).map(|_| ())
 }
@@ -105,7 +105,7 @@ pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// Returns the invalid field, or fails if the database fails.
+/// Fails if a field is invalid, or if the database fails.
 pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
@@ -134,7 +134,7 @@ pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToke
 ///
 /// # Errors
 ///
-/// Fails like [`make`], and if the expiry would move with each repetition.
+/// Fails like [`make`], and if the expiry is relative and would change with each repetition.
 pub async fn put(
     caller: &Caller<'_>,
     name: &str,
@@ -223,7 +223,7 @@ fn checked(request: &NewToken, now_ms: i64, limit_ms: Option<i64>) -> Result<Adm
     {
         let limit = rfc3339(limit_ms);
         let message = format!(
-            "A token cannot create a token that outlives it: ends must be {limit} at most."
+            "A token cannot create a token that expires later: ends must be {limit} at the latest."
         );
         return Err(Refusal::invalid("ends", message));
     }

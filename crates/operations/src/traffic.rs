@@ -14,7 +14,7 @@ use crate::rfc3339;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic of a period by group.
+/// Traffic figures of a period, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TrafficFigures {
     /// Start of the period.
@@ -73,7 +73,7 @@ pub struct Figure {
     pub bytes_share: f64,
 }
 
-/// Requests and bytes of a group, identified by the grouping's names.
+/// Requests and bytes of a group, which is identified by names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GroupFigure {
     /// Numbers of requests and bytes of the group.

@@ -139,10 +139,10 @@ async fn a_program_creates_and_ends_tokens_but_none_that_outlasts_its_own() {
     let answer = with(&program, &child, Method::GET, "api/v1/status", "").await;
     assert_eq!(answer.status, StatusCode::OK);
     for (body, words) in [
-        (r#"{"name":"child"}"#, "that outlives it"),
+        (r#"{"name":"child"}"#, "that expires later"),
         (
             r#"{"name":"other","ends":"2026-03-11"}"#,
-            "that outlives it",
+            "that expires later",
         ),
         (
             r#"{"name":"child","ends":"1d"}"#,

@@ -147,7 +147,7 @@ async fn the_latest_changes_are_marked_and_the_others_counted() {
     let text = answer.text();
     assert!(text.contains("50 changes in this period"), "{text}");
     assert!(
-        text.contains("Only the last 20 are listed and marked."),
+        text.contains("Only the most recent 20 are listed and marked."),
         "{text}"
     );
     assert!(text.contains("live rule 19 by token deploy"), "{text}");

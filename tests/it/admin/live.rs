@@ -83,7 +83,7 @@ async fn the_page_shows_decisions_without_a_script_and_links_to_explanations() {
         "GET /members/a",
         "redirect 302",
         "pass 200",
-        "passed since start: 1 .",
+        "passed since startup: 1 .",
         "of this instance",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");
@@ -101,7 +101,7 @@ async fn the_page_shows_decisions_without_a_script_and_links_to_explanations() {
         "{redirected}"
     );
     let nobody = client.get("live?robot=nobody").await.text();
-    assert!(nobody.contains("No decision matches yet."), "{nobody}");
+    assert!(nobody.contains("No matching decisions yet."), "{nobody}");
     assert_eq!(
         client.get("live?verdict=maybe").await.status,
         StatusCode::UNPROCESSABLE_ENTITY

@@ -80,7 +80,7 @@ async fn a_rule_is_counted_then_enforced_then_undone() {
     let text = confirm.text();
     for words in [
         "refuse robot acme0003 with 410",
-        "the rule would have affected 412 requests of 1 robot and no people",
+        "the rule would have affected 412 requests from 1 robot and none from people",
         "/robots.txt",
         "until 2026-03-08 12:00 UTC",
     ] {

@@ -155,8 +155,8 @@ async fn pages_older_than_their_schedule_are_listed() {
         .set_schedule("shop", |ms| Some(ms + 24 * HOUR_MS));
     says(
         &client,
-        "The pages of shop were generated 2 days ago; the site robot was scheduled to run \
-         twice since.",
+        "The pages of shop were generated 2 days ago; the site robot should have run \
+         twice since then.",
     )
     .await;
     // A run that failed on this instance comes first until a later run ends.

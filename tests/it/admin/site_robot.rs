@@ -304,7 +304,7 @@ async fn a_person_watches_a_run_without_reloading_the_page() {
 
     browser.find("#stop").await.click().await.unwrap();
     browser
-        .wait_for_text(standing, "finishes its current visits")
+        .wait_for_text(standing, "is finishing its current visits")
         .await;
     mark(&browser).await;
     walk.pages.add_permits(10);

@@ -55,7 +55,7 @@ async fn robots_txt_violations_count_where_they_are_enforced_or_logged() {
     let found = |above| judge(Watch::RobotsTxt { above }, &figures);
     assert_eq!(
         found(5),
-        ["6 requests of a violated robots.txt in the last hour."]
+        ["6 requests from a violated robots.txt in the last hour."]
     );
     assert_eq!(found(6), Vec::<String>::new());
 }
@@ -162,7 +162,7 @@ fn refreshes_certificates_and_heavens_raise_alerts_when_they_need_attention() {
     assert_eq!(
         judge(Watch::Parity, &figures),
         [
-            "2 pages of robot heaven contain text missing from the originals on shop, first \
+            "2 pages of robot heaven contain text that is not in the originals on shop, for example \
           https://shop.example/a"
         ]
     );

@@ -64,5 +64,5 @@ async fn a_pause_applies_on_every_instance_and_is_recorded() {
             .metrics()
             .contains("robot_detection_enforcement_paused 0")
     );
-    assert!(one.log().contains("enforcement is resumed"));
+    assert!(one.log().contains("enforcement has resumed"));
 }

@@ -78,7 +78,7 @@ async fn empty_states_explain_what_to_do() {
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
         "No robots.txt is in force",
-        "give the site a robots.txt",
+        "provide a robots.txt for the site",
         "No recorded violations",
         "No robot is known to have ignored its Crawl-delay",
     ] {
@@ -106,7 +106,7 @@ async fn the_page_shows_mode_text_and_violations() {
     for words in [
         "robots.txt is enforced",
         "Requests for disallowed paths get status 403",
-        "Requests earlier than the Crawl-delay are counted",
+        "Requests sent before the Crawl-delay has elapsed are counted",
         "Disallow: /private/</li>",
         "line 3, group Googlebot",
         "on www.example.com",

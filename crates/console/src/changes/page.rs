@@ -1,4 +1,4 @@
-//! The audit log of changes as page, JSON and CSV.
+//! The audit log of changes as a page, as JSON and as CSV.
 
 use askama::Template;
 use axum::{
@@ -22,7 +22,7 @@ use super::{
 };
 use robot_detection_operations::past_ms;
 
-/// Maximum number of entries on the page; JSON and CSV contain all.
+/// Maximum number of entries on the page; JSON and CSV contain all entries.
 const SHOWN: usize = 200;
 
 #[derive(Template)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::store::AuditEntry;
 
-/// Maximum number of entries that are read: the log stores no more.
+/// Maximum number of entries that are read; the audit log stores no more entries.
 const LIMIT: u64 = 10_000;
 
 /// Entry of the audit log.
@@ -24,7 +24,7 @@ pub(super) struct ChangeView {
     pub(super) undo: Option<Undo>,
 }
 
-/// Action that undoes a change, while possible.
+/// Action that undoes a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Undo {
     /// Remove a rule that was added.
@@ -37,13 +37,13 @@ pub(super) enum Undo {
 /// Filter for audit log entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangeQuery {
-    /// Event to show; empty shows all.
+    /// Event to show; if empty, all events are shown.
     pub(super) event: String,
     pub(super) since_ms: Option<i64>,
     pub(super) until_ms: Option<i64>,
 }
 
-/// State that decides which changes can be undone now.
+/// State that determines which changes can be undone now.
 struct Undoable {
     in_force: BTreeSet<i64>,
     removed: BTreeSet<i64>,
@@ -140,7 +140,7 @@ impl Undo {
     }
 }
 
-/// Keeps the undo button only on the newest entry that it would undo.
+/// Removes duplicate undo buttons, so that only the newest entry for a change has a button.
 fn keep_newest_undo(views: &mut [ChangeView]) {
     let mut offered = Vec::new();
     for view in views {

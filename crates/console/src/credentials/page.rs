@@ -49,7 +49,7 @@ pub(crate) struct KeyForm {
     key: String,
 }
 
-/// Form without fields other than the CSRF token.
+/// Form whose only field is the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NoFields {}
 
@@ -71,9 +71,9 @@ pub(crate) async fn show(
     Ok(html(&answer))
 }
 
-/// Creates a token and shows its secret this one time.
+/// Creates a token and shows the token's secret once.
 ///
-/// Responds with the page itself: a redirect would have the secret in its URL.
+/// Responds with the page itself: a redirect would contain the secret in its URL.
 pub(crate) async fn make_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -7,7 +7,7 @@ use robot_detection_layer::suspect::Reason;
 use robot_detection_store::store::{ANY_REASON, Evidence, EvidenceQuery};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Longest name of a site or a robot in a filter.
+/// Maximum number of characters in the name of a site or a robot.
 const MAX_NAME_CHARS: usize = 200;
 
 /// Conditions that requests must meet; empty fields match all requests.
@@ -21,7 +21,7 @@ pub(crate) struct EvidenceFilter {
     pub(super) decision: String,
     #[serde(default)]
     pub(super) verdict: String,
-    /// Code of a suspicion reason, or the word for any reason.
+    /// Code of a reason for suspicion, or the word for any reason.
     #[serde(default)]
     pub(super) suspect: String,
 }
@@ -88,7 +88,7 @@ impl EvidenceFilter {
     }
 }
 
-/// Returns the codes of suspicion reasons, preceded by the word for any reason.
+/// Returns the codes of the reasons for suspicion, preceded by the word for any reason.
 pub(crate) fn reason_words() -> Vec<&'static str> {
     let codes = Reason::ALL.iter().map(|reason| reason.code());
     [ANY_REASON].into_iter().chain(codes).collect()

@@ -55,7 +55,7 @@ const COLUMNS: [&str; 25] = [
     "explain",
 ];
 
-/// Query of the evidence endpoint, in addition to [`EvidenceFilter`].
+/// Query parameters of the evidence endpoint, in addition to [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct EvidenceParams {
     #[serde(default)]
@@ -89,7 +89,7 @@ pub(crate) struct EvidencePage {
     lost: u64,
 }
 
-/// Returns stored requests, newest first; 422 if a parameter is not valid.
+/// Returns stored requests, newest first, or status 422 if a parameter is invalid.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<EvidenceParams>,

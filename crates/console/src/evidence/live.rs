@@ -27,11 +27,11 @@ struct LivePage {
     filter: EvidenceFilter,
     sites: Vec<String>,
     rows: Vec<EvidenceView>,
-    /// Number of human requests that passed.
+    /// Number of requests from people that passed.
     people: u64,
     /// Number of requests lost because the evidence queue was full.
     lost: u64,
-    /// Number of the last decision included in the rows, or the last decision before them.
+    /// Number of the last decision that the rows include, or of the last decision before the rows.
     last: u64,
 }
 
@@ -76,7 +76,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the suspicion reasons, and whether each is selected in the filter.
+    /// Returns the reasons for suspicion, and whether each is selected in the filter.
     fn reasons(&self) -> Vec<(&'static str, bool)> {
         let words = reason_words().into_iter();
         words
@@ -93,7 +93,7 @@ impl LivePage {
     }
 }
 
-/// Returns stored requests from before a time; none while the database is unavailable.
+/// Returns stored requests received before a time; none while the database is unavailable.
 async fn kept_before(
     state: &AdminState,
     filter: &EvidenceFilter,

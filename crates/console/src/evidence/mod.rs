@@ -1,4 +1,4 @@
-//! Stored evidence and live decisions: requests that did not simply pass, one by one.
+//! Stored evidence and live decisions: individual requests that did not simply pass.
 //!
 //! `api/v1/evidence` returns stored requests as JSON or CSV; the *Live* page shows all decisions of
 //! this instance, including passes, and is updated by server-sent events.

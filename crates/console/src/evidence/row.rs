@@ -1,4 +1,4 @@
-//! One request for page, JSON, CSV and event stream.
+//! A request as shown on the page, in JSON, in CSV and in the event stream.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(super) struct EvidenceView {
     pub(super) explain: String,
 }
 
-/// Violated part of robots.txt, as in force at the time.
+/// Part of robots.txt that was violated, as in force at the time of the request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 #[schemars(rename = "RobotsTxtViolation")]

@@ -30,21 +30,21 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Number of checks after which an event is always sent, because proxies close idle connections.
 const HEARTBEAT: u32 = 20;
 
-/// Number of checks between checks for the end of the session.
+/// Number of checks for decisions between two checks for the end of the session.
 const SESSION: u32 = 10;
 
 /// Maximum number of rows per event; if there are more, only the last rows and the total are sent.
 const MAX_ROWS: usize = 60;
 
-/// Query of the event stream, in addition to [`EvidenceFilter`].
+/// Query parameters of the event stream, in addition to [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamParams {
-    /// Number of the decision after which to start.
+    /// Number of the decision after which the stream starts.
     #[serde(default)]
     after: u64,
 }
 
-/// Event stream of one viewer.
+/// Event stream for one viewer of the live page.
 struct Stream {
     state: AdminState,
     filter: EvidenceFilter,

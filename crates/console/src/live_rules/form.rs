@@ -11,7 +11,7 @@ use robot_detection_operations::{
     live_rules::{RuleFields, Surroundings},
 };
 
-/// Fields of the form, including the fields of all actions.
+/// Names of the form's fields, including the fields of all actions.
 pub(super) const FIELDS: [&str; 15] = [
     "name",
     "action",
@@ -73,7 +73,7 @@ impl RuleForm {
     }
 }
 
-/// Returns the context for evaluating rules; refuses if live rules are turned off.
+/// Returns the context for evaluating rules, or an error if live rules are turned off.
 pub(super) fn surroundings<'s>(
     state: &'s AdminState,
     visitor: &Visitor,

@@ -23,14 +23,14 @@ use robot_detection_operations::live_rules::{
     self, AddedRule, NewPause, Outcome, PauseState, RuleFields, Rules,
 };
 
-/// Query parameter: whether to only preview the change.
+/// Query parameter that requests only a preview of the change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DryRun {
     pub(crate) dry_run: bool,
 }
 
-/// Returns the rules in force of all sites or of one site.
+/// Returns the rules in force on all sites or on one site.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     Params(of): Params<SiteParam>,
@@ -51,7 +51,7 @@ pub(crate) async fn list_json(
     )))
 }
 
-/// Adds a rule, or returns the requests it would have affected.
+/// Adds a rule, or returns the requests that the rule would have affected.
 pub(crate) async fn add_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

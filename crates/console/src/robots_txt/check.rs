@@ -15,18 +15,18 @@ use robot_detection_layer::policy::{Enforcer, Request};
 use robot_detection_operations::decisions::DecisionView;
 use robot_detection_robots_txt::{RobotRules, RobotsTxt};
 
-/// Maximum length of the robot, URL and host to check.
+/// Maximum length in bytes of the robot, URL or host to check.
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(in super::super) struct CheckParams {
-    /// ID, product token or full User-Agent.
+    /// Robot to check: ID, product token or full User-Agent.
     #[serde(default)]
     pub(super) robot: String,
     /// Path or absolute URL to check.
     #[serde(default)]
     pub(super) url: String,
-    /// Host for a path; an absolute URL overrides it.
+    /// Host to check if the URL is only a path; ignored for an absolute URL.
     #[serde(default)]
     pub(super) host: String,
 }
@@ -41,7 +41,7 @@ pub(in super::super) struct CheckResult {
     pub(super) host: Option<String>,
     /// Checked path with its query.
     pub(super) url: String,
-    /// Verdict of the file; `None` without a file.
+    /// Verdict of robots.txt; `None` if no robots.txt applies.
     pub(super) robots_txt: Option<VerdictView>,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
@@ -51,10 +51,10 @@ pub(in super::super) struct CheckResult {
 #[schemars(rename = "RobotsTxtResult")]
 pub(in super::super) struct VerdictView {
     pub(super) allowed: bool,
-    /// Line of the deciding rule.
+    /// Line number of the rule that determines the verdict.
     pub(super) line: Option<usize>,
     pub(super) rule: Option<String>,
-    /// Line where the deciding rule's group begins.
+    /// Line number at which the group of the determining rule begins.
     pub(super) group_line: Option<usize>,
     /// Whether no group names the robot, so that the `*` group applies (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,
@@ -64,11 +64,11 @@ pub(in super::super) struct VerdictView {
 /// Robot that the entered text identifies.
 enum RobotName<'d> {
     Claim(Claim<'d>),
-    /// Name unknown to detection, to be looked up in the file.
+    /// Name that is not a known robot, to be looked up in robots.txt.
     Name,
 }
 
-/// Checks a URL against the file in force and decides as for a visitor's request.
+/// Checks a URL against the robots.txt in force and decides as for a visitor's request.
 pub(super) fn check(
     state: &AdminState,
     question: &CheckParams,

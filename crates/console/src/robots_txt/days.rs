@@ -10,7 +10,7 @@ use robot_detection_store::store::ViolationDay;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// Number of days shown, including today: evidence is stored as long by default.
+/// Number of days shown, including today; by default, evidence is stored for the same period.
 const DAYS: i64 = 30;
 
 /// Violations on one day in UTC.

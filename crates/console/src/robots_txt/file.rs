@@ -9,7 +9,7 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::RobotsFiles;
 use robot_detection_robots_txt::{RobotsTxt, Warning};
 
-/// Maximum number of lines on a page; a robots.txt of 500 KiB may have tens of thousands.
+/// Maximum number of lines on a page; a robots.txt may have tens of thousands of lines.
 const MAX_LINES: usize = 1_000;
 
 /// Maximum number of characters of a line on a page.
@@ -19,7 +19,7 @@ const MAX_LINE_CHARS: usize = 300;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtFile")]
 pub(super) struct FileView {
-    /// Host of the file; `None` for all hosts without their own file.
+    /// Host of the robots.txt; `None` for all hosts without their own file.
     pub(super) host: Option<String>,
     pub(super) dialect: &'static str,
     pub(super) bytes: usize,
@@ -56,7 +56,7 @@ impl WarningView {
 #[derive(Clone, Debug)]
 pub(super) struct Excerpt {
     pub(super) lines: Vec<LineView>,
-    /// Number of lines in the file.
+    /// Number of lines in the robots.txt.
     pub(super) total: usize,
 }
 

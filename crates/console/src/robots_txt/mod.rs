@@ -1,4 +1,4 @@
-//! The robots.txt in force: its text, a tester and its violations.
+//! The robots.txt in force: the text, a tester, and the violations.
 
 mod check;
 mod days;

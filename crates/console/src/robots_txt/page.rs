@@ -42,17 +42,17 @@ struct RobotsTxtPage {
     checked: Option<CheckResult>,
     violations: ViolationsView,
     days: ViolationDays,
-    /// Decisions by robots.txt over time; `None` while the database is unavailable.
+    /// Decisions based on robots.txt over time; `None` while the database is unavailable.
     history: Option<History>,
-    /// Link to the robots that fetched the file.
+    /// Link to the robots that fetched the robots.txt.
     fetches: String,
-    /// Number of days for which violations are stored; 0 if they are not.
+    /// Number of days for which violations are stored; 0 if violations are not stored.
     kept_days: u32,
     /// Number of stored violations that the page omits.
     more: usize,
 }
 
-/// Enforcement of robots.txt as text.
+/// Description of how robots.txt is enforced.
 struct ModeView {
     is_on: bool,
     heading: &'static str,
@@ -65,7 +65,7 @@ struct HostView {
     is_shown: bool,
 }
 
-/// File shown on the page.
+/// The robots.txt shown on the page.
 struct ShownFile {
     label: String,
     dialect: &'static str,
@@ -197,13 +197,13 @@ fn rules_text(settings: Enforcement) -> &'static str {
 fn delay_text(settings: Enforcement) -> &'static str {
     match settings.crawl_delay {
         EnforcementMode::Off => "Crawl-delay is ignored.",
-        EnforcementMode::Report => "Requests earlier than the Crawl-delay are counted.",
-        EnforcementMode::On => "Requests earlier than the Crawl-delay get status 429.",
+        EnforcementMode::Report => "Requests sent before the Crawl-delay has elapsed are counted.",
+        EnforcementMode::On => "Requests sent before the Crawl-delay has elapsed get status 429.",
     }
 }
 
 impl ShownFile {
-    /// Returns the file of a host, or the first file; `None` if there are no files.
+    /// Returns the robots.txt of a host, or the first robots.txt; `None` if there is no robots.txt.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,

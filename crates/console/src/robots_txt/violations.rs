@@ -18,7 +18,7 @@ const MAX_VIOLATIONS: u64 = 2_000;
 pub(super) struct ViolationsView {
     /// Requests for disallowed paths, by rule of robots.txt.
     pub(super) rules: Vec<RuleView>,
-    /// Requests that came earlier than `Crawl-delay` allows.
+    /// Requests that were sent earlier than `Crawl-delay` allows.
     pub(super) delays: Vec<DelayView>,
 }
 

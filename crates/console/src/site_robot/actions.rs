@@ -1,4 +1,4 @@
-//! Buttons of the site robot's page: run, pause, resume, stop, accept and clear.
+//! Actions of the site robot's page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -50,7 +50,7 @@ macro_rules! actions {
             Ok(redirect_to_site(&page, &of.name, if is_done { "" } else { "none" }))
         }
 
-        #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
+        #[doc = concat!($doc, " for a program; status 409 if there is no such run.")]
         pub(crate) async fn $json(
             State(state): State<AdminState>,
             _proof: CsrfProof,
@@ -87,7 +87,7 @@ pub(crate) async fn accept(
     ))
 }
 
-/// Accepts the quarantined results for a program; 409 if there are none.
+/// Accepts the quarantined results for a program; status 409 if there are no such results.
 pub(crate) async fn accept_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -96,7 +96,7 @@ pub(crate) async fn accept_json(
     if !ask_to_accept(&state, &of.name).await? {
         return Err(Problem::conflict(
             "not_held",
-            "No results of the site are held for review.",
+            "No results for the site are held for review.",
         ));
     }
     let (status, _) = StatusView::load(&state, &of.name).await?;
@@ -133,7 +133,7 @@ pub(crate) async fn clear(
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
-/// Response: number of deleted descriptions.
+/// Response with the number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ClearedDescriptions")]
 pub(crate) struct Cleared {
@@ -169,8 +169,8 @@ pub(crate) struct QueuedPages {
     pages: usize,
 }
 
-/// Queues changed pages for another visit; 422 for a page that the robot does not visit, 429 for
-/// more than 1,000 pages per hour.
+/// Queues changed pages for another visit; status 422 for a page that the robot does not visit, 429
+/// for more than 1,000 pages per hour.
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
@@ -204,7 +204,7 @@ pub(crate) async fn changed_json(
     Ok((StatusCode::ACCEPTED, Json(QueuedPages { site, pages })))
 }
 
-/// Requests a run or a state of the open run; returns `true` if there was a run to change.
+/// Requests a new run or another state of the open run; returns `false` if there is no such run.
 async fn control_run(
     state: &AdminState,
     site: &str,
@@ -213,8 +213,7 @@ async fn control_run(
     let operations = state.operations();
     let Some(wanted) = wanted else {
         if !operations.robot_runs.ask(site) {
-            let message =
-                "This process has no robot for the site; configure one, or run it elsewhere.";
+            let message = "This process has no robot for the site; configure a robot, or run it in another process.";
             return Err(Problem::conflict("no_robot", message));
         }
         info!(site, "an administrator requested a run of the site robot");
@@ -236,12 +235,12 @@ async fn control_run(
             }
         }
         let word = wanted.as_str();
-        info!(site, "an administrator requested the site robot to {word}");
+        info!(site, "an administrator asked the site robot to {word}");
     }
     Ok(is_told)
 }
 
-/// Requests that the quarantined results be accepted; returns `true` if there are any.
+/// Requests that the quarantined results be accepted; returns `false` if there are no such results.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {
@@ -268,7 +267,10 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
         ));
     }
     let cleared = state.operations().store.frontier().clear_site(site).await?;
-    info!(site, cleared, "an administrator cleared the site {site:?}");
+    info!(
+        site,
+        cleared, "an administrator reset the site robot of {site:?}"
+    );
     Ok(cleared)
 }
 

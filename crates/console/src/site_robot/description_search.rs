@@ -7,10 +7,10 @@ use robot_detection_store::store::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
 };
 
-/// Search text and position of a page of results.
+/// Search text and position in the search results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
-    /// Beginning of a URL, path or title; empty lists all by URL.
+    /// Beginning of a URL, path or title; if empty, all descriptions are listed by URL.
     pub(super) begins: String,
     /// Key and URL of the last entry on the previous page.
     pub(super) after: Option<(String, String)>,
@@ -18,7 +18,7 @@ pub(super) struct DescriptionSearch {
     pub(super) limit: usize,
 }
 
-/// One page of entries, and whether more follow.
+/// One page of descriptions, and whether more follow.
 #[derive(Debug)]
 pub(super) struct DescriptionPage {
     pub(super) entries: Vec<DescriptionEntry>,

@@ -20,7 +20,7 @@ use robot_detection_operations::{Paging, cursor};
 use robot_detection_site_robot::heaven::HeavenSettings;
 use robot_detection_store::store::StoredDescription;
 
-/// Maximum number of characters of a value on a page; JSON contains all.
+/// Maximum number of characters of a value on a page; JSON contains the full value.
 const MAX_VALUE_CHARS: usize = 20_000;
 
 #[derive(Template)]
@@ -31,7 +31,7 @@ struct ListPage {
     target: &'static str,
     begins: String,
     descriptions: Vec<EntryView>,
-    /// Link to the first page of results, unless this is the first.
+    /// Link to the first page of results, unless this is the first page.
     first: Option<String>,
     /// Link to the next page.
     next: Option<String>,
@@ -45,7 +45,7 @@ struct OnePage {
     description: DescriptionView,
 }
 
-/// Query parameters of a search in descriptions.
+/// Query parameters for searching descriptions.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct SearchParams {
     #[serde(default)]
@@ -75,7 +75,7 @@ struct EntryView {
 struct DescriptionView {
     url: String,
     title: String,
-    /// URL of the original if safe to link: an imported description may have a `javascript:` URL.
+    /// URL of the original if a link is safe: an imported description may have a `javascript:` URL.
     #[serde(skip)]
     original: Option<String>,
     /// URL of the heaven page, if this process serves heaven for the site.

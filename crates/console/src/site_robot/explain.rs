@@ -1,4 +1,4 @@
-//! Explains why the site robot visits and describes a URL, or not.
+//! Explains why the site robot does or does not visit and describe a URL.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -34,7 +34,7 @@ struct ExplanationView {
     #[serde(rename = "would_visit")]
     visited: bool,
     steps: Vec<StepView>,
-    /// Result of the last visit; `None` if no run has found the URL.
+    /// Result of the last visit to the URL; `None` if no run has found the URL.
     #[serde(rename = "last_visit")]
     known: Option<LastVisitView>,
 }
@@ -60,7 +60,7 @@ struct LastVisitView {
     fetched: Option<Moment>,
 }
 
-/// Shows the form and the explanation of a URL.
+/// Shows the form, and the explanation for a URL.
 pub(crate) async fn explain(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -80,7 +80,7 @@ pub(crate) async fn explain(
     }))
 }
 
-/// Explanation why a URL is described or not.
+/// Explanation of why a URL is described or not.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ExplainedUrl")]
 pub(crate) struct Explained {
@@ -88,7 +88,7 @@ pub(crate) struct Explained {
     explained: ExplanationView,
 }
 
-/// Returns the explanation of a URL as JSON.
+/// Returns the explanation for a URL as JSON.
 pub(crate) async fn explain_json(
     State(state): State<AdminState>,
     of: RobotSite,

@@ -12,8 +12,8 @@ use crate::{
 
 /// Site selected for a page of the site robot; an extractor.
 ///
-/// The site that the query names as `site`, otherwise the first with a site robot or descriptions.
-/// The name is empty without one.
+/// The site in the query parameter `site`, otherwise the first site with a site robot or
+/// descriptions. The name is empty if there is no such site.
 #[derive(Clone, Debug)]
 pub(crate) struct RobotSite {
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! State of a site's run.
+//! State of a site robot's run.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use robot_detection_store::store::{DifferingPage, RunCommand, RunCounts, RunStat
 /// Maximum number of site robot runs shown.
 const HISTORY: u32 = 20;
 
-/// Number of heaven pages shown that contain text missing from their originals.
+/// Maximum number of heaven pages shown that contain text not in their originals.
 const DIFFERING: u32 = 20;
 
-/// State of a site's run, and the actions that the page offers.
+/// State of a site robot's run, and the actions that the page offers.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -39,7 +39,7 @@ pub(crate) struct StatusView {
     pub(super) held: Option<String>,
     /// Question that must be answered before new pages are published.
     pub(super) question: Option<String>,
-    /// Whether another start continues the stopped run.
+    /// Whether starting the robot continues the stopped run.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
     /// Number of stored descriptions that are hidden.
@@ -130,7 +130,7 @@ pub(super) struct HostView {
 }
 
 impl StatusView {
-    /// Loads the state of a site's run, and its recent runs, newest first.
+    /// Loads the state of a site's run, and the recent runs, newest first.
     pub(super) async fn load(
         state: &AdminState,
         site: &str,
@@ -240,12 +240,12 @@ impl RunStatus {
             }
             Self::Running => "The robot is visiting pages.",
             Self::Paused => "The run is paused.",
-            Self::Stopping => "The robot finishes its current visits, then stops.",
+            Self::Stopping => "The robot is finishing its current visits and will then stop.",
             Self::Stopped => "The run was stopped and can be continued.",
         }
     }
 
-    /// Returns the state's word in JSON.
+    /// Returns the word for the state in JSON.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",

@@ -13,12 +13,12 @@ use super::{marks::ChangeMarks, number::short};
 /// Size of the drawing in SVG units.
 const WIDTH: u64 = 760;
 const HEIGHT: u64 = 220;
-/// Space above for the maximum, and below for the times.
+/// Space above the chart for the maximum, and below the chart for the times.
 const TOP: u64 = 18;
 const BOTTOM: u64 = 24;
 const LEFT: u64 = 6;
 const RIGHT: u64 = 6;
-/// Number of groups with their own colour: more colours could not be distinguished.
+/// Number of groups with their own colour; users could not distinguish more colours.
 const COLOURS: usize = 6;
 /// Number of time labels below the chart.
 const LABELS: usize = 5;
@@ -38,7 +38,7 @@ pub(crate) struct AreaChart {
     pub(crate) most: String,
     pub(crate) top: u64,
     pub(crate) layers: Vec<LayerView>,
-    /// Position and width of the segments of incomplete steps.
+    /// Positions and widths of the chart segments for incomplete time steps.
     pub(crate) partial: Vec<(u64, u64)>,
     pub(crate) labels: Vec<LabelView>,
     pub(crate) rows: Vec<StepView>,
@@ -51,9 +51,9 @@ pub(crate) struct AreaChart {
 #[derive(Clone, Debug)]
 pub(crate) struct LayerView {
     pub(crate) name: String,
-    /// Link to the counted requests; empty if none.
+    /// Link to the counted requests; empty if there is no link.
     pub(crate) link: String,
-    /// Number of the layer's colour.
+    /// Index of the layer's colour.
     pub(crate) colour: usize,
     pub(crate) path: String,
     pub(crate) total: String,
@@ -67,14 +67,14 @@ pub(crate) struct LabelView {
     pub(crate) anchor: &'static str,
 }
 
-/// Table row: one time step with the figure of each layer.
+/// Table row for one time step, with the figure of each layer.
 #[derive(Clone, Debug)]
 pub(crate) struct StepView {
     pub(crate) time: String,
     pub(crate) figures: Vec<u64>,
 }
 
-/// Label and link of an area.
+/// Label and link of an area in the chart.
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) link: String,
@@ -244,7 +244,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(length).min(length)
 }
 
-/// Returns the segments of incomplete steps, in which the chart rises or falls at its ends.
+/// Returns the chart segments for incomplete time steps, in which the chart rises or falls.
 fn partial(course: &TimeSteps) -> Vec<(u64, u64)> {
     let last = course.steps.saturating_sub(1);
     let ends = [
@@ -285,7 +285,7 @@ fn labels(course: &TimeSteps, zone: TimeZone) -> Vec<LabelView> {
     places.into_iter().filter_map(label).collect()
 }
 
-/// Returns the time of a step; days are in UTC, as stored.
+/// Returns the start time of a step as text; days are in UTC, as stored.
 fn step_text(start: i64, course: &TimeSteps, zone: TimeZone) -> String {
     let day = 24 * 60;
     let at_ms = start.saturating_mul(MINUTE_MS);

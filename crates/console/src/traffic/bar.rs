@@ -9,7 +9,7 @@ use super::{
     question::{Period, TIMES, TrafficQuestion},
 };
 
-/// The filter bar: plain links and forms that need no script.
+/// The filter bar, which consists of plain links and forms without scripts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarView {
     /// Page that the forms submit to, relative to the console's root.
@@ -23,7 +23,7 @@ pub(crate) struct BarView {
     pub(crate) inputs: Vec<InputView>,
     /// Filters without a form field, each with a link that removes it.
     pub(crate) others: Vec<(String, String)>,
-    /// Link to the page without filters; empty without any.
+    /// Link to the page without filters; empty if no filter is set.
     pub(crate) clear: String,
     pub(crate) since: String,
     pub(crate) until: String,
@@ -55,7 +55,7 @@ pub(crate) struct InputView {
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
     pub(crate) value: String,
-    /// Kind of suggested names, as in the JSON API; empty for no suggestions.
+    /// Kind of the suggested names, as in the JSON API; empty if there are no suggestions.
     pub(crate) names: &'static str,
 }
 

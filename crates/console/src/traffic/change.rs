@@ -5,7 +5,7 @@ use super::number::grouped;
 /// Change from the previous period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct ChangeView {
-    /// Text such as "+12 %", "new" or "gone"; empty without a comparison.
+    /// Text such as "+12 %", "new" or "gone"; empty if there is nothing to compare with.
     pub(crate) text: String,
     /// Direction: "up", "down" or "same".
     pub(crate) kind: &'static str,

@@ -27,7 +27,7 @@ use super::{
     question::by,
 };
 
-/// Maximum number of rows on the page; CSV and JSON contain all.
+/// Maximum number of rows on the page; CSV and JSON contain all rows.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -45,7 +45,7 @@ struct TrafficPage {
     groupings: Vec<(&'static str, String, bool)>,
 }
 
-/// Table of figures with links to its CSV and JSON.
+/// Table of figures, with links to the CSV and JSON versions.
 #[derive(Debug)]
 pub(crate) struct TableView {
     pub(crate) columns: Vec<&'static str>,
@@ -59,11 +59,11 @@ pub(crate) struct TableView {
 #[derive(Debug)]
 pub(crate) struct RowView {
     pub(crate) cells: Vec<String>,
-    /// Link to the page about the row's subject; empty if none.
+    /// Link to the page about the row's subject; empty if there is no such page.
     pub(crate) link: String,
     pub(crate) requests: FigureView,
     pub(crate) share: String,
-    /// Length of its bar, at most 100.
+    /// Length of the row's bar, at most 100.
     pub(crate) width: u64,
     pub(crate) bytes: FigureView,
     pub(crate) change: ChangeView,
@@ -200,7 +200,7 @@ pub(super) fn rows(
         .collect()
 }
 
-/// Returns the link to the page of a known robot; empty for other rows.
+/// Returns the link to a known robot's page; empty for other rows.
 fn page_of(traffic: &Traffic, known: &KnownRobots<'_>, cells: &[Option<String>], by: By) -> String {
     let id = cells.first().and_then(Option::as_deref);
     let robot = id
@@ -222,7 +222,7 @@ pub(super) fn width(part: u64, most: u64) -> u64 {
         .max(u64::from(part > 0))
 }
 
-/// Returns the columns shown on pages: for robots, their name, operator and purpose.
+/// Returns the columns shown on pages; for robots: name, operator and purpose.
 fn columns(all: &[&'static str], by: By) -> Vec<&'static str> {
     match by {
         By::Robot => vec!["robot", "operator", "purpose"],

@@ -17,7 +17,7 @@ use super::{
 /// Period of the charts, which spans several deployments.
 const TIME: &str = "90d";
 
-/// Chart on another page, with the link to its figures.
+/// Chart on a page outside the traffic pages, with a link to the figures.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) chart: AreaChart,
@@ -27,10 +27,10 @@ pub(crate) struct History {
     pub(crate) by: &'static str,
 }
 
-/// Layers of a chart: requests by one of their words.
+/// Layers of a chart: requests grouped by a word, such as the verdict.
 #[derive(Clone, Copy)]
 struct Layers {
-    /// Query parameter that filters by a layer's word.
+    /// Query parameter that filters by the word of a layer.
     by: &'static str,
     words: &'static [&'static str],
     word_of: fn(&TrafficKey) -> &str,
@@ -49,7 +49,7 @@ const ROBOTS_TXT: Layers = Layers {
 };
 
 impl History {
-    /// Loads the verdicts on listed robots or one robot; none while the database is unavailable.
+    /// Loads the verdicts on listed robots or on one robot; none while the database is unavailable.
     pub(crate) async fn verdicts(
         state: &AdminState,
         robot: Option<&str>,
@@ -63,7 +63,7 @@ impl History {
         Self::load(state, params, page, VERDICTS).await
     }
 
-    /// Loads the decisions by a site's robots.txt, enforced or recorded in a dry run.
+    /// Loads the decisions based on a site's robots.txt, enforced or recorded in a dry run.
     pub(crate) async fn robots_txt(
         state: &AdminState,
         site: &str,
@@ -119,7 +119,7 @@ impl History {
 }
 
 impl Layers {
-    /// Returns the requests of each word over time, omitting words without requests.
+    /// Returns the requests for each word over time, omitting words without requests.
     fn lines(self, figures: &Figures<'_>, course: &TimeSteps) -> Vec<Line> {
         let count = |hits| Count { hits, bytes: 0 };
         let line = |word: &&str| {

@@ -15,7 +15,7 @@ use super::{TrafficParams, loaded::Traffic, question::by};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic of a period by time step.
+/// Traffic of a period, by time step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TrafficSeries {
     since: String,
@@ -35,7 +35,7 @@ struct SeriesLine {
     bytes: u64,
     hits_by_step: Vec<u64>,
     bytes_by_step: Vec<u64>,
-    /// Group of the line, such as `robot` and `name`.
+    /// Names that identify the line's group, such as `robot` and `name`.
     #[serde(flatten)]
     #[schemars(with = "BTreeMap<String, String>")]
     about: Map<String, Value>,

@@ -20,7 +20,7 @@ use super::{
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Maximum number of names in an error and in suggestions.
+/// Maximum number of names in an error message and in suggestions.
 const MAX_NAMES: usize = 20;
 
 /// Traffic that a page shows: a period, and the previous period of the same length.
@@ -48,7 +48,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Loads one robot's traffic, by the hour if stored and requested by the chart.
+    /// Loads one robot's traffic, by the hour if the chart needs hours and they are stored.
     pub(super) async fn of_robot(
         state: &AdminState,
         params: &TrafficParams,
@@ -62,7 +62,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Loads traffic for a question without checking its names.
+    /// Loads the traffic for a question without checking the names in the question.
     pub(super) async fn read(
         state: &AdminState,
         question: TrafficQuestion,
@@ -127,7 +127,7 @@ impl Traffic {
             .map(|_| self.filtered(1, filter, robots))
     }
 
-    /// Returns the figures of robots, unless the filter selects other visitors.
+    /// Returns only the figures of robots, unless the filter selects other visitors.
     pub(super) fn robots_only<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         let mut filter = self.question.filter.clone();
         filter.visitors.get_or_insert_with(|| "robots".to_owned());
@@ -170,7 +170,7 @@ impl Traffic {
     }
 }
 
-/// Names that begin with the query.
+/// Names that begin with the search text.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TrafficNames")]
 pub(crate) struct NamesAnswer {
@@ -199,7 +199,7 @@ pub(crate) async fn names(
     Ok(Json(NamesAnswer { names }))
 }
 
-/// Query parameters of a search for filter values.
+/// Query parameters for searching filter values.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct NamesParams {

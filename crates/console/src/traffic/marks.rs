@@ -1,4 +1,4 @@
-//! Marks of changes on the time axis of a chart.
+//! Marks for changes on the time axis of a chart.
 
 use crate::{page::encode, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_store::store::{AuditEntry, LastChanges};
@@ -8,7 +8,7 @@ use super::{area::place, loaded::Traffic};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Maximum number of listed changes; the audit log contains all.
+/// Maximum number of listed changes; the audit log contains all changes.
 const MOST: u64 = 20;
 /// Distance in SVG units below which marks are combined.
 const APART: u64 = 9;
@@ -34,7 +34,7 @@ pub(crate) struct MarkView {
     pub(crate) title: String,
 }
 
-/// Change as a row of the list below the chart.
+/// Change in the list below the chart.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkedChange {
     pub(crate) time: String,
@@ -45,7 +45,7 @@ pub(crate) struct MarkedChange {
 }
 
 impl ChangeMarks {
-    /// Loads the changes of a traffic period.
+    /// Loads the changes during a traffic period.
     pub(super) async fn load(state: &AdminState, traffic: &Traffic) -> Result<Self, Problem> {
         let [since_ms, until_ms] = [traffic.told.start, traffic.told.end].map(ms);
         let store = &state.operations().store;

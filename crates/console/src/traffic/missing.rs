@@ -15,7 +15,7 @@ pub(super) struct DescribedPages<'s> {
 }
 
 impl<'s> DescribedPages<'s> {
-    /// Creates the search; returns `None` if the site has no descriptions.
+    /// Creates the search by path; returns `None` if the site has no descriptions.
     pub(super) async fn of(state: &'s AdminState, site: &'s str) -> Result<Option<Self>, Problem> {
         let first = state
             .operations()
@@ -45,7 +45,7 @@ impl<'s> DescribedPages<'s> {
         Ok(())
     }
 
-    /// Returns `true` if any described URL equals or starts with one of the beginnings.
+    /// Returns `true` if any described URL equals or starts with one of these beginnings.
     async fn has_any(&self, beginnings: &[Beginning]) -> Result<bool, Problem> {
         for beginning in beginnings {
             // Encoded in the same way as URLs of descriptions, however the robot encoded the path.
@@ -79,7 +79,7 @@ impl<'s> DescribedPages<'s> {
 #[derive(Debug, Eq, PartialEq)]
 struct Beginning {
     text: String,
-    /// Whether the text is the full URL.
+    /// Whether the text is the full URL rather than only its beginning.
     is_whole: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Traffic pages: visitors, their requests and the decisions.
 //!
-//! Each page loads the [`Traffic`] that its query selects and shows its figures; JSON and CSV
+//! Each page loads the [`Traffic`] that the query selects and shows the figures; JSON and CSV
 //! contain the same figures.
 
 mod area;

@@ -57,7 +57,7 @@ struct NowPage {
 /// Overview of the stored traffic.
 struct NowView {
     bar: BarView,
-    /// Whether any traffic was ever stored.
+    /// Whether any traffic has ever been stored.
     is_kept: bool,
     sentences: Vec<SentenceView>,
     tiles: Vec<TileView>,
@@ -134,7 +134,7 @@ pub(crate) async fn show(
 
 /// Shows the overview at the console's root.
 ///
-/// Redirects if the URL has no slash at its end, because relative links would not work.
+/// Redirects if the URL has no trailing slash, because relative links would not work.
 pub(crate) async fn top(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -298,7 +298,7 @@ fn tiles(
 }
 
 impl AvoidedLoadView {
-    /// Counts requests whose enforced decision was not to pass.
+    /// Counts requests with an enforced decision other than to pass.
     fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
         let mut all = 0;
         let mut parts: Vec<(&'static str, u64)> = Vec::new();

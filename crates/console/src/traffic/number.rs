@@ -11,7 +11,7 @@ pub(crate) struct FigureView {
     pub(crate) short: String,
     /// Exact text such as "12 345".
     pub(crate) exact: String,
-    /// Link relative to the console's root; empty if none.
+    /// Link relative to the console's root; empty if there is no link.
     pub(crate) link: String,
 }
 
@@ -37,7 +37,7 @@ impl FigureView {
     }
 }
 
-/// Returns a number with thousands separated.
+/// Returns a number with thousands separators.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -41,7 +41,7 @@ const VISITORS: usize = 20;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Query parameter in addition to those of traffic pages.
+/// Query parameter of the paths page, in addition to the parameters of traffic pages.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PathParam {
     #[serde(default)]
@@ -58,10 +58,10 @@ struct PathsPage {
 
 /// Data of the page of requested paths.
 struct PathsView {
-    /// Selected path or pattern; empty for all.
+    /// Selected path or pattern; empty for all paths.
     path: String,
     robot: String,
-    /// Links from all paths down to the selected one.
+    /// Links from all paths down to the selected path.
     steps: Vec<ChoiceView>,
     total: CountsView,
     paths: TableView,
@@ -337,7 +337,7 @@ fn filter_of(asked: &PathSelection) -> &str {
     asked.path.as_deref().unwrap_or_default()
 }
 
-/// Returns the links from all paths down to the selected one.
+/// Returns the links from all paths down to the selected path.
 fn steps(asked: &PathSelection) -> Vec<ChoiceView> {
     let Some(path) = &asked.path else {
         return Vec::new();

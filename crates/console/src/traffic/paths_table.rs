@@ -4,17 +4,17 @@ use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
 
 use super::number::grouped;
 
-/// Rows with the most requests.
+/// Table with the rows that have the most requests.
 pub(super) struct TableView {
     pub(super) rows: Vec<RowView>,
-    /// Number of omitted rows as text; empty if none.
+    /// Number of omitted rows as text; empty if no rows are omitted.
     pub(super) more: String,
 }
 
 /// Figures of a path as text.
 pub(super) struct CountsView {
     pub(super) requests: String,
-    /// Maximum undercount as text; empty if exact.
+    /// Maximum undercount as text; empty if the count is exact.
     pub(super) bound: String,
     pub(super) robots: String,
     pub(super) people: String,
@@ -24,18 +24,18 @@ pub(super) struct CountsView {
     pub(super) has_server_errors: bool,
 }
 
-/// Table row with its bar.
+/// Table row with a bar.
 pub(super) struct RowView {
     pub(super) name: String,
-    /// Link to the row's own page; empty if none.
+    /// Link to the row's own page; empty if the row has no page.
     pub(super) link: String,
-    /// Whether the row counts other paths of the page's pattern.
+    /// Whether the row contains all other paths that match the page's pattern.
     pub(super) is_rest: bool,
     pub(super) figure: PathFigure,
     pub(super) counts: CountsView,
-    /// Link to the search for descriptions if redirected paths have none; otherwise empty.
+    /// Link to the search for descriptions if redirected paths lack descriptions; otherwise empty.
     pub(super) missing: String,
-    /// Widths of the bar's parts, in hundredths of the widest row.
+    /// Widths of the bar's parts, in hundredths of the widest bar.
     pub(super) robots_width: u64,
     pub(super) people_width: u64,
 }

@@ -12,7 +12,7 @@ use robot_detection_traffic::traffic::{
     By, Moment, NONE_KNOWN, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
 
-/// Words for periods up to now, and their labels.
+/// Words for periods that end now, with their labels.
 pub(super) const TIMES: &[(&str, &str)] = &[
     ("1h", "hour"),
     ("24h", "24 hours"),
@@ -250,7 +250,7 @@ fn purpose_words() -> impl Iterator<Item = &'static str> {
     purposes.chain([NONE_KNOWN])
 }
 
-/// Returns the problem of an invalid parameter.
+/// Returns the problem for an invalid parameter.
 pub(super) fn wrong(told: impl Into<String>) -> Problem {
     Problem::invalid(told)
 }

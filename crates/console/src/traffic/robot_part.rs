@@ -20,7 +20,7 @@ use super::{
 /// Groupings offered for the chart of a robot.
 const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
 
-/// Traffic section of a robot's page.
+/// Traffic section on a robot's page.
 #[derive(Debug)]
 pub(crate) struct RobotTraffic {
     pub(crate) bar: BarView,
@@ -94,7 +94,7 @@ impl RobotTraffic {
     }
 }
 
-/// Refuses filters for robots other than the one of the page.
+/// Refuses filters for robots other than the robot of the page.
 fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     for (key, value) in [
         ("robot", &params.robot),
@@ -104,7 +104,7 @@ fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     ] {
         if !value.is_empty() && value != id {
             return Err(wrong(format!(
-                "{key} is not supported on the page of one robot"
+                "{key} is not supported on the page of a robot"
             )));
         }
     }

@@ -1,4 +1,4 @@
-//! The robots that visited and the actions taken.
+//! The page of the robots that visited, with the actions taken.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ const COLUMNS: &[SortColumn] = &[
     SortColumn::number("seen", "Last seen"),
 ];
 
-/// Maximum number of rows on the page; CSV and JSON contain all.
+/// Maximum number of rows on the page; CSV and JSON contain all rows.
 const MAX_ROWS: usize = 30;
 
 #[derive(Template)]
@@ -63,7 +63,7 @@ struct RobotsPage {
     is_kept: bool,
 }
 
-/// Robot, or operator with all its robots.
+/// Table row: a robot, or an operator with all of its robots.
 struct RobotRow {
     name: String,
     /// Link to the robot's page, or to the operator's robots.
@@ -90,7 +90,7 @@ struct VerdictView {
     width: u64,
 }
 
-/// Sums of one robot's row.
+/// Sums for a row of the list.
 #[derive(Default)]
 struct Sums<'d> {
     robots: BTreeMap<String, u64>,
@@ -196,7 +196,7 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
     .collect()
 }
 
-/// Sums figures by robot ID or by operator.
+/// Returns the sums of the figures by robot ID or by operator.
 fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
     let name = |robot: &str| match by {
         By::Operator => {
@@ -277,7 +277,7 @@ impl RobotRow {
     }
 }
 
-/// Returns the time of the last visit: only the day if no finer data is stored.
+/// Returns the time of the last visit, or only the day if no finer data is stored.
 pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
     let Some(step) = step else {
         return (String::new(), String::new(), i64::MIN);

@@ -8,9 +8,9 @@ use robot_detection_traffic::traffic::Figures;
 
 use super::number::grouped;
 
-/// Minimum number of requests of a robot for a sentence about its change.
+/// Minimum number of requests from a robot before a change in its traffic is reported.
 const MIN_REQUESTS: u64 = 100;
-/// Factor in tenths from which an increase is reported.
+/// Minimum increase that is reported, as a factor in tenths.
 const MUCH_MORE: u64 = 20;
 /// Maximum number of sentences of one kind.
 const MOST: usize = 3;
@@ -19,22 +19,22 @@ const MOST: usize = 3;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Sentence {
     pub(crate) text: String,
-    /// Robot that the sentence is about; empty if none.
+    /// Robot that the sentence is about; empty if the sentence is not about a robot.
     pub(crate) robot: String,
-    /// Verdict of the requests that the sentence is about; empty for any.
+    /// Verdict on the requests that the sentence is about; empty for any verdict.
     pub(crate) verdict: &'static str,
-    /// Whether the sentence needs attention.
+    /// Whether the sentence reports a problem that needs attention.
     pub(crate) is_alarm: bool,
 }
 
-/// Requests of a robot in this and the previous period.
+/// Requests from a robot in this period and in the previous period.
 #[derive(Clone, Debug, Default)]
 struct Compared {
     name: String,
     now: u64,
     before: u64,
     spoofed: u64,
-    /// Requests of impostors that got the page.
+    /// Requests from impostors that got the page.
     let_through: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Downloads of address lists that were started on the page.
+//! Downloads of address lists that were started from the page.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use tracing::info;
 use crate::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::verify::{RangesOutcome, RangesReport};
 
-/// The current or last fetch; only one runs at a time.
+/// The current or last fetch of address lists; only one fetch runs at a time.
 #[derive(Debug, Default)]
 pub(crate) struct ListFetches {
     last: Mutex<Option<ListFetch>>,
@@ -25,11 +25,11 @@ struct ListFetch {
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// End of the fetch; `None` while it runs.
+    /// End of the fetch; `None` while the fetch is in progress.
     finished_ms: Option<i64>,
 }
 
-/// List that could not be fetched.
+/// Address list that could not be fetched.
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "FailedRangesList")]
 pub(super) struct FailedList {
@@ -38,7 +38,7 @@ pub(super) struct FailedList {
     pub(super) error: String,
 }
 
-/// State of a fetch for page and JSON.
+/// State of a fetch, for the page and JSON.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesRefresh")]
 pub(crate) struct FetchView {

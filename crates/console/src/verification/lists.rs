@@ -11,7 +11,7 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::verify::RangesState;
 
-/// Address list referenced by registered robots or still stored.
+/// Address list that registered robots reference, or that is still stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesList")]
 pub(super) struct ListView {
@@ -21,16 +21,16 @@ pub(super) struct ListView {
     pub(super) robots: Vec<RobotRef>,
     /// State: "fresh", "stale", "missing" (no copy available) or "unused" (not fetched yet).
     pub(super) state: &'static str,
-    /// Number of prefixes; `None` without a copy.
+    /// Number of prefixes in the list; `None` if no copy is stored.
     pub(super) prefixes: Option<usize>,
     /// Number of unreadable entries in the list.
     pub(super) unreadable: usize,
     /// Day on which the operator created the list.
     pub(super) created: Option<String>,
     pub(super) fetched: Option<Moment>,
-    /// Last time when the copy was confirmed to be current.
+    /// Time when the copy was last confirmed to be current.
     pub(super) checked: Option<Moment>,
-    /// Last attempt to fetch the list, successful or not.
+    /// Time of the last attempt to fetch the list, successful or not.
     pub(super) tried: Option<Moment>,
     /// Reason why the last download failed.
     pub(super) error: Option<String>,
@@ -98,9 +98,9 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list's displayed URL; for an empty one, all lists in use.
+/// Returns the URLs to fetch for a list's displayed URL; an empty URL selects all lists in use.
 ///
-/// A request can name only a list of a robot in force, so it cannot make this server fetch
+/// Only the list of a robot in force can be requested, so no request makes this server fetch
 /// arbitrary URLs (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.operations().detector.load();

@@ -25,13 +25,13 @@ use crate::{
     traffic::History,
 };
 
-/// Maximum number of rows in a table on the page; the JSON contains all.
+/// Maximum number of rows in a table on the page; the JSON contains all rows.
 const MAX_ROWS: usize = 100;
 
-/// Maximum number of failed lists that are named.
+/// Maximum number of failed lists shown.
 const MAX_FAILURES: usize = 10;
 
-/// Maximum number of robots named in a list's row.
+/// Maximum number of robots shown in a list's row.
 const MAX_NAMES: usize = 4;
 
 #[derive(Template)]
@@ -47,7 +47,7 @@ struct VerificationPage {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FetchBody {
-    /// Displayed URL of the list; empty for all lists.
+    /// Displayed URL of the list to fetch; empty for all lists.
     #[serde(default)]
     url: String,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns the verification data as JSON; 422 if `sort` or `dir` is unknown.
+/// Returns the verification data as JSON; status 422 if `sort` or `dir` is unknown.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -94,7 +94,7 @@ pub(crate) async fn fetch(
     Ok(page.location.see_other("verification#list-fetch"))
 }
 
-/// Fetches lists for a program: 202, or 409 if lists are off or already being fetched.
+/// Fetches lists for a program: status 202, or 409 if lists are off or already being fetched.
 ///
 /// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 if no robot uses the list.
 pub(crate) async fn fetch_json(

@@ -22,18 +22,18 @@ pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
-/// Reference to a row's robot.
+/// Reference to the robot of a row.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotReference")]
 pub(super) struct RobotRef {
     pub(super) id: String,
     pub(super) name: String,
-    /// Link to the robot's page, if in force.
+    /// Link to the robot's page, if the robot is in force.
     #[serde(skip)]
     pub(super) link: Option<String>,
 }
 
-/// Verdicts on the requests of one robot.
+/// Verdicts on the requests from one robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotVerdicts")]
 pub(super) struct RobotRow {
@@ -60,7 +60,7 @@ impl<'d> RobotIndex<'d> {
         }
     }
 
-    /// Returns a reference to a robot; if it is not in force, its ID serves as its name.
+    /// Returns a reference to a robot; the ID serves as the name of a robot that is not in force.
     pub(super) fn find(&self, id: &str) -> RobotRef {
         let found = self.robots.get(id);
         RobotRef {
@@ -86,12 +86,12 @@ impl RobotRow {
     }
 }
 
-/// Returns the words of the columns by which rows can be sorted.
+/// Returns the words for the columns by which rows can be sorted.
 pub(crate) fn sort_words() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.word).collect()
 }
 
-/// Parses the order of rows; sorts by most requests by default.
+/// Parses the order of rows; by default, rows with the most requests come first.
 pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
     Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)
 }

@@ -14,7 +14,7 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_store::verify::{DnsProver, Method, Methods};
 
-/// Longest robot ID in the query.
+/// Maximum number of characters in a robot ID in the query.
 const MAX_ROBOT_CHARS: usize = 200;
 
 /// Query parameters of the verification page.
@@ -34,24 +34,24 @@ pub(crate) struct ViewParams {
 pub(crate) struct View {
     /// Verification methods in use; empty if verification is off.
     pub(super) methods: Vec<&'static str>,
-    /// Number of days for which impostors are stored; 0 if they are not.
+    /// Number of days for which spoofed requests are stored; 0 if they are not stored.
     #[serde(skip)]
     pub(super) kept_days: u32,
     #[serde(skip)]
     pub(super) is_counted: bool,
     /// Whether the resolver returned no names for well-known addresses.
     pub(super) resolver_is_doubted: bool,
-    /// Verdicts of the last 24 hours on requests of all robots.
+    /// Verdicts of the last 24 hours on requests from all robots.
     pub(super) totals: TotalsView,
-    /// Number of current requests that passed or wait without a verdict.
+    /// Number of current requests that passed without a verdict or are waiting for a verdict.
     pub(super) pending: u64,
-    /// Robot of the chart; `None` for all robots.
+    /// Robot that the chart shows; `None` for all robots.
     pub(super) robot: Option<String>,
     pub(super) robots: Vec<RobotRow>,
     /// The last hundred spoofed requests, newest first.
     pub(super) spoofed: Vec<SpoofedView>,
     pub(super) lists: Vec<ListView>,
-    /// Whether a fetch that was started on the page is in progress.
+    /// Whether a fetch that was started from the page is in progress.
     pub(super) fetching: bool,
     /// State of the current or last fetch; `None` before the first one.
     pub(super) fetch: Option<FetchView>,
@@ -130,7 +130,7 @@ pub(super) struct SpoofedView {
     pub(super) host: String,
     pub(super) path: String,
     pub(super) user_agent: String,
-    /// Decision for the request, as a word.
+    /// Word for the decision on the request.
     pub(super) decision: String,
     pub(super) evidence: String,
 }
@@ -155,7 +155,7 @@ impl SpoofedView {
     }
 }
 
-/// Reads the last hundred impostors; none while the database is unavailable.
+/// Reads the last hundred spoofed requests; none while the database is unavailable.
 async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
     let query = EvidenceQuery {
         verdict: Verdict::Spoofed.as_str().to_owned(),

@@ -15,7 +15,7 @@ pub enum Trigger {
     CrawlSpike,
     /// Requests that violate robots.txt.
     RobotsTxt,
-    /// A source of the registry whose refresh failed or was quarantined.
+    /// A registry source whose last refresh failed or was quarantined.
     Refresh,
     /// A certificate that expires soon.
     Certificate,
@@ -27,31 +27,31 @@ pub enum Trigger {
     Database,
 }
 
-/// Watched condition with its thresholds.
+/// Condition that an alert watches, with its thresholds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Watch {
-    /// More requests of impostors in an hour.
+    /// Too many requests from impostors in an hour.
     Impostor {
-        /// Maximum number of requests without an alert.
+        /// Number of requests in an hour above which the alert is raised.
         above: u64,
     },
-    /// More requests of a robot in an hour than usual.
+    /// Far more requests from a robot in an hour than usual.
     CrawlSpike {
-        /// Factor above the average hour of the last 7 days.
+        /// Minimum increase, as a factor of the hourly average of the last 7 days.
         times: u64,
-        /// Maximum number of requests in an hour without an alert, even if fewer are usual.
+        /// Number of requests in an hour up to which no alert is raised, even if fewer are usual.
         above: u64,
     },
-    /// More violations of robots.txt in an hour.
+    /// Too many violations of robots.txt in an hour.
     RobotsTxt {
-        /// Maximum number of requests without an alert.
+        /// Number of requests in an hour above which the alert is raised.
         above: u64,
     },
     /// A source whose last refresh failed or was quarantined.
     Refresh,
-    /// A certificate that expires within some days.
+    /// A certificate that expires soon.
     Certificate {
-        /// Days before the expiry.
+        /// Number of days before expiry from which the alert is raised.
         days: u64,
     },
     /// Results of the site robot that are held for review.
@@ -60,7 +60,7 @@ pub enum Watch {
     Parity,
     /// An unavailable database.
     Database,
-    /// No condition: a report is sent each week.
+    /// No condition; a report is sent every week.
     Weekly,
 }
 
@@ -70,15 +70,15 @@ pub enum AlertFormat {
     /// JSON with all data about the alert.
     #[default]
     Json,
-    /// Incoming webhook of Slack and compatible services.
+    /// JSON for incoming webhooks of Slack and compatible services.
     Slack,
-    /// Generic webhook of matrix-hookshot.
+    /// JSON for generic webhooks of matrix-hookshot.
     Matrix,
-    /// JSON of ntfy; the last segment of the URL is the topic.
+    /// JSON for ntfy; the last segment of the URL is the topic.
     Ntfy,
 }
 
-/// Alert, configured by one `[[alert]]` table.
+/// Alert, as configured by an `[[alert]]` table.
 #[derive(Clone, Debug)]
 pub struct Alert {
     /// Unique name of the alert.
@@ -89,15 +89,15 @@ pub struct Alert {
     pub webhook: Webhook,
     /// Format of the message body.
     pub format: AlertFormat,
-    /// Template that replaces the format.
+    /// Template of the message body, used instead of the format.
     pub template: Option<Template>,
 }
 
-/// URL of a webhook. The URL is a secret: only its scheme and host are ever shown.
+/// URL of a webhook. The URL is a secret: only the scheme, host and port are ever shown.
 #[derive(Clone, Eq, PartialEq)]
 pub struct WebhookUrl(Url);
 
-/// Text that is never shown.
+/// Secret text, which is never displayed or logged.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
 
@@ -114,7 +114,7 @@ impl Trigger {
         Self::Database,
     ];
 
-    /// Returns the trigger's word in the settings.
+    /// Returns the word for the trigger in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor => "impostor",
@@ -128,14 +128,14 @@ impl Trigger {
         }
     }
 
-    /// Returns the trigger with a word from the settings.
+    /// Returns the trigger for a word from the settings; `None` if the word is unknown.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
 }
 
 impl Watch {
-    /// Returns the word of the condition's trigger.
+    /// Returns the word for the condition's trigger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor { .. } => Trigger::Impostor.as_str(),
@@ -150,7 +150,7 @@ impl Watch {
         }
     }
 
-    /// Returns the title of a message about the start of an alert.
+    /// Returns the title of the message that is sent when an alert starts.
     pub fn title(self) -> &'static str {
         match self {
             Self::Impostor { .. } => "Requests pretending to be robots",
@@ -170,7 +170,7 @@ impl AlertFormat {
     /// All formats, in the order of the documentation.
     pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
 
-    /// Returns the format's word in the settings.
+    /// Returns the word for the format in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -180,7 +180,7 @@ impl AlertFormat {
         }
     }
 
-    /// Returns the format with a word from the settings.
+    /// Returns the format for a word from the settings; `None` if the word is unknown.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
@@ -191,7 +191,7 @@ impl WebhookUrl {
     ///
     /// # Errors
     ///
-    /// Returns a message without the URL.
+    /// Returns an error message that does not contain the URL.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim());
         let url = url.map_err(|error| format!("invalid URL: {error}"))?;
@@ -207,7 +207,7 @@ impl WebhookUrl {
     }
 }
 
-/// Writes the scheme, host and port.
+/// Writes only the scheme, host and port of the URL.
 impl fmt::Display for WebhookUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, host) = (self.0.scheme(), self.0.host_str().unwrap_or_default());

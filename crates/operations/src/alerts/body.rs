@@ -5,13 +5,13 @@ use url::Url;
 
 use super::{Alert, AlertFormat, Event, Message};
 
-/// Names of the placeholders of a template.
+/// Names of the placeholders that a template may contain.
 const PLACEHOLDERS: [&str; 7] = ["name", "on", "event", "title", "text", "time", "since"];
 
 /// Template of a message body: JSON with placeholders such as `{title}` in its strings.
 ///
-/// The template is parsed as JSON before placeholders are filled, so the result is JSON of the same
-/// shape whatever text a visitor sent.
+/// The template is parsed as JSON before placeholders are filled, so the result has the same
+/// JSON structure regardless of text from visitors.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Template(Value);
 
@@ -20,7 +20,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Returns a message if the text is not JSON or contains an unknown placeholder.
+    /// Returns an error message if the text is not JSON or contains an unknown placeholder.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("the template is not valid JSON: {error}"))?;
@@ -33,7 +33,7 @@ impl Template {
     }
 }
 
-/// Returns the body of a message, and its URL if different from the alert's.
+/// Returns the body of a message, and the target URL if it differs from the alert's URL.
 pub(super) fn body(alert: &Alert, url: &Url, message: &Message) -> (Value, Option<Url>) {
     if let Some(template) = &alert.template {
         return (template.fill(message), None);

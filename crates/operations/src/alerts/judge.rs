@@ -7,9 +7,9 @@ use crate::{ServedCertificate, certificate_sentences, differing_sentence, held_s
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
-/// Hours of traffic without which the usual level is unknown.
+/// Minimum number of hours with traffic data from which the usual level is computed.
 const MIN_USUAL_HOURS: u64 = 24;
-/// Cause of decisions by robots.txt.
+/// Cause that is recorded for decisions based on robots.txt.
 const ROBOTS_TXT: &str = "robots.txt";
 
 /// Data for evaluating the conditions.
@@ -30,11 +30,11 @@ pub struct Figures {
     pub certificates: Vec<ServedCertificate>,
     /// Sites whose heaven is held for review, with the reason.
     pub held: Vec<(String, String)>,
-    /// Sites with differing heaven pages: the number of pages and the first page.
+    /// Sites with differing heaven pages, each with the number of pages and the first page.
     pub differing: Vec<(String, u64, String)>,
 }
 
-/// Returns one sentence for each finding; empty if all is well.
+/// Returns one sentence for each finding; empty if there are no findings.
 pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
     match watch {
         Watch::Impostor { above } => impostors(figures, above),
@@ -70,11 +70,11 @@ fn impostors(figures: &Figures, above: u64) -> Vec<String> {
 fn violations(figures: &Figures, above: u64) -> Vec<String> {
     let against = by_robot(&figures.hour, is_violation);
     findings_above(&against, above, |robot, requests| {
-        format!("{requests} requests of {robot} violated robots.txt in the last hour.")
+        format!("{requests} requests from {robot} violated robots.txt in the last hour.")
     })
 }
 
-/// Returns a sentence for each robot if the sum of all is above a number.
+/// Returns a sentence for each robot if their total exceeds a threshold.
 fn findings_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,
@@ -138,7 +138,7 @@ pub(super) fn names_robot(sum: &TrafficSum) -> bool {
     sum.key.kind == Kind::Listed.as_str()
 }
 
-/// Returns the number of requests of each robot.
+/// Returns the number of requests from each robot.
 pub(super) fn by_robot(
     sums: &[TrafficSum],
     counts: impl Fn(&TrafficSum) -> bool,
@@ -151,7 +151,7 @@ pub(super) fn by_robot(
     robots
 }
 
-/// Returns the robots, most requests first.
+/// Returns the robots, sorted by number of requests in descending order.
 pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()

@@ -19,16 +19,16 @@ pub struct AlertStatus {
     pub on: String,
     /// Scheme and host of the receiver.
     pub receiver: String,
-    /// `firing`, `well` or `weekly`.
+    /// State of the alert: `firing`, `well` or `weekly`.
     pub state: &'static str,
-    /// Start of the current state.
+    /// Time at which the current state began.
     pub since: Option<Moment>,
-    /// Findings; empty unless firing.
+    /// Findings of the alert; empty unless the alert is firing.
     pub findings: Vec<String>,
     /// Time of the last message that the receiver accepted.
     #[serde(rename = "notified")]
     pub told: Option<Moment>,
-    /// Consecutive failed deliveries.
+    /// Number of consecutive failed deliveries.
     pub failures: u32,
     /// Error of the last failed delivery.
     pub error: String,
@@ -37,13 +37,13 @@ pub struct AlertStatus {
 /// Message sent to a receiver.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SentMessage {
-    /// Time of the message's delivery.
+    /// Time of the delivery attempt.
     pub at: Moment,
     /// Name of the alert, as in its `[[alert]]` table.
     pub name: String,
     /// Event that the message reports.
     pub event: String,
-    /// Delivery error; empty on success.
+    /// Delivery error; empty if the message was delivered.
     pub error: String,
 }
 

@@ -3,7 +3,7 @@
 use super::Alert;
 use crate::rfc3339;
 
-/// Maximum number of sentences in a message: names come from visitors, and humans read messages.
+/// Maximum number of sentences in a message, so that visitors cannot make messages unreadable.
 const MAX_LINES: usize = 20;
 
 /// Reason for an alert message.
@@ -17,7 +17,7 @@ pub enum Event {
     Ended,
     /// A weekly report is due.
     Report,
-    /// Test whether messages arrive.
+    /// A test of whether messages arrive.
     Test,
 }
 
@@ -26,7 +26,7 @@ pub enum Event {
 pub struct Message {
     /// Name of the alert.
     pub name: String,
-    /// Word of the watched condition.
+    /// Word for the watched condition.
     pub watch: &'static str,
     /// Reason for the message.
     pub event: Event,
@@ -86,7 +86,7 @@ impl Message {
         Self::new(alert, Event::Test, findings, at_ms, at_ms)
     }
 
-    /// Returns the findings as one text.
+    /// Returns the findings as a single text.
     pub fn text(&self) -> String {
         self.findings.join("\n")
     }

@@ -1,7 +1,8 @@
 //! Alerts: conditions are evaluated once a minute, and webhooks are notified.
 //!
-//! One message at the start of an alert, one at its end, one a day in between. The database has the
-//! state, so instances send each message once; database alerts keep it in memory.
+//! A message is sent when an alert starts, when it ends, and once a day in between. The state is
+//! stored in the database, so several instances send each message only once. The state of alerts
+//! about the database is stored in memory.
 
 mod alert;
 mod body;

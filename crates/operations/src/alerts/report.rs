@@ -6,12 +6,12 @@ use super::judge::{by_robot, is_spoofed, is_violation, most_first};
 use robot_detection_layer::detect::Kind;
 use robot_detection_store::store::TrafficSum;
 
-/// Maximum number of robots named.
+/// Maximum number of robots in the report.
 const TOP: usize = 10;
 
-/// Returns the sentences of a report on a week, compared with the previous week.
+/// Returns the sentences of a report on a week, which compare the week with the previous week.
 ///
-/// The figures are those of `traffic report`.
+/// The figures match the output of `traffic report`.
 pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> {
     let all = |sums: &[TrafficSum]| requests(sums, |_| true);
     let people = |sums: &[TrafficSum]| requests(sums, is_person);
@@ -25,7 +25,7 @@ pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> 
             change(people(week), people(before)),
         ),
         format!(
-            "{} requests of impostors{}, {} violations of robots.txt{}.",
+            "{} requests from impostors{}, {} violations of robots.txt{}.",
             requests(week, is_spoofed),
             change(requests(week, is_spoofed), requests(before, is_spoofed)),
             requests(week, is_violation),

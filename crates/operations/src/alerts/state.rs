@@ -10,10 +10,10 @@ const WEEK_MS: i64 = 7 * DAY_MS;
 
 /// Time without findings after which an alert ends.
 ///
-/// A number that fluctuates around its threshold causes one alert, not many.
+/// A figure that fluctuates around its threshold raises one alert instead of many.
 const CALM_MS: i64 = 10 * MINUTE_MS;
 
-/// Longest time between two attempts.
+/// Maximum time between two delivery attempts.
 const LONGEST_PAUSE_MS: i64 = HOUR_MS;
 
 /// Monday 1970-01-05 at 08:00 UTC, the weekday and time of reports.
@@ -36,10 +36,10 @@ pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) 
     state.findings = findings.join("\n");
 }
 
-/// Returns the event to report to the receiver now.
+/// Returns the event that must be reported to the receiver now, if any.
 ///
 /// Only the difference from the last delivered state is reported, so a receiver that was down for a
-/// day gets one message, or none if the alert is over by then.
+/// day gets one message, or none if the alert has ended by then.
 pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
     if now_ms < next_attempt_ms(state) {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event
     }
 }
 
-/// Records the result of an attempt.
+/// Records the result of a delivery attempt.
 pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_ms: i64) {
     state.tried_ms = now_ms;
     match result {
@@ -72,7 +72,7 @@ pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_
     }
 }
 
-/// Returns the earliest time of the next attempt: 1, 2, 4 … minutes after failures, up to an hour.
+/// Returns the earliest time of the next delivery attempt: after 1, 2, 4 … minutes, up to an hour.
 fn next_attempt_ms(state: &AlertState) -> i64 {
     let Some(doublings) = state.failures.checked_sub(1) else {
         return i64::MIN;

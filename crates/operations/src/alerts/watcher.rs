@@ -19,17 +19,17 @@ use robot_detection_store::store::{
     TrafficSum,
 };
 
-/// Time from the start to the first evaluation.
+/// Time between startup and the first evaluation.
 const FIRST: Duration = Duration::from_secs(2);
 /// Time between two attempts to become leader; `PostgreSQL` detects a failed leader within ten
 /// seconds, so another instance takes over within fifteen.
 const TRY: Duration = Duration::from_secs(4);
-/// Attempts between two evaluations, which are a minute apart.
+/// Attempts to become leader between two evaluations, which are a minute apart.
 const TRIES: u32 = 15;
-/// Lifetime of the lease, which each evaluation renews.
+/// Lifetime of the lease; each evaluation renews the lease.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
-/// Outage of the database without a message: a restart takes less.
+/// Maximum length of a database outage that is not reported; a restart takes less time.
 const AWAY_MS: i64 = 60_000;
 
 const MINUTE_MS: i64 = 60_000;
@@ -42,7 +42,7 @@ pub struct SharedAlerts {
     current: Arc<ArcSwap<Vec<Alert>>>,
 }
 
-/// Alert watcher of one process; of several instances, only the leader evaluates.
+/// Alert watcher of a process; of several instances, only the leader evaluates alerts.
 pub struct Watcher {
     store: Store,
     clock: Clock,
@@ -50,16 +50,16 @@ pub struct Watcher {
     refresher: Refresher,
     certificates: Certificates,
     role: Role,
-    /// States of alerts about the database, which cannot be stored there.
+    /// States of alerts about the database, which cannot be stored in the database.
     remembered: HashMap<String, AlertState>,
-    /// Traffic of the week before an hour, which changes once an hour.
+    /// Hour and the traffic of the week before that hour; updated once an hour.
     week: Option<(i64, Vec<TrafficSum>)>,
 }
 
 /// Whether this process evaluates alerts.
 #[derive(Debug)]
 enum Role {
-    /// The database could not be queried yet.
+    /// The database has not been queried successfully yet.
     Unknown,
     /// This process evaluates alerts as long as it renews the lease.
     Looks(Lease),
@@ -116,7 +116,7 @@ impl Watcher {
         self.leave().await;
     }
 
-    /// Becomes leader if there is none, so that the next evaluation is not missed.
+    /// Becomes leader if there is no leader, so that the next evaluation is not missed.
     async fn lead(&mut self) {
         // A leader writes to the database with each evaluation, which is often enough.
         if !matches!(self.role, Role::Looks(_))
@@ -202,7 +202,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Returns whether this process is the leader.
+    /// Returns `true` if this process is the leader.
     async fn is_ours(&mut self) -> Result<bool, StoreError> {
         if let Role::Looks(lease) = &self.role
             && lease.renew().await?
@@ -217,7 +217,7 @@ impl Watcher {
         Ok(matches!(self.role, Role::Looks(_)))
     }
 
-    /// Sends the message that is due to the receiver.
+    /// Sends the receiver the message that is due, if any.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
         let Some(event) = due(state, alert.watch, now_ms) else {
             return;

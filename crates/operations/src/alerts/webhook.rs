@@ -38,7 +38,7 @@ pub struct Receipt {
 }
 
 impl Webhook {
-    /// Creates a receiver; private addresses are refused unless `is_private`.
+    /// Creates a webhook; private addresses are refused unless `is_private` is `true`.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ fn too_slow() -> String {
 /// Returns the reason for a failed delivery; the error's own text contains the URL.
 fn delivery_error(error: &FetchError, url: &Url) -> String {
     match error {
-        FetchError::Connect { reason, .. } => format!("no connection: {}", shown(reason, url)),
+        FetchError::Connect { reason, .. } => format!("could not connect: {}", shown(reason, url)),
         FetchError::Tls { reason, .. } => format!("TLS failed: {}", shown(reason, url)),
         FetchError::Timeout { .. } => too_slow(),
         FetchError::Reset { reason, .. } => {

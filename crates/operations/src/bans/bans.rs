@@ -9,23 +9,23 @@ use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_layer::layer::Outcome;
 use robot_detection_layer::policy::Action;
 
-/// Queue length for the keeper; a ban that does not fit is found again at the next refusal.
+/// Maximum length of the ban queue; a ban that does not fit is detected again at the next refusal.
 const MAX_WAITING: usize = 1_024;
 
-/// Number of refusals in a period that leads to a ban, and its duration.
+/// Rule for bans: the number of refusals within a period, and the duration of the ban.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BanRule {
     /// Number of refusals that lead to a ban.
     pub refusals: u32,
-    /// Period that starts with the first refusal.
+    /// Period in which refusals are counted; starts with the first refusal.
     pub per: Duration,
     /// Duration of the ban.
     pub lasts: Duration,
-    /// Causes that count: labels of rules, or words such as `robots.txt`; empty for all.
+    /// Causes of counted refusals: labels of rules, or words such as `robots.txt`; empty for all.
     pub causes: Vec<String>,
 }
 
-/// Counter of refused clients; clones share it.
+/// Counter of refused requests by client; clones share the counts.
 #[derive(Clone, Debug)]
 pub struct Bans {
     inner: Arc<Inner>,
@@ -39,7 +39,7 @@ struct Inner {
     clock: Clock,
 }
 
-/// Client that was refused too often.
+/// Client whose requests were refused too often.
 #[derive(Debug)]
 pub(super) struct BanCandidate {
     /// Address of the client's last request.
@@ -56,7 +56,7 @@ impl BanRule {
 }
 
 impl Bans {
-    /// Creates a counter without rules, and the receiver of its bans.
+    /// Creates a counter without rules, and the channel that receives its bans.
     pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<BanCandidate>) {
         let (found, receiver) = mpsc::channel(MAX_WAITING);
         let inner = Inner {

@@ -1,4 +1,4 @@
-//! Bans in force: list and end them.
+//! Listing and ending the bans in force.
 
 use robot_detection_store::store::Ban;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
     Ok(BanViews::new(bans, caller.now_ms))
 }
 
-/// Ends the ban of a network.
+/// Ends the ban on a network.
 ///
 /// # Errors
 ///

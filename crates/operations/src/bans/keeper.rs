@@ -17,14 +17,14 @@ use robot_detection_store::store::{Ban, OutageLogger, Store, StoredSession};
 /// Maximum number of bans buffered while the database is unavailable; the oldest are dropped first.
 const MAX_HELD: usize = 10_000;
 
-/// Interval for writing buffered bans and removing expired ones.
+/// Interval at which buffered bans are written and expired bans are removed.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Clients that are never banned.
 pub struct BanExemptions {
-    /// Returns the reason why an address is never banned, if any.
+    /// Function that returns the reason why an address is never banned, if any.
     pub addresses: Box<dyn Fn(IpAddr) -> Option<&'static str> + Send + Sync>,
-    /// Returns `true` if a session was started from the network of an address.
+    /// Function that returns `true` if a session was started from the network of an address.
     pub is_from: fn(&StoredSession, IpAddr) -> bool,
 }
 
@@ -45,7 +45,7 @@ pub struct BanKeeper {
 }
 
 impl BanKeeper {
-    /// Creates a keeper and the counter that finds its bans.
+    /// Creates a keeper, and the counter that reports bans to the keeper.
     pub fn new(store: Store, clock: Clock, spared: BanExemptions) -> (Bans, Self) {
         let (bans, found) = Bans::new(clock.clone());
         let keeper = Self {

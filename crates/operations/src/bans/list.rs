@@ -18,13 +18,13 @@ pub enum BanFormat {
     /// One network per line
     #[default]
     Plain,
-    /// File for nft -f: a table with one set per IP version and expiring entries
+    /// File for nft -f: a table with one set of expiring entries per IP version
     Nftables,
-    /// Lines such as deny 192.0.2.1; for inclusion in nginx
+    /// File to include in nginx, with lines such as `deny 192.0.2.1;`
     Nginx,
 }
 
-/// Returns the list of all bans.
+/// Returns the complete ban list in a format.
 pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     match format {
         BanFormat::Plain => lines(bans, |network| format!("{network}\n")),
@@ -33,7 +33,7 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     }
 }
 
-/// Returns the text for a new or extended ban; `None` if the format has none.
+/// Returns the text for a new or extended ban; `None` if the format supports no updates.
 pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -48,7 +48,7 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     }
 }
 
-/// Returns the text for an ended ban; `None` if the format has none.
+/// Returns the text for an ended ban; `None` if the format supports no updates.
 pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -117,7 +117,7 @@ fn lines(bans: &[Ban], line: impl Fn(Network) -> String) -> String {
     bans.iter().filter_map(network).map(line).collect()
 }
 
-/// Returns the network; invalid database entries of other programs are skipped.
+/// Returns the network of a ban; `None` if another program has stored an invalid network.
 fn network(ban: &Ban) -> Option<Network> {
     ban.network.parse().ok()
 }

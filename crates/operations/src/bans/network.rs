@@ -1,4 +1,4 @@
-//! The unit of a ban: the network under one sender's control.
+//! The unit of a ban: the network that one sender controls.
 
 use std::{
     fmt,
@@ -8,7 +8,7 @@ use std::{
 
 use robot_detection_layer::policy::sender_address;
 
-/// Prefix length of the network of one IPv6 sender.
+/// Prefix length of the network that one IPv6 sender controls.
 const NETWORK_BITS: u8 = 64;
 
 /// IPv4 address, or IPv6 network with a /64 prefix.
@@ -16,7 +16,7 @@ const NETWORK_BITS: u8 = 64;
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Returns the network of an address; IPv4-mapped IPv6 addresses count as IPv4.
+    /// Returns the network of an address; IPv4-mapped IPv6 addresses are treated as IPv4 addresses.
     pub fn of(address: IpAddr) -> Self {
         Self(sender_address(address))
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Parses an address, or a network with exactly this prefix length.
+/// Parses an IPv4 or IPv6 address, or an IPv6 network with a /64 prefix.
 impl FromStr for Network {
     type Err = String;
 

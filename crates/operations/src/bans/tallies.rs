@@ -11,8 +11,8 @@ use super::network::Network;
 /// Number of separately locked shards, so that threads seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Maximum number of networks per shard; further ones are not counted until the period of another
-/// has ended.
+/// Maximum number of networks per shard; further networks are not counted until the period of a
+/// counted network has ended.
 const MAX_NETWORKS: usize = 4_096;
 
 /// Counts of refusals by network and rule.
@@ -30,9 +30,9 @@ struct Tally {
 }
 
 impl Tallies {
-    /// Counts a refusal; returns `true` if it exceeds the limit.
+    /// Counts a refusal; returns `true` if the network is to be banned.
     ///
-    /// After that, refusals of the network are not counted for the duration of the ban, `lasts_ms`.
+    /// While a network is banned, for `lasts_ms`, its refusals are not counted.
     pub(super) fn count(
         &self,
         key: (Network, usize),
@@ -66,7 +66,7 @@ impl Tallies {
         true
     }
 
-    /// Restarts the count of a network.
+    /// Restarts the count for a network.
     pub(super) fn forget(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,10 +9,10 @@ use robot_detection_store::verify::RangeSet;
 
 use super::RuleFields;
 
-/// Path pattern of a rule without paths: all paths, filtered or not.
+/// Path pattern for a rule without paths: matches all paths, filtered or not.
 pub(super) const EVERY_PATH: &str = "/*";
 
-/// Words for people and for all visitors, as in `visitors` of the configuration.
+/// Words for people and for all visitors, as in the setting `visitors` of a rule.
 pub(super) const PEOPLE_WORD: &str = "people";
 pub(super) const ALL_WORD: &str = "all";
 
@@ -26,13 +26,13 @@ pub struct LiveRule {
     pub action: LiveAction,
     /// Visitors that the rule matches.
     pub about: RuleTarget,
-    /// Path pattern, spelled like a filter pattern; `None` for all paths.
+    /// Path pattern in the syntax of filter patterns; `None` for all paths.
     pub path: Option<String>,
-    /// Name of the only site; `None` for all sites.
+    /// Name of the site that the rule is limited to; `None` for all sites.
     pub site: Option<String>,
     /// Networks that must contain the visitor's address; `None` for any address.
     pub addresses: Option<Networks>,
-    /// Glob pattern for the User-Agent; `None` for any.
+    /// Glob pattern for the User-Agent; `None` for any User-Agent.
     pub user_agent: Option<String>,
     /// Whether the rule applies to verified robots only.
     pub is_for_verified: bool,
@@ -50,11 +50,11 @@ pub struct Networks {
 /// Visitors that a live rule applies to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleTarget {
-    /// A robot by its ID.
+    /// The robot with an ID.
     Robot(String),
-    /// Robots of an operator.
+    /// All robots of an operator.
     Operator(String),
-    /// Robots with a purpose.
+    /// All robots with a purpose.
     Purpose(Purpose),
     /// Robots that are not in the registry.
     Unlisted,
@@ -71,7 +71,7 @@ pub enum RuleTarget {
 pub enum LiveAction {
     /// Passes the request.
     Pass,
-    /// Redirects to the site's robot target; rules cannot set their own target.
+    /// Redirects to the site's redirect target; live rules cannot set their own target.
     Redirect,
     /// Refuses the request.
     Refuse {
@@ -88,7 +88,7 @@ pub enum LiveAction {
 }
 
 impl LiveRule {
-    /// Returns the live rule as a rule of a policy.
+    /// Returns the policy rule that is equivalent to the live rule.
     pub(super) fn builder(&self) -> RuleBuilder {
         let path = self.path.as_deref().unwrap_or(EVERY_PATH);
         let rule = Rule::builder(self.action.action()).paths([path]);
@@ -131,13 +131,13 @@ impl LiveRule {
         }
     }
 
-    /// Returns `true` if the rule affects people once that is confirmed.
+    /// Returns `true` if the rule affects people, provided that it is confirmed for people.
     pub(super) fn touches_people(&self) -> bool {
         let is_about_people = matches!(self.about, RuleTarget::People | RuleTarget::Everybody);
         is_about_people && self.action != LiveAction::Pass
     }
 
-    /// Returns the text for a stored rule; empty if the definition is unreadable.
+    /// Returns the description of a stored rule; empty if the definition is unreadable.
     pub fn told(definition: &str) -> String {
         let fields: Option<RuleFields> = serde_json::from_str(definition).ok();
         let rule = fields.and_then(|fields| fields.rule().ok());
@@ -172,7 +172,7 @@ impl Networks {
     ///
     /// # Errors
     ///
-    /// Returns the first text that is neither.
+    /// Returns the first part that is neither an address nor a network.
     pub(super) fn read(text: &str) -> Result<Self, &str> {
         let written = text.split(',').map(str::trim);
         let set = RangeSet::parse(written.clone())?;
@@ -182,7 +182,7 @@ impl Networks {
         })
     }
 
-    /// Returns the comma-separated addresses and networks as given.
+    /// Returns the comma-separated addresses and networks in their original spelling.
     pub fn written(&self) -> &str {
         &self.written
     }
@@ -197,7 +197,7 @@ impl Networks {
 }
 
 impl RuleTarget {
-    /// Returns `true` if the rule applies to a robot of a registry.
+    /// Returns `true` if the rule applies to a registered robot.
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,
@@ -211,7 +211,7 @@ impl RuleTarget {
         }
     }
 
-    /// Returns the setting's key and value that select the visitors.
+    /// Returns the key and value of the setting that selects these visitors.
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Self::Robot(id) => ("robot", id),
@@ -226,7 +226,7 @@ impl RuleTarget {
 }
 
 impl LiveAction {
-    /// Returns the action as an action of a policy.
+    /// Returns the equivalent policy action.
     pub fn action(self) -> Action {
         match self {
             Self::Pass => Action::Pass,

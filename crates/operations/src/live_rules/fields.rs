@@ -15,30 +15,30 @@ use super::definition::{
     ALL_WORD, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD, RuleTarget,
 };
 
-/// Maximum number of characters of a text.
+/// Maximum number of characters in a text field.
 const MAX_CHARS: usize = 200;
 
-/// Maximum number of characters of all addresses: longer lists belong in a `[[list]]`.
+/// Maximum number of characters in the list of addresses: longer lists belong in a `[[list]]`.
 const MAX_ADDRESSES_CHARS: usize = 2_000;
 
 /// Maximum length of a live rule's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Visitor words that a live rule may use.
+/// Words for visitors that a live rule may contain.
 const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
 
 /// Actions of a live rule; actions that serve another page are available only in the configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
 
-/// Default number of requests and period in seconds of a slow-down rule.
+/// Default number of requests, and default period in seconds, of a slow-down rule.
 const REQUESTS: u32 = 10;
 const PER_SECONDS: u32 = 60;
 
-/// Maximum values, as in the configuration.
+/// Maximum values of numeric fields, as in the configuration.
 const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
-/// Fields of a live rule before validation; `None` if missing.
+/// Fields of a live rule before validation; a missing field is `None`.
 #[derive(Args, Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
@@ -46,7 +46,7 @@ pub struct RuleFields {
     #[arg(value_parser = ACTIONS)]
     #[schemars(extend("enum" = ACTIONS))]
     pub action: String,
-    /// Unique name of lowercase letters, digits, `-` and `_`
+    /// Unique name: lowercase letters, digits, `-` and `_`
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -54,15 +54,15 @@ pub struct RuleFields {
     #[arg(long, value_name = "ID", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robot: Option<String>,
-    /// All robots of an operator
+    /// All robots of this operator
     #[arg(long, value_name = "NAME", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// All robots with a purpose
+    /// All robots with this purpose
     #[arg(long, value_name = "PURPOSE", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// Visitors: unlisted (robots), nameless (no User-Agent), people, or all
+    /// Visitors: unlisted (robots), nameless (no User-Agent), people or all
     #[arg(long, value_name = "KIND", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visitors: Option<String>,
@@ -82,19 +82,19 @@ pub struct RuleFields {
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// Status of a refusal [default: 403]
+    /// HTTP status for refused requests [default: 403]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Number of requests that a slow-down allows per period [default: 10]
+    /// Number of requests that a slow-down rule allows per period [default: 10]
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u32>,
-    /// Period of a slow-down in seconds [default: 60]
+    /// Period of a slow-down rule in seconds [default: 60]
     #[arg(long, value_name = "S")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_seconds: Option<u32>,
-    /// Only verified robots
+    /// Apply the rule only to verified robots
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verified: bool,
@@ -102,7 +102,8 @@ pub struct RuleFields {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub people: bool,
-    /// Expiry: 30m, 12h, 7d, 4w, a time in UTC such as 2026-12-01T08:00Z, or never [default: 7d]
+    /// Expiry: a duration such as 12h or 7d, a UTC time such as 2026-12-01T08:00Z, or never
+    /// [default: 7d]
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<String>,
@@ -113,7 +114,7 @@ impl RuleFields {
     ///
     /// # Errors
     ///
-    /// Returns the first invalid field with a hint.
+    /// Returns an error with a hint for the first invalid field.
     pub fn rule(&self) -> Result<LiveRule, Invalid> {
         let rule = LiveRule {
             action: self.action()?,
@@ -244,7 +245,7 @@ impl RuleFields {
             )),
             (Some(_), Some(_)) => Err(Invalid::new(
                 "robot",
-                "set only one of robot, operator, purpose and visitors; add a rule for each",
+                "set only one of robot, operator, purpose and visitors; add a separate rule for each",
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! Follows changes of the live rules in the database.
+//! Follows changes to the live rules in the database.
 
 use std::{pin::pin, time::Duration};
 
@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Delay before retrying after a database error that is not an outage.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Applies the rules of the database, or of the file while the database is unavailable.
+/// Applies the rules from the database, or from the file if the database is unavailable.
 pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&StateFile>) {
     if !live.is_enabled() {
         return;
@@ -42,7 +42,7 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
     }
 }
 
-/// Applies changes of the live rules in the database, indefinitely.
+/// Continuously applies changes to the live rules in the database.
 pub async fn follow(live: LiveRules, store: Store, clock: Clock, file: Option<StateFile>) {
     if !live.is_enabled() {
         return;
@@ -91,10 +91,10 @@ async fn reload(
     Ok(())
 }
 
-/// Writes the rules in force to the file, for a start while the database is unavailable.
+/// Saves the rules in force to the file, for startup while the database is unavailable.
 async fn keep(live: &LiveRules, file: Option<&StateFile>) {
     let Some(file) = file else { return };
     if let Err(error) = file.write(&live.load()).await {
-        warn!(%error, "could not save live rules for a start without the database: {error}");
+        warn!(%error, "could not save live rules for startup without the database: {error}");
     }
 }

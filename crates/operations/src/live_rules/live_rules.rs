@@ -9,7 +9,7 @@ use robot_detection_layer::policy::{Policy, SharedPolicy, WeakPolicy};
 
 use super::LiveRuleSet;
 
-/// Maximum number of live rules: each is evaluated for every robot request.
+/// Maximum number of live rules; each rule is evaluated for every request from a robot.
 pub(super) const MAX_RULES: usize = 500;
 
 /// Live rules of a process; clones share them.
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl LiveRules {
-    /// Creates an empty set; if live rules are not enabled, none is ever evaluated.
+    /// Creates an empty set of live rules; rules are evaluated only if `is_enabled` is `true`.
     pub fn new(is_enabled: bool) -> Self {
         let none = LiveRuleSet {
             version: -1,
@@ -69,7 +69,7 @@ impl LiveRules {
         in_force.collect()
     }
 
-    /// Applies a set of live rules on every site.
+    /// Applies a set of live rules to every site.
     pub fn put(&self, set: LiveRuleSet) {
         if !self.inner.is_enabled {
             return;
@@ -127,7 +127,7 @@ fn log_changes(before: &LiveRuleSet, now: &LiveRuleSet) {
         }
     }
     match (&before.pause, &now.pause) {
-        (Some(_), None) => warn!("enforcement is resumed"),
+        (Some(_), None) => warn!("enforcement has resumed"),
         (before, Some(pause)) if before.as_ref() != Some(pause) => {
             let by = &pause.begun_by;
             let seconds = pause.ends_ms.saturating_sub(pause.begun_ms) / 1_000;

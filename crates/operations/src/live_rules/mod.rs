@@ -1,7 +1,7 @@
-//! Live rules: added at run time and effective immediately on every instance.
+//! Live rules: rules that are added at run time and effective immediately on every instance.
 //!
-//! They are stored in the database and overlaid on the policies of all sites, before the rules of
-//! the configuration. Each instance keeps a copy in a file, for a start while the database is
+//! Live rules are stored in the database and overlaid on the policies of all sites, before the rules
+//! of the configuration. Each instance saves a copy in a file, for startup while the database is
 //! unavailable.
 
 mod definition;

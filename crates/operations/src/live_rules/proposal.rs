@@ -1,4 +1,4 @@
-//! A proposed rule, validated and previewed before it is in force.
+//! A proposed rule, which is validated and previewed before it takes effect.
 
 use std::sync::Arc;
 
@@ -51,11 +51,11 @@ pub struct Surroundings<'s> {
 }
 
 impl Proposal {
-    /// Validates the fields of a rule and counts the requests it would have affected.
+    /// Validates the fields of a rule and counts the requests that the rule would have affected.
     ///
     /// # Errors
     ///
-    /// Fails if a field is invalid, if the rule fits no site, or if the database fails.
+    /// Fails if a field is invalid, if no site accepts the rule, or if the database fails.
     pub async fn new(fields: &RuleFields, among: &Surroundings<'_>) -> Result<Self, Refusal> {
         let now_ms = among.caller.now_ms;
         let robots = || among.detector.robots().iter().map(|robot| &**robot);
@@ -106,7 +106,7 @@ impl Proposal {
 }
 
 impl Surroundings<'_> {
-    /// Returns the sites that would skip a rule, with reasons; fails if all would skip it.
+    /// Returns the sites that would skip a rule, with reasons; fails if all sites would skip it.
     fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, Invalid> {
         let mut sites = self.sites.iter().filter(|(name, _)| rule.is_of_site(name));
         let mut misfits = Vec::new();
@@ -135,7 +135,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Returns the error of a rule that a site's policy does not accept.
+/// Returns the error for a rule that a site's policy does not accept.
 fn error_of(error: &PolicyError) -> Invalid {
     match error {
         PolicyError::Rule { key, reason, .. } => {
@@ -161,7 +161,7 @@ fn check_people<'r>(
     }
 }
 
-/// Returns a warning about a rule for unknown visitors.
+/// Returns a warning if the registries do not contain the visitors that a rule selects.
 fn unknown<'r>(
     about: &RuleTarget,
     robots: impl Iterator<Item = &'r Robot> + Clone,

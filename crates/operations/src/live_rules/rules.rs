@@ -1,4 +1,4 @@
-//! Live rules and the pause: list and change them.
+//! Listing and changing live rules and the pause.
 
 use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule};
 use robot_detection_store::store::{AddRuleOutcome, LiveRuleChange, StoredPause};
@@ -21,7 +21,7 @@ const PAUSE: &str = "1h";
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RuleList")]
 pub struct Rules {
-    /// Whether live rules are enabled; if not, none is evaluated.
+    /// Whether live rules are enabled; otherwise, live rules are not evaluated.
     pub enabled: bool,
     /// Live rules, oldest first.
     pub live_rules: Vec<LiveRuleView>,
@@ -29,7 +29,7 @@ pub struct Rules {
     pub unreadable: Vec<UnreadableRule>,
     /// All rules of each site in order of evaluation, live rules first.
     pub rules: Vec<RuleView>,
-    /// The pause of enforcement in force.
+    /// The current pause of enforcement, if any.
     pub pause: Option<Pause>,
 }
 
@@ -48,7 +48,7 @@ pub struct LiveRuleView {
     pub does: String,
     /// Request that creates the same rule.
     pub definition: RuleFields,
-    /// Expiry of the rule; absent if it does not expire.
+    /// Expiry of the rule; absent if the rule does not expire.
     pub ends: Option<Moment>,
     /// Creation time of the live rule.
     #[serde(rename = "created")]
@@ -74,7 +74,7 @@ pub struct UnreadableRule {
 pub struct RuleView {
     /// Name of the site.
     pub site: String,
-    /// Label in reasons: `rule "its name"`, or `rule 2`.
+    /// Label of the rule in reasons: `rule "its name"`, or `rule 2`.
     pub rule: String,
     /// Conditions that must all match; empty for every robot on a filtered path.
     pub conditions: Vec<String>,
@@ -83,19 +83,19 @@ pub struct RuleView {
     /// Words between the action and its location or status.
     #[serde(skip)]
     pub joint: &'static str,
-    /// Target of a redirect, or of the directly served page.
+    /// Target of a redirect, or location of the directly served page.
     pub location: Option<String>,
     /// Status of a redirect or refusal.
     pub status: Option<u16>,
     /// Response text of a refusal.
     pub text: Option<String>,
-    /// Rate limit of its requests.
+    /// Rate limit that the rule applies.
     #[serde(rename = "rate_limit")]
     pub pace: Option<RateLimitView>,
     /// Headers that the rule adds to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
-    /// Origin in the configuration; empty if built in.
+    /// Origin of the rule in the configuration; empty if the rule is built in.
     pub origin: String,
 }
 
@@ -111,7 +111,7 @@ pub struct RateLimitView {
     pub per_seconds: f64,
     /// Number of requests allowed in a burst.
     pub burst: u32,
-    /// Unit of the limit: an address, a robot.
+    /// Unit that the limit applies to, such as an address or a robot.
     pub per: &'static str,
     /// Description of the rate limit.
     #[serde(rename = "text")]
@@ -137,7 +137,7 @@ pub struct PauseState {
     pub pause: Option<Pause>,
 }
 
-/// Length of a new pause.
+/// Request to pause all enforcement.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPause {
@@ -148,7 +148,7 @@ pub struct NewPause {
 /// Rule that was added or previewed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AddedRule {
-    /// ID; absent in a dry run.
+    /// ID of the new rule; absent in a dry run.
     pub id: Option<i64>,
     /// Outcome of adding the rule.
     pub outcome: Outcome,
@@ -157,7 +157,7 @@ pub struct AddedRule {
     pub does: String,
     /// Request that creates the same rule.
     pub definition: RuleFields,
-    /// Expiry; absent if it does not expire.
+    /// Expiry of the rule; absent if the rule does not expire.
     pub ends: Option<Moment>,
     /// Requests of the last 24 hours that the rule would have matched.
     #[serde(rename = "matched")]
@@ -175,7 +175,7 @@ pub enum Outcome {
     Added,
     /// The rule replaced the rule with the same name.
     Replaced,
-    /// The rule with the same name was already identical.
+    /// The existing rule with the same name is identical.
     Unchanged,
     /// Dry run: nothing was changed.
     DryRun,
@@ -208,7 +208,7 @@ pub fn live(
     asked.map(|kept| LiveRuleView::new(kept, among)).collect()
 }
 
-/// Adds a rule, or in a dry run only counts the requests it would have affected.
+/// Adds a rule; a dry run only counts the requests that the rule would have affected.
 ///
 /// # Errors
 ///
@@ -228,7 +228,7 @@ pub async fn add(
 ///
 /// # Errors
 ///
-/// Fails like [`add`], and if the expiry would move with each repetition.
+/// Fails like [`add`], and if the expiry is relative and would change with each repetition.
 pub async fn put(
     among: &Surroundings<'_>,
     name: &str,
@@ -307,7 +307,7 @@ pub async fn restore(caller: &Caller<'_>, id: i64) -> Result<(), Refusal> {
     let restored = rules.restore(id, MAX_RULES, change(caller, ""), LiveRule::told);
     restored.await?.map(drop).ok_or_else(|| {
         let message = format!(
-            "Live rule {id} cannot be restored: it is in force, has expired or is unknown, its name is taken, or there are {MAX_RULES} others."
+            "Live rule {id} cannot be restored: it is in force, has expired or is unknown, its name is taken, or there are already {MAX_RULES} live rules."
         );
         Refusal::conflict("not_removed", message)
     })
@@ -333,7 +333,7 @@ pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState
     Ok(PauseState { pause: Some(pause) })
 }
 
-/// Ends the pause; returns `false` if there was none.
+/// Ends the pause; returns `false` if enforcement was not paused.
 ///
 /// # Errors
 ///
@@ -362,7 +362,7 @@ pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleCha
     }
 }
 
-/// Returns the refusal of a rule beyond the limit.
+/// Returns the refusal for a rule that exceeds the maximum number of live rules.
 pub(super) fn full() -> Refusal {
     let message = format!(
         "There are already {MAX_RULES} live rules; remove some, or move the rules printed by `robot-detection rules export` to the configuration."

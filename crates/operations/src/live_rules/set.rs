@@ -8,7 +8,7 @@ use super::{LiveRule, RuleFields};
 /// Live rules in force, and the pause.
 #[derive(Clone, Debug, Default)]
 pub struct LiveRuleSet {
-    /// Version from the database; negative if no rules have been loaded.
+    /// Version of the rules in the database; negative if no rules have been loaded.
     pub version: i64,
     /// Live rules, oldest first.
     pub rules: Vec<StoredRule>,
@@ -53,7 +53,7 @@ impl LiveRuleSet {
         set
     }
 
-    /// Removes expired entries; returns `true` if there were any.
+    /// Removes expired rules and an expired pause; returns `true` if there were any.
     pub(super) fn end(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));
@@ -100,7 +100,7 @@ impl StoredRule {
         format!("live rule {}", self.id)
     }
 
-    /// Returns the creator and the creation date.
+    /// Returns the creator and the creation date as text.
     pub fn origin(&self) -> String {
         let made = day(self.created_ms);
         match &*self.created_by {
@@ -114,7 +114,7 @@ impl StoredRule {
     }
 }
 
-/// Returns the date of a time in UTC.
+/// Returns the UTC date of a time.
 fn day(at_ms: i64) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.map_or_else(|_| String::new(), |at| at.date().to_string())

@@ -1,4 +1,4 @@
-//! Local copy of the live rules, for a start while the database is unavailable.
+//! Local copy of the live rules, for startup while the database is unavailable.
 
 use std::{
     fmt, fs,
@@ -17,10 +17,10 @@ use super::{LiveRuleSet, RuleFields, StoredRule};
 /// Version of the file format; other versions are not read.
 const FORMAT: u32 = 1;
 
-/// Maximum size of a file that is read; hundreds of rules need a tenth.
+/// Maximum size of a file that is read; hundreds of rules need only a tenth of it.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
 
-/// Local copy of an instance's live rules; clones share the last written content.
+/// File with a copy of an instance's live rules; clones share the last written content.
 #[derive(Clone, Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct StateFile {
     written: Arc<Mutex<Option<String>>>,
 }
 
-/// Error of the live rules file.
+/// Error when reading or writing the live rules file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct StateFileError {
@@ -66,7 +66,7 @@ struct PauseContent {
 }
 
 impl StateFile {
-    /// Returns the file for a database in a directory, by default next to an `SQLite` file.
+    /// Returns the state file for a database, by default in the directory of an `SQLite` file.
     pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
         let beside = || Some(store.file()?.parent()?.to_owned());
         Some(Self::new(&directory.or_else(beside)?, store.url()))
@@ -77,7 +77,7 @@ impl StateFile {
         self.path.parent()
     }
 
-    /// Creates the handle of a database's file in a directory, without writing.
+    /// Creates a handle for a database's file in a directory, without writing the file.
     fn new(directory: &Path, database: &str) -> Self {
         // Instances of several databases may share a directory.
         let digest = hex::encode(Sha256::digest(database));
@@ -113,7 +113,7 @@ impl StateFile {
         }
     }
 
-    /// Writes the rules if they have changed; creates no file without rules.
+    /// Writes the rules if they have changed; no file is created if there are no rules.
     ///
     /// # Errors
     ///

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::{LiveAction, RuleTarget, StoredRule, definition::EVERY_PATH};
 
-/// Returns the rules as `[[rule]]` tables; rules for one site as `[[site.rule]]`.
+/// Returns the rules as `[[rule]]` tables, or as `[[site.rule]]` tables if limited to one site.
 ///
-/// Expiries become comments, because rules of the configuration have none. The tables of a site
+/// Expiries become comments, because rules of the configuration do not expire. The tables of a site
 /// belong below its `[[site]]`.
 pub fn to_toml(rules: &[StoredRule], end: impl Fn(i64) -> String) -> String {
     let mut text = String::new();

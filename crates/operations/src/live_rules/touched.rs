@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{LiveAction, LiveRule, RuleTarget};
 
-/// Requests of the last hours that a rule would have matched.
+/// Numbers of recent requests that a rule would have matched.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
 pub struct AffectedRequests {
@@ -20,11 +20,11 @@ pub struct AffectedRequests {
     pub hours: u32,
     /// Number of requests that the rule would have affected.
     pub requests: u64,
-    /// Number of robots; unlisted robots count as one, except those that sign.
+    /// Number of robots; all unlisted robots that do not sign their requests count as one.
     pub robots: usize,
-    /// Number of requests of people.
+    /// Number of affected requests from people.
     pub people: u64,
-    /// The figures as a sentence.
+    /// Sentence that contains the figures.
     #[serde(rename = "text")]
     pub told: String,
     /// Limitations of the figures, as sentences.
@@ -70,10 +70,10 @@ impl AffectedRequests {
         let robots = counted(self.robots as u64, "robot", "robots");
         match self.people {
             0 => format!(
-                "In the last 24 hours, the rule would have affected {requests} of {robots} and no people."
+                "In the last 24 hours, the rule would have affected {requests} from {robots} and none from people."
             ),
             people => format!(
-                "In the last 24 hours, the rule would have affected {requests}: {people} of people, the others of {robots}."
+                "In the last 24 hours, the rule would have affected {requests}: {people} from people, the others from {robots}."
             ),
         }
     }
@@ -130,14 +130,14 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
         );
     }
     if rule.touches_people() && !rule.is_for_people {
-        notes.push("The rule includes people: without confirmation (people), it only records its decisions.");
+        notes.push("The rule matches people: unless it is confirmed with people, it only records its decisions.");
     }
     match rule.action {
         LiveAction::Slow { .. } => {
             notes.push("Requests within the rate pass; only those above it are slowed down.");
         }
         LiveAction::Redirect => {
-            notes.push("Only some methods are redirected, by default GET and HEAD; methods are not stored, so the figure covers all.");
+            notes.push("Only some methods are redirected, by default GET and HEAD; methods are not stored, so the figure covers all methods.");
         }
         LiveAction::Pass if rule.is_for_verified => {
             notes

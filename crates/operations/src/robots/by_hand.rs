@@ -1,4 +1,4 @@
-//! Robots that administrators add and remove.
+//! Adding and removing robots by hand.
 
 use clap::Args;
 use robot_detection_layer::detect::browser_hits;
@@ -28,7 +28,7 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub name: String,
-    /// Page about the robot, http or https
+    /// URL of a page about the robot, http or https
     #[arg(
         long,
         value_name = "URL",
@@ -64,7 +64,7 @@ pub struct NewRobot {
     #[arg(long = "host-suffix", value_name = "HOST")]
     #[serde(deserialize_with = "words")]
     pub host_suffixes: Vec<String>,
-    /// URL of the published address list, http or https; add the JSON member after `#`
+    /// URL of the published address list, http or https; append `#NAME` to select a JSON member
     #[arg(
         long,
         value_name = "URL",
@@ -87,9 +87,9 @@ pub struct NewRobot {
 pub enum PutRobot {
     /// The robot is new.
     Added,
-    /// The robot replaced the one with the same ID.
+    /// The robot replaced the robot with the same ID.
     Replaced,
-    /// The robot with the same ID was already identical.
+    /// The existing robot with the same ID is identical.
     Unchanged,
 }
 
@@ -168,7 +168,7 @@ pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
     let removed = caller.store.robots().remove(id).await;
     removed.map_err(|error| match error.kind() {
         StoreErrorKind::NotFound => Refusal::not_found(format!(
-            "No robot with the ID {id:?} was added by hand; robots of a source change with its refresh."
+            "No robot with the ID {id:?} was added by hand; robots from a source are changed by refreshes."
         )),
         _ => error.into(),
     })?;
@@ -178,7 +178,7 @@ pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
 }
 
 impl NewRobot {
-    /// Returns the robot that the fields describe.
+    /// Returns the robot that the request describes.
     fn robot(&self) -> Result<Robot, Refusal> {
         let mut typed = RobotInput::default();
         for (place, text) in [
@@ -229,7 +229,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     })
 }
 
-/// Deserialises a list of words: one text in a form, or a text or list of texts in JSON.
+/// Deserialises a list of words: a string in a form, or a string or an array of strings in JSON.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

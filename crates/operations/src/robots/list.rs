@@ -1,4 +1,4 @@
-//! Lists robots: selection and order.
+//! Listing robots: filters and sort order.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use super::RobotView;
 use crate::{Caller, Invalid, Paging, Refusal, filled};
 
-/// Longest search text; the rest is ignored.
+/// Maximum number of characters in a search text; the rest is ignored.
 const MAX_SEARCH_CHARS: usize = 200;
 
 /// Statuses by which robots can be filtered.
 const STATUSES: [&str; 3] = ["active", "quarantined", "unusable"];
 
-/// Words of the columns by which robots are sorted.
+/// Words for the columns by which robots can be sorted.
 const SORTS: [&str; 6] = ["name", "id", "purpose", "source", "status", "modified"];
 
-/// Selection and order of robots.
+/// Filter and sort order for a list of robots.
 #[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ListRobots {
-    /// Search text in ID, name, User-Agent or operator
+    /// Text to search for in the ID, name, User-Agent and operator
     #[arg(skip)]
     pub q: String,
     /// Only robots with this ID
@@ -37,7 +37,7 @@ pub struct ListRobots {
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "filled")]
     pub source: Option<String>,
-    /// Only robots with this status: active, quarantined, unusable
+    /// Only robots with this status: active, quarantined or unusable
     #[arg(long, value_name = "STATUS")]
     #[serde(deserialize_with = "filled")]
     pub status: Option<String>,
@@ -62,7 +62,7 @@ pub struct ListRobots {
     pub dir: Option<String>,
 }
 
-/// Robot of the database or of the bundled registry.
+/// Robot from the database or from the bundled registry.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The listed robot.
@@ -91,7 +91,7 @@ struct Selection<'r> {
     request: &'r ListRobots,
 }
 
-/// Returns all robots of the database.
+/// Returns all robots in the database.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ pub async fn stored(store: &Store) -> Result<Vec<Row>, Refusal> {
     Ok(stored.into_iter().map(Row::from).collect())
 }
 
-/// Returns the robots of the bundled registry.
+/// Returns the robots in the bundled registry.
 pub fn bundled() -> Vec<Row> {
     let robots = bundled_registry().robots.into_iter();
     let row = |robot| Row {
@@ -111,11 +111,11 @@ pub fn bundled() -> Vec<Row> {
     robots.map(row).collect()
 }
 
-/// Returns the selected robots, sorted.
+/// Returns the robots that match the filter, in sort order.
 ///
 /// # Errors
 ///
-/// Returns the invalid field.
+/// Returns an error for the invalid field.
 pub fn select(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -139,7 +139,7 @@ pub fn select(
 ///
 /// # Errors
 ///
-/// Returns the invalid field.
+/// Returns an error for the invalid field.
 pub fn list(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -190,10 +190,10 @@ pub async fn find(
 impl ListRobots {
     /// Statuses by which robots can be filtered.
     pub const STATUSES: [&str; 3] = STATUSES;
-    /// Words of the columns by which robots are sorted.
+    /// Words for the columns by which robots can be sorted.
     pub const SORTS: [&str; 6] = SORTS;
 
-    /// Returns the word of the column by which robots are sorted.
+    /// Returns the word for the column by which robots are sorted.
     pub fn sort(&self) -> &str {
         self.sort.as_deref().unwrap_or("name")
     }

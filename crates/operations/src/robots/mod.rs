@@ -1,4 +1,4 @@
-//! The registry: list, add and remove robots.
+//! The registry: listing, adding and removing robots.
 
 mod by_hand;
 mod list;

@@ -1,4 +1,4 @@
-//! A robot for pages and JSON.
+//! Robots as shown on pages and in JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::Moment;
 use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 
-/// Row of the robots table.
+/// Robot as shown in the robots table.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Robot")]
 pub struct RobotView {
@@ -18,15 +18,15 @@ pub struct RobotView {
     pub name: String,
     /// Name of the robot's source.
     pub source: String,
-    /// Display name of its source.
+    /// Display name of the robot's source.
     pub source_title: String,
-    /// `active`, `quarantined` or `unusable`.
+    /// Status of the robot: `active`, `quarantined` or `unusable`.
     pub status: &'static str,
-    /// Reason why the robot is not active; otherwise empty.
+    /// Reason why the robot is not active; empty for an active robot.
     pub reason: String,
-    /// User-Agent given by its source.
+    /// User-Agent of the robot according to its source.
     pub useragent: String,
-    /// Patterns that User-Agents are compared with.
+    /// Patterns with which User-Agents are compared.
     pub patterns: Vec<PatternView>,
     /// Purpose of the robot.
     pub purpose: &'static str,
@@ -36,27 +36,27 @@ pub struct RobotView {
     pub product_token: Option<String>,
     /// Origin of the name in robots.txt: "published", or "derived" from the robot's name.
     pub product_token_origin: Option<&'static str>,
-    /// Operator's statement on obeying robots.txt; "unknown" without one.
+    /// Operator's statement on whether the robot obeys robots.txt; "unknown" without a statement.
     pub exclusion: &'static str,
-    /// Domains of the host names that its requests come from.
+    /// Domains of the host names from which the robot sends requests.
     pub host_suffixes: Vec<String>,
     /// Page about the robot; always `http:` or `https:`.
     pub details_url: Option<String>,
     /// Address list of the robot; always `http:` or `https:`.
     pub ranges_url: Option<String>,
-    /// Hosts whose keys sign its requests.
+    /// Hosts whose keys sign the robot's requests.
     pub signature_agents: Vec<String>,
     /// Public lists that contain the robot; `operator` for its operator's page.
     pub evidence: Vec<String>,
     /// Day on which the data was checked against the operator's page.
     pub checked: Option<String>,
-    /// First appearance in its source; absent outside a database.
+    /// Time when the robot first appeared in its source; absent outside a database.
     pub inserted: Option<Moment>,
-    /// Last change by its source.
+    /// Time of the last change by the robot's source.
     pub modified: Option<Moment>,
     /// Pattern and browser of a quarantined robot.
     pub hit: Option<HitView>,
-    /// Robot of a preferred source that is reported instead.
+    /// Robot from a preferred source that is reported instead of this robot.
     pub duplicate_of: Option<RobotLinkView>,
 }
 
@@ -70,7 +70,7 @@ pub struct RobotLinkView {
     pub name: String,
     /// Name of the linked robot's source.
     pub source: String,
-    /// Display name of its source.
+    /// Display name of the linked robot's source.
     pub source_title: String,
 }
 
@@ -78,7 +78,7 @@ pub struct RobotLinkView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Pattern")]
 pub struct PatternView {
-    /// How the text is compared.
+    /// Method by which the text is compared.
     pub kind: &'static str,
     /// Text of the pattern.
     pub text: String,
@@ -153,7 +153,7 @@ impl RobotLinkView {
 
 /// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
 ///
-/// Registries are third-party data, and a click must not run their script.
+/// Registries are third-party data, and a click on a link must not run a script.
 pub fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))
