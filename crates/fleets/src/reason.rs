@@ -34,19 +34,19 @@ reasons! {
     /// Fleet: requests only pages deep in the site.
     Deep: "fleet-deep", 1, "requests only pages deep in the site";
     /// Fleet: uses an older browser version than other visitors.
-    OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors have left";
+    OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors no longer use";
     /// Address or network: most of its requests are for missing pages.
     NotFound: "conduct-not-found", 3, "requests many missing pages";
     /// Address or network: requests many pages, but none of their assets.
     Breadth: "conduct-breadth", 3, "requests many pages, but none of their assets";
     /// Address or network: makes no pause in ten minutes.
-    NoPauses: "conduct-no-pauses", 2, "makes no pause in ten minutes";
+    NoPauses: "conduct-no-pauses", 2, "makes no pauses for ten minutes";
     /// Address or network: most of its requests are disallowed by robots.txt.
     Closed: "conduct-closed", 2, "requests pages that robots.txt disallows";
     /// Address or network: requested a trap.
-    Trap: "conduct-trap", 2, "requests a trap, which no human visitor is shown";
+    Trap: "conduct-trap", 2, "requests a trap path, which human visitors are never shown";
     /// Address or network: continues although told to wait (429).
-    RetryAfter: "conduct-retry-after", 3, "continues although told to wait";
+    RetryAfter: "conduct-retry-after", 3, "continues after being told to wait";
 }
 
 impl Reason {

@@ -159,7 +159,7 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.contains(|c: char| c.is_control() || c == '#') {
         return Err(format!(
-            "{text:?}: a list of preferences must be one line without #"
+            "{text:?}: a list of preferences must be a single line without #"
         ));
     }
     if text.starts_with(['/', '*']) {

@@ -99,7 +99,7 @@ fn addresses_that_behave_unlike_human_visitors_are_flagged_with_reasons() {
             &[],
         ),
         (
-            "continues although told to wait",
+            "continues after being told to wait",
             (0..300).map(|n| one(n, page(1), 429)).collect(),
             &[
                 "2001:db8:1::/48 conduct-retry-after",

@@ -48,7 +48,7 @@ impl AcceptLoop {
         supervisors.close();
         supervisors.wait().await;
         if !self.shared.stop.is_cancelled() {
-            error!("no thread accepts connections any more: stopping");
+            error!("no thread accepts connections any more; shutting down");
             self.shared.stop.cancel();
         }
     }
@@ -61,7 +61,7 @@ impl AcceptLoop {
             match task.await {
                 Ok(()) => return,
                 Err(ended) if ended.is_panic() => {
-                    error!("the accept task panicked and is restarted: {ended}");
+                    error!("the accept task panicked and is being restarted: {ended}");
                     time::sleep(ACCEPT_BACK_OFF).await;
                 }
                 Err(ended) => {
@@ -159,7 +159,7 @@ async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
             Ok(accepted) => return accepted,
             // The client has already disconnected; the next one can be accepted immediately.
             Err(error) if is_about_one_connection(&error) => {
-                debug!(%error, "client disconnected before accept");
+                debug!(%error, "client disconnected before its connection was accepted");
             }
             Err(error) => {
                 // One log line in ten seconds: after the first failure and each hundredth delay.

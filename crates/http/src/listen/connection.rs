@@ -101,7 +101,7 @@ impl Shared {
     pub(super) fn is_forged(&self, client: ClientAddr, is_misspelt: bool) -> bool {
         if client.is_ambiguous && !self.has_warned_of_ambiguous.swap(true, Relaxed) {
             let peer = client.peer.ip();
-            warn!(%peer, "refused a request from the trusted proxy {peer}: its X-Forwarded-For and its Forwarded name different visitors, and the visitor may have sent one of them; set server.client_address_header to the header that the proxy sets");
+            warn!(%peer, "refused a request from the trusted proxy {peer}: its X-Forwarded-For and Forwarded headers contain different client addresses, and the client may have sent one of them; set server.client_address_header to the header that the proxy sets");
         }
         client.is_ambiguous || is_misspelt && !client.trusted
     }
@@ -139,7 +139,7 @@ pub(super) async fn serve<S: HttpService>(
         // In an `async` block, so that no timer is created if the first bytes have already arrived.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
             shared.counts.count_unserved(UnservedReason::Timeout);
-            return debug!(?peer, "connection cut: no request in time");
+            return debug!(?peer, "closed the connection: no request arrived in time");
         }
         () = after_grace_period(&shared.stop) => return,
     };

@@ -28,7 +28,7 @@ pub struct BodyGuard {
 #[non_exhaustive]
 pub enum BodyError {
     /// The body exceeds the size limit.
-    #[error("the request's body has more than {0} bytes")]
+    #[error("the request body is larger than {0} bytes")]
     TooLarge(u64),
     /// The client's connection failed, or the body was malformed.
     #[error(transparent)]

@@ -239,7 +239,7 @@ async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
         let left = max_connections.saturating_sub(permits.available_permits());
         warn!(
             connections = left,
-            "cut {left} connections that had not ended after {drain_timeout:?}"
+            "closed {left} connections that were still open after {drain_timeout:?}"
         );
         shared.cut.cancel();
         shared.tasks.wait().await;

@@ -259,7 +259,7 @@ fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE); choose another port or grant it".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "not an address of this machine; choose one of its addresses, or {} for all",
+            "this machine does not have the address; choose one of its addresses, or {} for all",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),
@@ -274,7 +274,7 @@ fn explain_unix(path: &Path, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => "another program uses the socket; stop it or choose another path",
         ErrorKind::AlreadyExists => "the file is not a socket; remove it or choose another path",
-        ErrorKind::PermissionDenied => "this user may not write to the directory",
+        ErrorKind::PermissionDenied => "this user cannot write to the directory",
         ErrorKind::NotFound => "the directory does not exist",
         _ => "check the path, which is limited to about 100 bytes",
     };

@@ -110,6 +110,6 @@ fn missing(name: Option<&str>, names: &[String]) -> io::Error {
     };
     io::Error::new(
         ErrorKind::NotFound,
-        format!("the service manager passed no socket{wanted} that is not yet in use: {given}"),
+        format!("the service manager passed no unused socket{wanted}: {given}"),
     )
 }

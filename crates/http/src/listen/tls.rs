@@ -273,7 +273,9 @@ impl FilePair {
             Err(error) => {
                 let problem = error.to_string();
                 if self.problem.as_ref() != Some(&problem) {
-                    error!("the changed certificate is not served, keeping the old one: {problem}");
+                    error!(
+                        "the changed certificate cannot be used, keeping the old one: {problem}"
+                    );
                     self.problem = Some(problem);
                 }
                 false
@@ -348,7 +350,9 @@ impl CertificatesByName {
         }
         if let Some(has_warned) = self.awaited.get(name) {
             if !has_warned.swap(true, Relaxed) {
-                warn!("closed a connection to {name}: its certificate has not been issued yet");
+                warn!(
+                    "closed a connection for {name}: no certificate has been issued for this name yet"
+                );
             }
             return None;
         }

@@ -33,7 +33,7 @@ pub enum ProxyError {
     },
     /// The system has no trusted certificates.
     #[error(
-        "no trusted certificates for https: {0}; install ca-certificates, or set your own file"
+        "no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
     /// The path of the health check is invalid.
@@ -116,18 +116,18 @@ pub enum Http1Error {
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     /// The connection ended before the response or within its head.
-    #[error("the upstream closed the connection before the end of the response's head")]
+    #[error("the upstream closed the connection before the response head was complete")]
     NoHead,
     /// The connection ended within the body.
-    #[error("the upstream closed the connection before the end of the response")]
+    #[error("the upstream closed the connection before the response was complete")]
     Cut,
     /// The head has too many bytes or lines.
-    #[error("the response's head has more than 64 KiB or 100 headers")]
+    #[error("the response head exceeds 64 KiB or 100 headers")]
     HeadTooLarge,
     /// The head of the response is malformed.
-    #[error("the response's head is not valid HTTP/1.1: {0}")]
+    #[error("the response head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
     /// The chunks of the body are malformed.
-    #[error("the chunks of the response are malformed: {0}")]
+    #[error("the chunked encoding of the response is malformed: {0}")]
     Chunks(&'static str),
 }

@@ -123,7 +123,7 @@ impl Health {
             Ok(()) => {
                 let failed = self.failed_checks.swap(0, Ordering::Relaxed);
                 if failed >= MAX_FAILED_CHECKS && self.has_others {
-                    info!(upstream = %self.name, "upstream {} is back: its health check succeeded", self.name);
+                    info!(upstream = %self.name, "upstream {} is available again: its health check succeeded", self.name);
                 }
                 if self.failures.load(Ordering::Relaxed) != 0 {
                     self.recover();

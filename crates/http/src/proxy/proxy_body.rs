@@ -50,7 +50,7 @@ pub enum ProxyBodyError {
 impl ProxyBodyError {
     /// Logs that a response is truncated, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
-        tracing::warn!("response cut: the upstream sent nothing for {timeout:?}");
+        tracing::warn!("response truncated: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
     }
 }

@@ -80,7 +80,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     }
     // `Uri` drops a fragment without an error.
     if url.contains('#') {
-        return Err("a fragment (#…) is never sent to a server; omit it".into());
+        return Err("a fragment (#…) is never sent to a server; remove it".into());
     }
     let uri: Uri = url.parse().map_err(|error: InvalidUri| {
         format!("not a URL: {error}; use a URL such as http://127.0.0.1:3000")
@@ -98,10 +98,10 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     };
     let authority = authority(&uri)?;
     if uri.query().is_some() {
-        return Err("a query (?…) cannot be part of an upstream; omit it".into());
+        return Err("an upstream URL must not contain a query (?…); remove it".into());
     }
     let host = HeaderValue::try_from(authority.as_str())
-        .map_err(|_| "the host cannot be sent as a header")?;
+        .map_err(|_| "the host contains characters that are not allowed in a header")?;
     let prefix = uri.path().trim_end_matches('/').to_owned();
     let name = format!("{}://{authority}/", uri.scheme_str().unwrap_or_default());
     let uri = Uri::builder()
@@ -123,7 +123,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
 fn unix(path: &str) -> Result<Upstream, &'static str> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {
-        return Err("the path of the socket must begin with a slash, as in unix:/run/app.sock");
+        return Err("the socket path must begin with a slash, as in unix:/run/app.sock");
     }
     Ok(Upstream {
         address: Address::Unix(path.into()),
@@ -141,7 +141,7 @@ fn authority(uri: &Uri) -> Result<&Authority, &'static str> {
         .filter(|authority| !authority.host().is_empty())
         .ok_or("the host is missing; use a URL such as http://127.0.0.1:3000")?;
     if authority.as_str().contains('@') {
-        return Err("user name and password cannot be in the URL; omit them");
+        return Err("the URL must not contain a user name or password; remove them");
     }
     if has_bad_port(authority) {
         return Err("the port is not a number from 1 to 65535");
@@ -202,7 +202,7 @@ mod tests {
             ("unix:/run/", "unix:/run/app.sock"),
             (
                 "http://user:secret@origin.example",
-                "password cannot be in the URL",
+                "must not contain a user name or password",
             ),
             ("http://origin.example/?a=b", "a query"),
             ("http://origin.example/#top", "a fragment"),

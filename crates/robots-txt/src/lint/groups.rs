@@ -141,11 +141,11 @@ impl<'t> Groups<'t> {
         }
         if let Some((blank, group)) = self.ended_by_blank {
             warnings.add(blank, WarningKind::BlankLine, || {
-                format!("the blank line ends the group of line {group}, so robots ignore the rules below; delete the blank line")
+                format!("the blank line ends the group that starts on line {group}, so robots ignore the rules below; delete the blank line")
             });
         } else if self.dialect.orphans_for_all && !self.has_agent {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line precedes the rule: this dialect applies the rule to all robots, others ignore it; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule: this dialect applies the rule to all robots, but others ignore it; write User-agent: * above".to_owned()
             });
         } else {
             warnings.add(line, WarningKind::OrphanRule, || {
@@ -162,16 +162,16 @@ impl<'t> Groups<'t> {
             }
             Grouping::FirstThenAny if name != b"*" => (
                 WarningKind::UnreadGroup,
-                "robots read this group only if both name the same robots",
+                "robots read this group only if both groups name the same robots",
             ),
             _ => (
                 WarningKind::SplitGroup,
-                "this dialect combines both groups, older robots read only the first",
+                "this dialect combines both groups, but older robots read only the first",
             ),
         };
         warnings.add(line, kind, || {
             format!(
-                "the group of line {first} also names {}: {effect}; write one group",
+                "the group that starts on line {first} also names {}: {effect}; write one group",
                 quote(name)
             )
         });

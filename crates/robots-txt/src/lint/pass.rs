@@ -125,7 +125,7 @@ fn start<'t>(text: &'t [u8], dialect: &Dialect, warnings: &mut Warnings) -> &'t 
         LineReading::Standard | LineReading::Google => {
             "which some robots read as part of the first field"
         }
-        _ => "so robots with this dialect ignore the first line",
+        _ => "so robots that use this dialect ignore the first line",
     };
     warnings.add(1, WarningKind::ByteOrderMark, || {
         format!("the file starts with a byte order mark, {effect}; save the file without it")
@@ -240,7 +240,7 @@ impl<'t> Pass<'t, '_> {
             }
             Field::Allow if !dialect.allow => {
                 warnings.add(line, WarningKind::UnknownAllow, || {
-                    "robots with this dialect ignore Allow; write Disallow for the other paths instead"
+                    "robots that use this dialect ignore Allow; write Disallow for the other paths instead"
                         .to_owned()
                 });
                 self.groups.other(false);

@@ -46,7 +46,7 @@ fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warni
             } else {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: {} in line {} comes first and matches all its paths; move the rule up or remove it",
+                        "the rule never takes effect: {} on line {} comes first and matches all its paths; move the rule up or remove it",
                         quote(first.path), first.line
                     )
                 });
@@ -77,7 +77,7 @@ fn longest_wins(rules: &[WrittenRule<'_>], warnings: &mut Warnings) {
             } else if let Some(allow) = allow.filter(|_| !rule.is_allow) {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: line {} allows the same path, and Allow wins; remove one of them",
+                        "the rule never takes effect: line {} allows the same path, and Allow wins; remove one of them",
                         allow.line
                     )
                 });

@@ -213,15 +213,15 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     if starts_with_number(item) {
         return Err(refuse(format!(
-            "{item:?} is not a rule; a number follows its rule's name, as in max-snippet: {item}"
+            "{item:?} is not a rule; a number must follow the name of its rule, as in max-snippet: {item}"
         )));
     }
     let (name, _) = item.split_once(':').unwrap_or((item, ""));
     let name = name.trim().to_ascii_lowercase();
     let hint = match name.as_str() {
-        "unavailable_after" => "write a date as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
+        "unavailable_after" => "write a date such as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
         "max-image-preview" => "write none, standard or large",
-        "max-snippet" | "max-video-preview" => "write a number, -1 for no limit",
+        "max-snippet" | "max-video-preview" => "write a number, or -1 for no limit",
         _ => return Ok(()),
     };
     Err(refuse(format!("{item:?} is not a rule; {hint}")))
@@ -290,7 +290,7 @@ mod tests {
             ("max-snippet:many", "-1 for no limit"),
             ("max-image-preview: huge", "standard or large"),
             ("unavailable_after: soon", "2030-12-31"),
-            ("a:,0,", "follows its rule's name"),
+            ("a:,0,", "must follow the name of its rule"),
             ("noindex, -1", "as in max-snippet: -1"),
             ("googlebot:", r#"no rule follows "googlebot""#),
             ("googlebot: , ", r#"no rule follows "googlebot""#),

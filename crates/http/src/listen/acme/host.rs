@@ -55,7 +55,9 @@ impl Host {
         if file.exists() {
             match Certificate::load(&files(file.clone()), provider) {
                 Ok(certificate) => state.certificate = Some(certificate),
-                Err(error) => warn!("ordering a new certificate: {error}"),
+                Err(error) => {
+                    warn!("the cached certificate is unusable, ordering a new one: {error}")
+                }
             }
         }
         Self {

@@ -32,15 +32,15 @@ pub(super) enum OrderError {
     NoChallenge,
     #[error("the authority did not accept the proof: {}", clean(.0))]
     Refused(String),
-    #[error("no certificate was ordered because it could not be stored: {0}")]
+    #[error("the cache directory is not writable, so no certificate was ordered: {0}")]
     Cache(io::Error),
-    #[error("the account file is broken ({0}): remove the file to create a new account")]
+    #[error("the account file is invalid ({0}); remove it to create a new account")]
     Account(serde_json::Error),
     #[error("could not store the certificate: {0}")]
     NotKept(io::Error),
-    #[error("the authority's certificate is unusable: {0}")]
+    #[error("the certificate issued by the authority is unusable: {0}")]
     Useless(CertificateError),
-    #[error("the authority's certificate is for other names")]
+    #[error("the authority issued a certificate for different names")]
     OtherNames,
     #[error("no certificate was issued within {0:?}")]
     TooLong(Duration),
@@ -91,7 +91,7 @@ pub(super) async fn account(
     cache
         .keep_account(&credentials)
         .map_err(OrderError::NotKept)?;
-    info!("opened an account at {}", settings.directory);
+    info!("created an account at {}", settings.directory);
     Ok(account)
 }
 

@@ -138,7 +138,7 @@ impl Acme {
                 let end = certificate.validity.not_after;
                 let days = end.saturating_sub(UnixTime::now().as_secs()) / 86_400;
                 host.succeeded(certificate, wait);
-                info!("got a certificate for {name}, valid for {days} days");
+                info!("obtained a certificate for {name}, valid for {days} days");
                 true
             }
             Err(error) => {
@@ -149,9 +149,9 @@ impl Acme {
                 let FailedOrder { wait, is_news } = host.failed(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
-                    error!(host = %name, "no certificate for {name} from {directory}: {error}; retrying in {wait:?}");
+                    error!(host = %name, "could not obtain a certificate for {name} from {directory}: {error}; retrying in {wait:?}");
                 } else {
-                    debug!(host = %name, "still no certificate for {name}: {error}; retrying in {wait:?}");
+                    debug!(host = %name, "still could not obtain a certificate for {name}: {error}; retrying in {wait:?}");
                 }
                 false
             }

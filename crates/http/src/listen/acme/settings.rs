@@ -42,7 +42,7 @@ pub enum AcmeError {
     )]
     Terms(String),
     /// No host is configured for ACME certificates.
-    #[error("no host is set to order a certificate for")]
+    #[error("at least one host is required to order a certificate")]
     NoHost,
     /// A host cannot have a certificate.
     #[error("cannot order a certificate for {host:?}: {reason}")]
@@ -61,10 +61,10 @@ pub enum AcmeError {
     #[error("{0:?} is not a URL such as https://acme.example/directory, letsencrypt or staging")]
     Directory(String),
     /// A contact for the ACME account is not a URL.
-    #[error("{0:?} is not an address such as mailto:you@example.com")]
+    #[error("{0:?} is not a contact address such as mailto:you@example.com")]
     Contact(String),
     /// No cache directory for ACME is configured.
-    #[error("no directory is set to store keys and certificates in")]
+    #[error("no directory is configured for keys and certificates")]
     NoCache,
     /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
