@@ -5,7 +5,8 @@ use std::sync::Arc;
 /// Size of the bit set in words: 64 KiB.
 const WORDS: usize = 1 << 13;
 
-/// Maximum number of senders: one bit in sixteen is set, and one in sixteen others released.
+/// Maximum number of senders: one bit in sixteen is then set, and one in sixteen other senders is
+/// also released.
 const MOST: u32 = 1 << 15;
 
 /// Senders that loaded assets with the User-Agent and fingerprint of a fleet that loads none.

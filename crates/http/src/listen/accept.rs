@@ -23,10 +23,11 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Delay after an accept that failed for lack of files or memory, which would fail again.
+/// Delay after accepting failed for lack of file descriptors or memory; an immediate retry would
+/// fail too.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Loop that accepts connections on every thread of a listener.
+/// Loop that accepts a listener's connections on every thread.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
@@ -129,9 +130,9 @@ impl AcceptLoop {
 
 /// Polls a connection once; returns whether it has ended.
 ///
-/// A client with a single request may have sent it before its connection is accepted. It then gets
-/// its response without a task, which would cost about as much as the response. A panic ends the
-/// connection, as in a separate task.
+/// A client with a single request may have sent it before its connection is accepted. The response
+/// is then sent without spawning a task, which would cost about as much as the response. A panic
+/// ends the connection, as in a separate task.
 async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
@@ -140,7 +141,8 @@ async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()
     .await
 }
 
-/// Boxes a future, because a task is moved several times before it runs and when it ends.
+/// Boxes a future, because an unboxed one is moved several times before its task runs and when it
+/// ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {

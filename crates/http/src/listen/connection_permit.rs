@@ -1,4 +1,4 @@
-//! Limits on connections: in total, per address and per thread.
+//! Limits on the number of connections: in total, per address and per thread.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit of one connection under all limits, returned when dropped.
+/// Permit for one connection under all limits; dropping it releases it.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
@@ -73,7 +73,7 @@ pub(super) struct AddressPermit {
     key: IpAddr,
 }
 
-/// Error of an address that has reached its connection limit.
+/// Error for an address that has reached its connection limit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 
@@ -128,7 +128,8 @@ impl Drop for AddressPermit {
     }
 }
 
-/// Returns the key for counting an address: one customer has all addresses of a /64.
+/// Returns the key under which an address is counted: one subscriber has all addresses of an IPv6
+/// /64.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),

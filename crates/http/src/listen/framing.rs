@@ -1,13 +1,14 @@
-//! Detection of where requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
+//! Detection of where the requests on an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3,
+//! §7.1).
 
 use std::{borrow::Cow, io::Write as _, mem};
 
 use http::{Uri, uri::InvalidUri};
 
-/// Bytes kept of a line that arrives in pieces: enough for a name and a length.
+/// Number of bytes kept of a line that arrives in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Scanner for a client's bytes, in front of the parser that reads them.
+/// Scanner that checks a client's bytes before the parser reads them.
 ///
 /// hyper treats a bare line feed as the end of the trailers, or as the first byte of a trailer, and
 /// so skips the next request; it removes a `Content-Length` next to a `Transfer-Encoding` before
@@ -34,9 +35,10 @@ pub struct RequestFraming {
     partial: PartialLine,
     heads: u32,
     longest_line: usize,
-    /// Whether the last request asked to switch protocols: other bytes may follow.
+    /// Whether the last request asked to switch protocols, so that bytes other than HTTP may
+    /// follow.
     may_switch: bool,
-    /// Whether the last head is ambiguous about the end of its body.
+    /// Whether the last request head leaves the end of the body ambiguous.
     is_unclear: bool,
 }
 
@@ -46,9 +48,9 @@ pub struct RequestFraming {
 enum State {
     #[default]
     Head,
-    /// Body with the given number of bytes left (RFC 9112 §6.2).
+    /// Body of which the given number of bytes is left (RFC 9112 §6.2).
     Length(u64),
-    /// Line with a chunk's size.
+    /// Line that contains a chunk's size.
     Size,
     Data(u64),
     /// Line end after a chunk's data.
@@ -58,7 +60,7 @@ enum State {
     Over,
 }
 
-/// Facts that a head has established so far.
+/// Properties that the lines of a head have established so far.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -69,7 +71,7 @@ struct Head {
     is_http10: bool,
     has_coding: bool,
     length: Option<u64>,
-    /// Whether its length is invalid, which ends the connection (RFC 9112 §6.3, rule 5).
+    /// Whether the body length is invalid, which ends the connection (RFC 9112 §6.3, rule 5).
     is_wrong: bool,
     asks_to_switch: bool,
 }
@@ -80,20 +82,20 @@ struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
-    /// Whether it is a request line whose target has begun.
+    /// Whether the line is a request line whose target has begun.
     is_target: bool,
 }
 
-/// Complete line without its end.
+/// Complete line without its line end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
-    /// Whole line, or its kept start.
+    /// The whole line, or the part of its start that was kept.
     start: &'l [u8],
     len: usize,
     ends_with_cr: bool,
 }
 
-/// Error of a line that violates the grammar.
+/// Error for a line that violates the grammar.
 struct Malformed;
 
 impl RequestFraming {
@@ -151,7 +153,7 @@ impl RequestFraming {
         self.heads
     }
 
-    /// Returns `true` if the last head is ambiguous about its body's end; reading then stops.
+    /// Returns `true` if the last head leaves the end of its body ambiguous; reading then stops.
     pub(super) fn is_unclear(&self) -> bool {
         self.is_unclear
     }
@@ -161,12 +163,12 @@ impl RequestFraming {
         self.longest_line.max(self.partial.len)
     }
 
-    /// Clears the request to switch protocols, after it was answered without a switch.
+    /// Clears the request to switch protocols after a response that does not switch.
     pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
-    /// Returns the start of the target in a part of a line if the part has bytes to encode.
+    /// Returns the start of the target in a part of a line, if the part contains bytes to encode.
     fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
         if self.head.has_line || !matches!(self.state, State::Head) {
             return None;
@@ -333,11 +335,11 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Rewritten bytes that are passed on instead of the received ones.
+/// Rewritten bytes that are passed on in place of the received ones.
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,
-    /// Number of received bytes already included.
+    /// Number of received bytes that are already included.
     taken: usize,
 }
 
@@ -369,7 +371,7 @@ impl RewrittenBytes {
 ///
 /// # Errors
 ///
-/// Fails on a target that no listener accepts.
+/// Returns an error for a target that no listener accepts.
 pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     if !is_raw(target) {
         return Uri::try_from(target);
@@ -379,7 +381,7 @@ pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     Uri::try_from(encoded)
 }
 
-/// Returns `true` if a target has bytes to encode.
+/// Returns `true` if a target contains bytes to encode.
 pub(super) fn is_raw(target: &[u8]) -> bool {
     !target.is_ascii() || memchr::memchr(b'#', target).is_some()
 }

@@ -1,4 +1,4 @@
-//! Connections that hyper serves: HTTP/2, and requests of HTTP/1 that are not plain.
+//! Connections that hyper serves: HTTP/2, and HTTP/1 requests that are not plain.
 
 use std::{
     pin::{Pin, pin},
@@ -35,7 +35,8 @@ const FREE_HEADERS: usize = 100;
 const MAX_STREAMS: u32 = 128;
 /// Maximum number of streams that a client may reset before they are processed (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Maximum number of streams that we may reset because of a client's errors (CVE-2025-8671).
+/// Maximum number of streams that the listener may reset because of a client's errors
+/// (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
 /// Serves the rest of a connection with hyper; `unread` contains the bytes already read from it.

@@ -1,4 +1,4 @@
-//! Listening sockets: bound, inherited, shared by threads.
+//! Listening sockets, which may be bound, inherited or shared by threads.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ const BACKLOG: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     kind: Kind,
-    /// Socket file to remove at the end.
+    /// Socket file that is removed when the socket is closed.
     _file: Option<SocketFile>,
 }
 
@@ -44,7 +44,7 @@ enum Kind {
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Socket on which one thread's runtime accepts.
+/// Socket on which the runtime of one thread accepts connections.
 #[derive(Debug)]
 pub(super) enum Acceptor {
     Tcp(AsyncFd<mio::net::TcpListener>),
@@ -58,7 +58,8 @@ struct SocketFile {
     identity: Identity,
 }
 
-/// Identity of a file among files with its name; inodes are reused, so the time is included.
+/// Identity that distinguishes a file from others with the same path; inodes are reused, so the
+/// time is included.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {
     device: u64,
@@ -67,7 +68,7 @@ struct Identity {
 }
 
 impl BoundSocket {
-    /// Binds the socket, or takes the service manager's.
+    /// Binds the socket, or takes over the service manager's.
     pub(super) async fn bind(addr: &ListenAddr, unix_mode: u32) -> io::Result<Self> {
         let bound = match addr {
             ListenAddr::Tcp(addr) => bind_tcp(*addr).map_err(|error| explain_tcp(*addr, &error)),
@@ -122,7 +123,7 @@ impl BoundSocket {
         }
     }
 
-    /// Makes the socket non-blocking, and its connections send without delay.
+    /// Makes the socket non-blocking, and makes its connections send without delay.
     fn prepare(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Tcp(listener) => {
@@ -162,7 +163,7 @@ impl Acceptor {
     }
 }
 
-/// Registers the listener with this thread's runtime for new connections.
+/// Registers the listening socket with this thread's runtime for new connections.
 #[expect(
     deprecated,
     reason = "its replacement is unsafe, to support types that do not own their descriptor"
@@ -235,7 +236,7 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     })
 }
 
-/// Removes the socket file of a process that has ended without doing so.
+/// Removes a socket file left behind by a process that has ended.
 async fn remove_if_dead(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(ErrorKind::AlreadyExists.into());

@@ -7,16 +7,16 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Server for requests: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
+/// Upstream server: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of `Host` if the client's is not preserved.
+    /// Value of the `Host` header if the client's is not preserved.
     pub(super) host: HeaderValue,
-    /// Name for messages: the URL without the prefix.
+    /// Name used in log messages: the URL without the prefix.
     pub(super) name: Arc<str>,
-    /// Path prefix without a slash at the end; empty for none.
+    /// Path prefix without a slash at the end; empty if there is none.
     prefix: String,
 }
 
@@ -46,7 +46,7 @@ impl Upstream {
         })
     }
 
-    /// Returns the path prepended to that of each request, without a slash at the end.
+    /// Returns the path that is prepended to the path of each request, without a slash at the end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -56,7 +56,7 @@ impl Upstream {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
 
-    /// Returns the request target to send: the client's bytes after the prefix.
+    /// Returns the request target to send: the prefix followed by the client's bytes.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
         // `*` applies to the server as a whole (RFC 9112 §3.2.4) and has no path to prefix.
@@ -119,7 +119,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     })
 }
 
-/// Parses a Unix socket: `unix:/run/app.sock`, or `unix:///run/app.sock`.
+/// Parses the path of a Unix socket from `unix:/run/app.sock` or `unix:///run/app.sock`.
 fn unix(path: &str) -> Result<Upstream, &'static str> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {

@@ -1,4 +1,4 @@
-//! One order, from the account to the certificate.
+//! A certificate order, from the account to the certificate.
 
 use std::{error::Error as StdError, io, time::Duration};
 
@@ -18,9 +18,9 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// Polling of the authority for the state of an order.
+/// Policy for polling the authority for the state of an order.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Maximum number of logged characters of an authority's text.
+/// Maximum number of characters of an authority's message that are logged.
 const MAX_TEXT_CHARS: usize = 600;
 
 /// Reason for a failed certificate order.
@@ -49,7 +49,7 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority does not know the account (RFC 8555 §6.7).
+    /// Returns `true` if the authority does not recognise the account (RFC 8555 §6.7).
     pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
@@ -68,7 +68,7 @@ impl OrderError {
     }
 }
 
-/// Opens the cached account, or creates a new one.
+/// Loads the cached account, or creates a new one.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
@@ -145,7 +145,7 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// Returns the reason for a refusal, which is part of the challenge (RFC 8555 §8).
+/// Returns the reason for a refusal, which the authority reports in the challenge (RFC 8555 §8).
 async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -192,7 +192,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Makes foreign text safe for a log.
+/// Makes text from the authority safe for the log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars

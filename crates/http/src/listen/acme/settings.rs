@@ -10,20 +10,21 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
-/// Certificates to order from an authority (ACME, RFC 8555), and the directory to store them in.
+/// Certificates to order from an authority (ACME, RFC 8555), and the directory where they are
+/// stored.
 ///
-/// [`Default`] uses Let's Encrypt and the directory `acme`, without hosts.
+/// [`Default`] uses Let's Encrypt and the directory `acme`, and has no hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcmeSettings {
-    /// Host names, each of which gets its own certificate; no wildcards.
+    /// Host names, each of which gets its own certificate; wildcards are not supported.
     pub hosts: Vec<String>,
     /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
-    /// URL of the authority's directory, `letsencrypt` or `staging`.
+    /// URL of the authority's ACME directory, or `letsencrypt` or `staging`.
     pub directory: String,
-    /// Directory of account, keys and certificates.
+    /// Directory for the account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of trusted authorities for connections to the directory's server, instead of the
+    /// PEM file with the authorities trusted for connections to the ACME server, instead of the
     /// system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are accepted.
@@ -32,7 +33,7 @@ pub struct AcmeSettings {
     pub retry_wait: Duration,
 }
 
-/// Error of settings with which no certificate can be ordered.
+/// Error for settings with which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -109,7 +110,8 @@ impl AcmeSettings {
     ///
     /// # Errors
     ///
-    /// Fails like [`Acme::new`](super::Acme::new) with these settings alone.
+    /// Returns the error that [`Acme::new`](super::Acme::new) would return for these settings
+    /// alone.
     pub fn check(&self) -> Result<(), AcmeError> {
         self.clone().validated().map(drop)
     }

@@ -41,7 +41,8 @@ impl Chunks {
         matches!(self.state, State::Done)
     }
 
-    /// Returns the next data or the trailers; `None` at the end, or if more input is needed.
+    /// Returns the next data or the trailers; `None` at the end of the body, or if more input is
+    /// needed.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         loop {
             match &mut self.state {
@@ -83,8 +84,8 @@ impl Chunks {
 
     /// Parses the line with the size and ignores its extensions (RFC 9112 §7.1.1).
     ///
-    /// Strict: the line must end with CR LF. Parsers that differ here see different chunks (RFC
-    /// 9112 §2.2, §11.2).
+    /// The parser is strict: the line must end with CR LF. Parsers that disagree about the line end
+    /// see different chunks (RFC 9112 §2.2, §11.2).
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
@@ -138,7 +139,7 @@ impl Chunks {
     }
 }
 
-/// Returns the size, and the number of extension bytes that follow.
+/// Returns the chunk size, and the number of extension bytes that follow it.
 fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let mut size = 0_u64;
     let mut len = 0;

@@ -27,7 +27,7 @@ pub(in super::super) struct Head {
 }
 
 impl Head {
-    /// Returns `true` if the response can go to the client without rewriting.
+    /// Returns `true` if the response can be passed to the client without rewriting.
     pub(in super::super) fn is_plain(&self) -> bool {
         !self.has_hop_headers && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
@@ -43,16 +43,16 @@ pub(super) enum ParseResult {
     Final(Head),
 }
 
-/// Takes the head of a response out of the input, and its headers into `headers`.
+/// Takes the head of a response out of the input, and stores its headers in `headers`.
 ///
-/// `seen` is the number of input bytes known to be an incomplete head; 0 for a new one. `known` is
-/// the connection's cache, if any. The previous contents of `headers` may be lost even if the head
-/// is incomplete.
+/// `seen` is the number of input bytes known to be an incomplete head, or 0 for a new head. `known`
+/// is the connection's cache, if any. The previous contents of `headers` may be lost even if the
+/// head is incomplete.
 ///
 /// # Errors
 ///
-/// Fails if the input is not a head of HTTP/1.0 or 1.1, if it is too large, or if the end of the
-/// body is ambiguous.
+/// Returns an error if the input is not an HTTP/1.0 or HTTP/1.1 head, if it is too large, or if the
+/// end of the body is ambiguous.
 pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
@@ -140,7 +140,7 @@ fn parse_complete(
     head.map(ParseResult::Final)
 }
 
-/// Returns the position of the end of the head: after the first empty line.
+/// Returns the position of the end of the head, which is after the first empty line.
 ///
 /// A recipient may treat a bare line feed as a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
