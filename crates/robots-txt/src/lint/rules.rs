@@ -1,4 +1,4 @@
-//! Comparison of the rules in a group.
+//! Comparison of a group's rules with each other.
 
 use crate::{Dialect, EmptyPath, Winner};
 
@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Rule as written.
+/// Rule as written in the file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 // The derived order compares the path first, on which `compare` relies.
 pub(super) struct WrittenRule<'t> {
@@ -16,10 +16,10 @@ pub(super) struct WrittenRule<'t> {
     pub(super) is_allow: bool,
 }
 
-/// Warns of rules that are duplicated or never decide.
+/// Adds warnings for rules that are duplicated or never take effect.
 ///
-/// Sorted by path, a rule follows those that are prefixes of its path: one pass finds the first of
-/// them.
+/// When sorted by path, a rule comes after the rules whose paths are prefixes of its own path, so
+/// one pass finds the first of these.
 pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());

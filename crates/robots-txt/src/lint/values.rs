@@ -1,4 +1,4 @@
-//! Checks of values.
+//! Checks of field values.
 
 use crate::{
     CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, RequestRate, request_rate as pace,
@@ -67,7 +67,7 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
     warnings.add(line, kind, || text.to_owned());
 }
 
-/// Warns of an empty `Disallow` next to other rules, where it has no effect.
+/// Adds a warning for an empty `Disallow` next to other rules, where it has no effect.
 pub(super) fn useless_disallow(line: usize, warnings: &mut Warnings) {
     warnings.add(line, WarningKind::EmptyDisallow, || {
         "an empty Disallow has no effect next to other rules; remove it, or write Disallow: / to disallow everything".to_owned()
@@ -147,7 +147,8 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
     });
 }
 
-/// Returns the part of a value that may be a name; digits are accepted despite RFC 9309.
+/// Returns the part of a value that may be a name; digits are accepted although RFC 9309 does not
+/// permit them.
 fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
     let has_digits = dialect.names != Naming::TokenPrefix;
     let is_token = |octet: &&u8| {

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// Warning about a line that robots will read differently than intended.
+/// Warning about a line that robots interpret differently than intended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// Line of the warning, counted from 1.
+    /// Line that the warning is about, counted from 1.
     pub line: usize,
     /// Kind of the warning.
     pub kind: WarningKind,
-    /// Effect on robots, and the correction; contains no control characters.
+    /// Text that describes the effect on robots and the correction; contains no control characters.
     pub text: String,
 }
 
-/// Declares the kinds and their names.
+/// Declares the kinds of warnings and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $word:literal,)+) => {
         /// Kind of a warning.
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl WarningKind {
-            /// Returns the kind's name, in lower case with hyphens.
+            /// Returns the name of the kind, in lower case with hyphens.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -37,13 +37,13 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Field that robots do not support.
+    /// Field that no robot supports.
     UnknownField = "unknown-field",
     /// Line without a colon.
     MissingColon = "missing-colon",
     /// Rule outside of any group.
     OrphanRule = "orphan-rule",
-    /// `Disallow` without a path, without effect or disallowing everything in this dialect.
+    /// `Disallow` without a path, which has no effect or disallows everything in this dialect.
     EmptyDisallow = "empty-disallow",
     /// `Allow` without a path.
     EmptyAllow = "empty-allow",
@@ -67,7 +67,7 @@ kinds! {
     DuplicateRule = "duplicate-rule",
     /// Name that is duplicated in a group.
     DuplicateAgent = "duplicate-agent",
-    /// Robot with several groups, which are combined.
+    /// Robot with several groups that are combined.
     SplitGroup = "split-group",
     /// Robot with several groups, of which only the first is read.
     UnreadGroup = "unread-group",
@@ -115,7 +115,7 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// Shows the line and the text.
+/// Writes the line number and the text.
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.text)

@@ -11,14 +11,14 @@ use super::{
 /// Maximum length of a value in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Words without a standard that some robots obey (`DeviantArt`, 2022).
+/// Non-standard words that some robots obey (introduced by `DeviantArt` in 2022).
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
-/// Value of an `X-Robots-Tag` header: rules for all robots, and for individual ones.
+/// Value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
 ///
-/// Unknown words are sent unchanged, because some robot may support them;
+/// Unknown words are sent unchanged, because some robots may support them;
 /// [`unknown_words`](Self::unknown_words) lists them. Known words must have a valid value. The
-/// written value is a single line of visible ASCII and spaces.
+/// value is written as a single line of visible ASCII characters and spaces.
 ///
 /// # Example
 ///
@@ -35,7 +35,7 @@ const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XRobotsTag {
     everybody: Option<Rules>,
-    /// Rules by token as written, in order; tokens are unique ignoring case.
+    /// Rules by token as written, in order; tokens are unique when case is ignored.
     robots: Vec<(String, Rules)>,
 }
 
@@ -47,7 +47,7 @@ struct Rules {
     words: Vec<String>,
 }
 
-/// Error for an invalid value of `X-Robots-Tag`.
+/// Error for an invalid `X-Robots-Tag` value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct XRobotsTagError {
@@ -93,7 +93,7 @@ impl XRobotsTag {
         })
     }
 
-    /// Returns the rules for a token, adding them if missing.
+    /// Returns the rules for a token; if there are none, adds empty rules.
     fn entry(&mut self, token: Option<&str>) -> &mut Rules {
         let Some(token) = token else {
             return self.everybody.get_or_insert_default();
@@ -209,7 +209,7 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     }
 }
 
-/// Rejects known words with an invalid value, and values without a word.
+/// Rejects known words that have an invalid value, and values without a word.
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     if starts_with_number(item) {
         return Err(refuse(format!(
