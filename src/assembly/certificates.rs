@@ -160,7 +160,7 @@ mod tests {
             (
                 "{ hosts = 'a.example', agree_to_terms = true, directory = 'x' }",
                 "f:3",
-                "is not a URL",
+                "nor a URL",
             ),
             (
                 "{ hosts = 'a.example', agree_to_terms = true, ca_file = '/none/ca.pem' }",

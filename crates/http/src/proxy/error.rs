@@ -20,7 +20,7 @@ pub enum ProxyError {
     TooManyServers(usize),
     /// Two servers of an upstream have different paths.
     #[error(
-        "upstream {0:?} has a different path from the first; all servers of an upstream must have the same path"
+        "upstream {0:?} has a different path from the first one; all servers of an upstream must have the same path"
     )]
     Prefix(String),
     /// The file of trusted certificates is unusable.
@@ -33,7 +33,7 @@ pub enum ProxyError {
     },
     /// The system has no trusted certificates.
     #[error(
-        "no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
+        "the system has no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
     /// The path of the health check is invalid.

@@ -39,7 +39,7 @@ pub struct AcmeSettings {
 pub enum AcmeError {
     /// The terms of service of the certificate authority are not accepted.
     #[error(
-        "certificates require acceptance of the terms of service of {0}; read them and set agree_to_terms = true"
+        "ordering certificates requires accepting the terms of service of {0}; read them and set agree_to_terms = true"
     )]
     Terms(String),
     /// No host is configured for ACME certificates.
@@ -55,11 +55,13 @@ pub enum AcmeError {
     },
     /// The same host is configured twice with different settings.
     #[error(
-        "{0} is already configured with other settings; list it once, or with the same settings"
+        "{0} is already configured with different settings; list it once, or with the same settings"
     )]
     Twice(String),
     /// The ACME directory is not a URL.
-    #[error("{0:?} is not a URL such as https://acme.example/directory, letsencrypt or staging")]
+    #[error(
+        "{0:?} is neither letsencrypt, staging nor a URL such as https://acme.example/directory"
+    )]
     Directory(String),
     /// A contact for the ACME account is not a URL.
     #[error("{0:?} is not a contact address such as mailto:you@example.com")]

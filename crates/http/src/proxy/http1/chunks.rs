@@ -89,7 +89,7 @@ impl Chunks {
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
-                Err(Http1Error::Chunks("unterminated size"))
+                Err(Http1Error::Chunks("a chunk size is unterminated"))
             } else {
                 // A line that cannot become a size is refused without waiting for its end.
                 let begun = input.strip_suffix(b"\r").unwrap_or(input);
@@ -100,7 +100,7 @@ impl Chunks {
             };
         };
         if end > MAX_LINE_BYTES {
-            return Err(Http1Error::Chunks("unterminated size"));
+            return Err(Http1Error::Chunks("a chunk size is unterminated"));
         }
         let line = input.get(..end).unwrap_or_default();
         let line = line
@@ -108,10 +108,10 @@ impl Chunks {
             // Some parsers treat a bare CR as a line end (RFC 9112 §2.2).
             .filter(|line| !line.contains(&b'\r'));
         let (size, extension_len) =
-            parse_size(line.ok_or(Http1Error::Chunks("malformed line end"))?)?;
+            parse_size(line.ok_or(Http1Error::Chunks("a line end is malformed"))?)?;
         self.extension_bytes += extension_len;
         if self.extension_bytes > MAX_EXTENSION_BYTES {
-            return Err(Http1Error::Chunks("too many extensions"));
+            return Err(Http1Error::Chunks("there are too many chunk extensions"));
         }
         input.advance(end + 1);
         Ok(Some(size))
@@ -126,7 +126,7 @@ impl Chunks {
                 Ok(true)
             }
             None if b"\r\n".starts_with(input) => Ok(false),
-            _ => Err(Http1Error::Chunks("data longer than its size")),
+            _ => Err(Http1Error::Chunks("a chunk is longer than its size")),
         }
     }
 
@@ -151,7 +151,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
             .checked_mul(16)
             .map(|size| size | u64::from(digit))
             // RFC 9112 §7.1: a size must not overflow.
-            .ok_or(Http1Error::Chunks("size exceeds 64 bits"))?;
+            .ok_or(Http1Error::Chunks("a chunk size exceeds 64 bits"))?;
         len += 1;
     }
     let rest = line.get(len..).unwrap_or_default();
@@ -161,7 +161,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
-        return Err(Http1Error::Chunks("size is not a number"));
+        return Err(Http1Error::Chunks("a chunk size is not a number"));
     }
     Ok((size, rest.len()))
 }
@@ -180,11 +180,11 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
             .get(..end.unwrap_or(within.len()))
             .unwrap_or_default(),
     ) {
-        return Err(Http1Error::Chunks("malformed line end of a trailer"));
+        return Err(Http1Error::Chunks("the line end of a trailer is malformed"));
     }
     let Some(end) = end else {
         return if input.len() >= MAX_TRAILER_BYTES {
-            Err(Http1Error::Chunks("unterminated trailers"))
+            Err(Http1Error::Chunks("the trailers are unterminated"))
         } else {
             Ok(None)
         };
@@ -193,17 +193,17 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     let mut lines = [httparse::EMPTY_HEADER; MAX_TRAILERS];
     let parsed = httparse::parse_headers(&block, &mut lines);
     let Ok(httparse::Status::Complete((len, lines))) = parsed else {
-        return Err(Http1Error::Chunks("malformed trailers"));
+        return Err(Http1Error::Chunks("the trailers are malformed"));
     };
     if len != end {
-        return Err(Http1Error::Chunks("malformed trailers"));
+        return Err(Http1Error::Chunks("the trailers are malformed"));
     }
     let mut trailers = HeaderMap::with_capacity(lines.len());
     for line in lines {
         let name = HeaderName::from_bytes(line.name.as_bytes());
         let value = HeaderValue::from_bytes(line.value);
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(Http1Error::Chunks("malformed trailers"));
+            return Err(Http1Error::Chunks("the trailers are malformed"));
         };
         trailers.append(name, value);
     }

@@ -70,7 +70,7 @@ pub(super) fn parse(
     let Some(len) = end(input, *seen) else {
         // A server with another protocol that waits for its client gets a 502 immediately.
         if !may_begin(input) {
-            return Err(Http1Error::Head("does not start with a status line"));
+            return Err(Http1Error::Head("it does not start with a status line"));
         }
         if input.len() > MAX_HEAD_BYTES {
             return Err(Http1Error::HeadTooLarge);
@@ -102,14 +102,16 @@ fn parse_complete(
     );
     match parsed {
         Ok(httparse::Status::Complete(parsed)) if parsed == head.len() => {}
-        Ok(_) => return Err(Http1Error::Head("ends too early")),
+        Ok(_) => return Err(Http1Error::Head("it ends too early")),
         Err(httparse::Error::TooManyHeaders) => return Err(Http1Error::HeadTooLarge),
         Err(error) => return Err(Http1Error::Head(reason(error))),
     }
     let status = response
         .code
         .and_then(|code| StatusCode::from_u16(code).ok())
-        .ok_or(Http1Error::Head("status is not a number from 100 to 999"))?;
+        .ok_or(Http1Error::Head(
+            "the status is not a number from 100 to 999",
+        ))?;
     // RFC 9110 §15.2: a client has to accept any of them; only 101 ends the HTTP exchange.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(ParseResult::Interim);
@@ -125,9 +127,9 @@ fn parse_complete(
     let mut facts = ResponseFacts::default();
     for line in &*response.headers {
         let name = HeaderName::from_bytes(line.name.as_bytes())
-            .map_err(|_| Http1Error::Head("invalid header name"))?;
+            .map_err(|_| Http1Error::Head("a header name is invalid"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
-            .map_err(|_| Http1Error::Head("control byte in a header value"))?;
+            .map_err(|_| Http1Error::Head("a header value contains a control character"))?;
         if let Some(learner) = &mut learner {
             learner.add(line, &name);
         }
@@ -166,11 +168,11 @@ fn may_begin(input: &[u8]) -> bool {
 
 fn reason(error: httparse::Error) -> &'static str {
     match error {
-        httparse::Error::HeaderName => "invalid header name",
-        httparse::Error::HeaderValue => "control byte in a header value",
-        httparse::Error::NewLine => "malformed line end",
-        httparse::Error::Status => "status is not a number from 100 to 999",
-        httparse::Error::Version => "version is not 1.0 or 1.1",
+        httparse::Error::HeaderName => "a header name is invalid",
+        httparse::Error::HeaderValue => "a header value contains a control character",
+        httparse::Error::NewLine => "a line end is malformed",
+        httparse::Error::Status => "the status is not a number from 100 to 999",
+        httparse::Error::Version => "the version is not 1.0 or 1.1",
         _ => "invalid token",
     }
 }

@@ -148,7 +148,7 @@ impl ResponseFacts {
         let is_coded = self.coding != Coding::None;
         if self.coding == Coding::Other {
             // RFC 9112 §7.4: without `TE` only `chunked` may be sent.
-            return Err(Http1Error::Head("transfer coding was not requested"));
+            return Err(Http1Error::Head("the transfer coding was not requested"));
         }
         if is_coded && version == Version::HTTP_10 {
             // RFC 9112 §6.1: faulty framing.
@@ -177,7 +177,7 @@ impl ResponseFacts {
     /// Returns the length that all `Content-Length` lines agree on (RFC 9110 §8.6, RFC 9112 §6.3,
     /// rule 5).
     fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
-        let wrong = Http1Error::Head("length is not a single number");
+        let wrong = Http1Error::Head("the Content-Length is not a single number");
         let length = match self.length {
             Some(length) if self.lengths == 1 => Some(length),
             _ if headers::make_length_one(headers) => headers
