@@ -51,7 +51,7 @@ pub(crate) struct Activity {
     traps: u32,
     /// Bit set of path hashes, from which the number of paths is estimated (at most 250).
     paths: u64,
-    /// Slots with a request, and slots with a 429 response.
+    /// Bit sets of the slots with a request, and of those with a 429 response.
     active: u64,
     told: u64,
 }

@@ -70,7 +70,7 @@ pub struct Fleets {
     conduct: BTreeMap<Place, Noted>,
 }
 
-/// Flagged fleet.
+/// Fleet that is currently flagged.
 #[derive(Clone, Debug)]
 struct ActiveFleet {
     since_s: i64,
@@ -86,7 +86,7 @@ struct ActiveFleet {
     idle: u32,
 }
 
-/// Flagged address or network.
+/// Address or network that is currently flagged.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     since_s: i64,
@@ -380,7 +380,7 @@ impl Noted {
     }
 }
 
-/// Removes the fleets with the smallest numbers until at most `most` are left.
+/// Removes the entries with the smallest numbers until at most `most` are left.
 fn drop_least(
     fleets: &mut HashMap<u64, ActiveFleet>,
     most: usize,

@@ -23,7 +23,7 @@ reasons! {
     Share: "fleet-share", 2, "requests a far larger share of the pages than usual";
     /// Fleet: sends about one request from each address.
     OneRequest: "fleet-one-request", 3, "sends about one request from each address";
-    /// Fleet: loads no images, styles and scripts.
+    /// Fleet: loads no images, styles or scripts.
     NoAssets: "fleet-no-assets", 3, "loads no images, styles or scripts, unlike other visitors";
     /// Fleet: sends no referrers.
     NoReferrers: "fleet-no-referrers", 2, "sends no referrers, while other visitors follow links";

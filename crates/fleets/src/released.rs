@@ -14,7 +14,7 @@ const MOST: u32 = 1 << 15;
 /// Clones share the bits until one of them changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NonMembers {
-    /// Empty while there are no senders.
+    /// Bits of the set; empty while there are no senders.
     words: Arc<Vec<u64>>,
     senders: u32,
 }

@@ -152,7 +152,7 @@ fn read_counts(bytes: &mut &[u8]) -> Option<Counts> {
     Some(Counts::of_numbers(numbers))
 }
 
-/// Maximum number of requests in ten minutes.
+/// Maximum number of requests in ten minutes that a valid sketch contains.
 const MAX_COUNT: f64 = 1e12;
 
 fn write_text(text: &str, out: &mut Vec<u8>) {

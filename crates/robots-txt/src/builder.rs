@@ -274,7 +274,7 @@ fn comments(comments: &[String], formatter: &mut fmt::Formatter<'_>) -> fmt::Res
     Ok(())
 }
 
-/// Writes a blank line, except at the beginning.
+/// Writes a blank line, except at the beginning of the file.
 fn separate(is_first: &mut bool, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     if std::mem::replace(is_first, false) {
         return Ok(());

@@ -307,13 +307,13 @@ const MAX_REDIRECTS: u32 = 5;
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Access according to the rules of the file.
+    /// Access is determined by the rules in the file.
     Rules,
-    /// Full access, because there are no rules.
+    /// Everything is allowed, because there are no rules.
     AllowAll,
-    /// No access.
+    /// Nothing is allowed.
     DenyAll {
-        /// Whether the cause is temporary, so that it is worth retrying soon.
+        /// Whether the cause is temporary, so that a retry is worthwhile.
         retry: bool,
     },
 }

@@ -47,7 +47,7 @@ pub struct Dialect {
     pub escapes: Escapes,
     /// Whether /robots.txt itself may be fetched regardless of the rules.
     pub robots_txt: RobotsTxtPath,
-    /// Parsing of lines, and tolerated errors.
+    /// Method for parsing lines, including which errors are tolerated.
     pub lines: LineReading,
     /// Whether a rule that ends in a slash also matches the path without the slash.
     pub slash_matches_bare: bool,
@@ -67,9 +67,10 @@ pub struct Dialect {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Winner {
-    /// The rule with the longest path; `Allow` takes precedence over `Disallow`.
+    /// The matching rule with the longest path; for equal lengths, `Allow` takes precedence over
+    /// `Disallow`.
     Longest,
-    /// The first rule in the file.
+    /// The first matching rule in the file.
     First,
 }
 
@@ -91,13 +92,13 @@ pub enum Grouping {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
-    /// The value equals the name.
+    /// The value of the line equals the robot's name.
     Equal,
-    /// The value's prefix of letters, `_` and `-` equals the name.
+    /// The prefix of the value that consists of letters, `_` and `-` equals the robot's name.
     TokenPrefix,
-    /// The name contains the value.
+    /// The robot's name contains the value of the line.
     Substring,
-    /// The name's first word, up to a `/`, contains the value.
+    /// The first word of the robot's name, up to a `/`, contains the value of the line.
     SubstringOfWord,
 }
 
@@ -106,13 +107,13 @@ pub enum Naming {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AgentsEnd {
-    /// `Allow` and `Disallow`.
+    /// `Allow` and `Disallow` end the list.
     Rule,
-    /// `Disallow`.
+    /// `Disallow` ends the list.
     Disallow,
-    /// Any field except `User-agent`, known or not.
+    /// Any field except `User-agent`, known or unknown, ends the list.
     AnyField,
-    /// Any known field except `User-agent`.
+    /// Any known field except `User-agent` ends the list.
     KnownField,
 }
 
@@ -160,7 +161,7 @@ pub enum RobotsTxtPath {
     Ruled,
 }
 
-/// Parsing of lines, and tolerated errors.
+/// Method for parsing lines, including which errors are tolerated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LineReading {

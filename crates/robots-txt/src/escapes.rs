@@ -8,7 +8,7 @@ use memchr::memchr;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Piece {
     Plain(u8),
-    /// The octet of `%XX`.
+    /// Octet that is written as `%XX`.
     Escaped(u8),
 }
 

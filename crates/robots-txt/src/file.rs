@@ -28,7 +28,7 @@ pub struct RobotsTxt {
     pub(super) inner: Arc<Inner>,
 }
 
-/// Data shared by clones.
+/// Data of a robots.txt file, shared by clones.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) dialect: Dialect,

@@ -118,7 +118,7 @@ mod tests {
 
     const HOUR: i64 = 3_600;
     const DAY: i64 = 24 * HOUR;
-    /// 2026-03-01T00:00:00Z
+    /// Current time in the tests: 2026-03-01T00:00:00Z.
     const NOW_MS: i64 = 1_772_323_200_000;
 
     fn seconds(headers: &[(&str, &str)]) -> i64 {

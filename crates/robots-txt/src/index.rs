@@ -82,7 +82,7 @@ impl Index {
     }
 }
 
-/// Returns the path without its final slash if the slash is optional.
+/// Returns a path without its final slash, if the slash is optional.
 fn bare(text: &[u8], may_lack: bool) -> Option<&[u8]> {
     may_lack
         .then(|| text.strip_suffix(b"/"))

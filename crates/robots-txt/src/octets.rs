@@ -3,10 +3,10 @@
 
 use memchr::memchr2;
 
-/// Number of octets in a word.
+/// Number of octets in a machine word.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// Number of octets in two words.
+/// Number of octets in two machine words.
 const PAIR: usize = 2 * WORD;
 
 /// Number of octets that are searched for a line end here; most lines are shorter.

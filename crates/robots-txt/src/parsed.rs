@@ -13,7 +13,7 @@ use super::{
     request_rate::crawl_delay,
 };
 
-/// Part of a file's text.
+/// Position of a part of a file's text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: u32,
@@ -56,7 +56,7 @@ pub(super) struct GroupLines {
     pub(super) implied: bool,
 }
 
-/// Parsed robots.txt file.
+/// Robots.txt file after parsing.
 #[derive(Debug)]
 pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
@@ -67,7 +67,7 @@ pub(super) struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Parses a file; content beyond 4 GiB is ignored.
+    /// Parses a robots.txt file; content beyond 4 GiB is ignored.
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut parser = Parser::new(bytes, dialect);
@@ -122,9 +122,9 @@ struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
     parsed: ParsedFile,
-    /// Whether lines belong to the last group.
+    /// Whether the next rule belongs to the last group.
     open: bool,
-    /// Whether a `User-agent` line joins the last group.
+    /// Whether the next `User-agent` line joins the last group.
     listing: bool,
     /// Index of the first agent that the next `Crawl-delay` applies to, and that for
     /// `Request-rate`.
@@ -280,7 +280,7 @@ pub(super) enum SmallVec<T, const N: usize> {
 }
 
 impl<T: Default, const N: usize> SmallVec<T, N> {
-    /// Creates an empty list with a capacity.
+    /// Creates an empty list with the given capacity.
     #[inline]
     pub(super) fn with_capacity(count: usize) -> Self {
         if count > N {

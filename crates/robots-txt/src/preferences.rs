@@ -14,9 +14,9 @@ const MAX_COMPARISONS: usize = 100_000;
 /// Vocabulary of one of the two fields, with the values of each word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Vocabulary {
-    /// `Content-Signal`.
+    /// Vocabulary of `Content-Signal`.
     Signal,
-    /// `Content-Usage`.
+    /// Vocabulary of `Content-Usage`.
     Usage,
 }
 

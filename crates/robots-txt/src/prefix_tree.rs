@@ -142,7 +142,7 @@ impl PrefixTree {
     }
 }
 
-/// Finds an octet; a linear search is faster among few octets.
+/// Returns the position of an octet; a linear search is faster among few octets.
 fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     if among.len() > 16 {
         memchr(octet, among)

@@ -26,7 +26,7 @@ impl Dialect {
         Self::PRESETS.map(|preset| preset.name)
     }
 
-    /// Creates the dialect of RFC 9309, the default.
+    /// Creates the dialect of RFC 9309, which is the default.
     #[must_use]
     pub const fn rfc9309() -> Self {
         Self {

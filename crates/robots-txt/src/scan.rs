@@ -41,7 +41,7 @@ pub(super) fn decide(
     best.decision
 }
 
-/// Longest matching rule so far.
+/// The longest matching rule found so far.
 #[derive(Default)]
 struct Best {
     /// Length of the rule, and whether it is an `Allow`.

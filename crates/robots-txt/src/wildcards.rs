@@ -21,7 +21,7 @@ pub(super) struct Wildcards {
     filter: Vec<u64>,
     /// Indexes of the other rules, which have no three octets in a row.
     short: Vec<u32>,
-    /// Whether some rules end in an optional slash.
+    /// Whether the index contains rules that end in an optional slash.
     bare: bool,
 }
 

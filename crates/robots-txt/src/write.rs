@@ -11,7 +11,7 @@ use super::{
 /// Fields that no dialect defines but that restrict the use of pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line of a written file.
+/// Line of a file that is being written.
 struct Line<'f> {
     number: u32,
     field: &'static str,

@@ -38,7 +38,7 @@ fn people(fleets: &mut Fleets, minute: i64) {
 
 const TRAP: &str = "/notes/amber-field/coast-1.html";
 
-/// Returns the flagged conduct of requests in the first window.
+/// Returns the flagged behaviour after requests in the first window.
 fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> Vec<String> {
     let mut fleets = Fleets::new(5);
     (0..9).for_each(|minute| people(&mut fleets, minute));

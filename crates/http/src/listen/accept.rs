@@ -33,7 +33,7 @@ pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
     pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
-    /// Permits for connections; a thread that waits to accept holds one.
+    /// Permits for connections; a thread that is waiting to accept a connection holds one.
     pub(super) permits: Arc<Semaphore>,
     /// Permits shared by the clients of all listeners, if the open-files limit requires them.
     pub(super) shared_permits: Option<ClientPermits>,

@@ -22,7 +22,7 @@ use webpki::{EndEntityCert, KeyUsage};
 
 /// Maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Remaining validity below which a certificate causes a warning.
+/// Remaining validity of a certificate below which a warning is logged.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
 /// Certificate chain and key, as PEM files.
@@ -64,11 +64,11 @@ pub struct CertificateState {
     pub validity: Option<Validity>,
     /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Number of consecutive failed orders of the certificate.
+    /// Number of consecutive failed orders for the certificate.
     pub failures: u32,
 }
 
-/// Certificate with its key, from files.
+/// Certificate and private key loaded from files.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,

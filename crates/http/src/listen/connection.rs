@@ -50,7 +50,7 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    /// Headers that trusted proxies set.
+    /// Table of the forwarding headers that each trusted proxy sets.
     pub(super) forwarding_proxies: PeerTable,
     /// Whether a trusted proxy whose headers contradict each other has been logged.
     pub(super) has_warned_of_ambiguous: AtomicBool,

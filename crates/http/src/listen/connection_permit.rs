@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit for one connection under all limits; dropping it releases it.
+/// Permit for one connection under all limits; released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
@@ -52,7 +52,7 @@ impl ConnectionPermit {
     }
 }
 
-/// Limit on the connections of each address or IPv6 /64 network.
+/// Limit on the number of connections from each address or IPv6 /64 network.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
     /// Maximum number of connections; 0 means no limit.
@@ -66,7 +66,7 @@ struct Count {
     has_warned: bool,
 }
 
-/// Permit for one of an address's connections.
+/// Permit for one connection from an address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,

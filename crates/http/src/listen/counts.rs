@@ -37,7 +37,7 @@ pub struct ConnectionCounts {
     refused: [AtomicU64; REFUSALS.len()],
 }
 
-/// Open connection; counted as ended when dropped.
+/// Open connection, which is counted as ended when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 

@@ -124,12 +124,12 @@ pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     })
 }
 
-/// Returns `true` if a name is a spelling of another one.
+/// Returns `true` if a name is a variant spelling of another name.
 pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && begins_as(name, other)
 }
 
-/// Returns `true` if a name starts with a spelling of a prefix.
+/// Returns `true` if a name starts with a variant spelling of a prefix.
 pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)

@@ -56,7 +56,7 @@ enum State {
     /// Line end after a chunk's data.
     DataEnd,
     Trailers,
-    /// Nothing more may be read (RFC 9112 §11.2).
+    /// No more bytes of the connection may be read (RFC 9112 §11.2).
     Over,
 }
 
@@ -148,7 +148,7 @@ impl RequestFraming {
         matches!(self.state, State::Over)
     }
 
-    /// Returns the number of complete heads.
+    /// Returns the number of complete request heads scanned so far.
     pub(super) fn heads(&self) -> u32 {
         self.heads
     }
@@ -158,7 +158,7 @@ impl RequestFraming {
         self.is_unclear
     }
 
-    /// Returns the size of the longest line of a head.
+    /// Returns the size of the longest line in the current head.
     pub(super) fn longest_line(&self) -> usize {
         self.longest_line.max(self.partial.len)
     }
@@ -183,7 +183,7 @@ impl RequestFraming {
         (is_raw && !self.may_switch).then_some(start)
     }
 
-    /// Processes a part of a line, which may end the line.
+    /// Processes a part of a line; the part may include the line end.
     fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
             self.partial.add(part);
@@ -246,7 +246,7 @@ impl RequestFraming {
 }
 
 impl Head {
-    /// Adds a line; returns whether the line ends the head.
+    /// Adds a line of a head; returns `true` if the line ends the head.
     fn add(&mut self, line: Line<'_>) -> bool {
         let text = line.start;
         if text.is_empty() {
@@ -344,7 +344,7 @@ struct RewrittenBytes {
 }
 
 impl RewrittenBytes {
-    /// Writes a range of bytes percent-encoded.
+    /// Writes a range of bytes, with unsafe bytes percent-encoded.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
         let before = bytes.get(self.taken..start).unwrap_or_default();
@@ -404,7 +404,7 @@ fn skip<'b>(bytes: &'b [u8], left: &mut u64) -> &'b [u8] {
     bytes.get(len..).unwrap_or_default()
 }
 
-/// Returns the line without its line end.
+/// Returns a line without its line end.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -57,7 +57,7 @@ impl<I> GatheredIo<I> {
 }
 
 impl<I: Write + Unpin> Gathering<I> {
-    /// Accepts bytes, or sends them if there are too many to gather.
+    /// Accepts bytes to be sent, or sends them directly if there are too many to gather.
     fn poll_take(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let len = bufs.iter().map(|buf| buf.len()).sum();
         if self.gathered.len() + len > MAX_GATHERED_BYTES {
@@ -154,7 +154,7 @@ impl<C, I> Gathered<C, I> {
         }
     }
 
-    /// Calls a function with the connection, for example to finish it.
+    /// Calls a function with the connection, for example to shut the connection down.
     pub(super) fn with(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
         change(self.project().connection);
     }

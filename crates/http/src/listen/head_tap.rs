@@ -97,7 +97,7 @@ impl HeadScanner {
         Ok(followed)
     }
 
-    /// Returns `true` if nothing more may be read.
+    /// Returns `true` if no more bytes of the stream may be read.
     fn is_over(&self) -> bool {
         self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
     }

@@ -53,7 +53,7 @@ pub trait ReadyHead: fmt::Debug + Send + 'static {
     fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
-/// Implementation for services without heads encoded in advance.
+/// Implementation for services that encode no heads in advance.
 impl ReadyHead for Infallible {
     fn status(&self) -> StatusCode {
         match *self {}
@@ -144,7 +144,7 @@ where
 }
 
 pin_project! {
-    /// Future of a service's response.
+    /// Future that resolves to a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
         /// The service was ready and has been called.

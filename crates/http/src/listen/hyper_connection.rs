@@ -29,7 +29,7 @@ use super::{
 const MIN_HEAD_BYTES: usize = 8 * 1024;
 /// Maximum number of body bytes that are read or written at a time.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Number of headers that hyper parses on the stack; any other number costs an allocation.
+/// Number of headers that hyper parses on the stack; any other limit costs an allocation.
 const FREE_HEADERS: usize = 100;
 /// Maximum number of open streams of one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;

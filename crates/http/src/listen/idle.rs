@@ -29,7 +29,7 @@ pub(super) struct Activity {
     /// window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// Value of `reads` when the last request ended.
+    /// Value of the counter `reads` when the last request ended.
     reads_when_idle: AtomicU32,
     /// Number of requests with a body that the service is waiting for.
     awaited_bodies: AtomicU32,
@@ -50,7 +50,7 @@ pub(super) struct Activity {
 /// Properties of the heads on one HTTP/1 connection that hyper does not expose.
 #[derive(Debug, Default)]
 pub(super) struct HeadFlags {
-    /// Whether a line exceeded the limit.
+    /// Whether a line of a request head exceeded the size limit.
     pub(super) is_long: AtomicBool,
     /// Whether the connection has become a tunnel and carries no more requests.
     pub(super) is_over: AtomicBool,
@@ -95,12 +95,12 @@ impl Activity {
         self.take_away(&self.in_flight);
     }
 
-    /// Returns the number of requests so far.
+    /// Returns the number of requests received so far on the connection.
     pub(super) fn requests(&self) -> u32 {
         self.requests.load(Relaxed)
     }
 
-    /// Returns `true` if a request is in flight.
+    /// Returns `true` if a request on the connection is in flight.
     pub(super) fn is_serving(&self) -> bool {
         self.in_flight.load(Relaxed) > 0
     }
@@ -154,7 +154,7 @@ impl Activity {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns `true` if the current write is the last of the connection.
+    /// Returns `true` if the current write is the last one on the connection.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
@@ -229,15 +229,15 @@ fn add_alone(count: &AtomicU32) {
 /// progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
-    /// The rest of a request's head.
+    /// The connection waits for the rest of a request's head.
     Head(u32),
-    /// The next request on the connection.
+    /// The connection waits for the next request.
     Idle(u32),
-    /// The next part of a body from the client.
+    /// The connection waits for the client to send the next part of a body.
     Upload(u64),
-    /// The client, which must read the data that was sent.
+    /// The connection waits for the client to read the data that was sent.
     Stalled(u32),
-    /// The service's response.
+    /// The connection waits for the service's response.
     Busy,
 }
 
@@ -250,7 +250,7 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// Action for an idle connection.
+/// Action to be taken on a connection that has timed out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,
@@ -300,7 +300,7 @@ impl IdleWatch {
 }
 
 impl HeadFlags {
-    /// Returns `true` if a line may exceed the limit.
+    /// Returns `true` if a line of a request head may exceed the size limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
@@ -340,7 +340,8 @@ mod tests {
             }
         }
 
-        /// Polls the watch at its interval until it returns an action.
+        /// Polls the watch at its interval until it returns an action; returns the seconds that
+        /// have passed.
         fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {

@@ -49,7 +49,7 @@ impl ConnectionIo {
         }
     }
 
-    /// Returns a response that no service created, with the refusal line added.
+    /// Adds the refusal line to a response that was not created by a service.
     fn refusal(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let line = self.refusal_line?;
         let name = line.split(':').next()?;

@@ -97,7 +97,7 @@ impl Listener {
         &self.addr
     }
 
-    /// Returns the URL that visitors of this listener use, without a path.
+    /// Returns the URL under which visitors reach this listener, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.is_tls() { "https" } else { "http" };
         match &self.addr {

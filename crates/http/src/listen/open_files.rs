@@ -14,11 +14,11 @@ const FILES_OF_A_THREAD: u64 = 6;
 /// Maximum number of clients of the separate listener for administrators.
 pub const ADMIN_CLIENTS: usize = 16;
 
-/// Maximum number of open files of the process.
+/// Limit on the number of open files of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenFileLimit {
     soft: u64,
-    /// Value to which the soft limit may be raised.
+    /// The hard limit, to which the soft limit may be raised.
     hard: u64,
 }
 

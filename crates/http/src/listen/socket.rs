@@ -97,7 +97,7 @@ impl BoundSocket {
         }
     }
 
-    /// Returns the listen address, with the port that the system chose.
+    /// Returns the listen address, including the port that the system chose.
     pub(super) fn local_addr(&self) -> io::Result<ListenAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().map(ListenAddr::Tcp),

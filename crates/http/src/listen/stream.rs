@@ -37,7 +37,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// Returns the address of the peer; unspecified for a Unix socket.
+    /// Returns the address of the peer; the unspecified address for a Unix socket.
     pub(super) fn addr(self) -> SocketAddr {
         match self {
             // A dual-stack socket shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4 range
@@ -98,7 +98,7 @@ impl Transport {
         }
     }
 
-    /// Puts bytes back, to be read again.
+    /// Puts bytes back so that they are read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
@@ -141,7 +141,7 @@ impl Transport {
         }
     }
 
-    /// Returns the socket, registered with this thread's runtime.
+    /// Returns the socket after registering it with this thread's runtime, if necessary.
     fn watched(&mut self) -> io::Result<&mut Socket> {
         if let Socket::Unwatched(_) = self.socket
             && let Socket::Unwatched(accepted) = mem::replace(&mut self.socket, Socket::Lost)
@@ -324,7 +324,7 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
     stream.write(buf)
 }
 
-/// Reads bytes that were put back, as many as fit.
+/// Reads as many of the bytes that were put back as fit into the buffer.
 pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
@@ -333,7 +333,7 @@ pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     }
 }
 
-/// Returns the error unless it is `WouldBlock`.
+/// Returns the error, or `None` if it is `WouldBlock`.
 fn not_blocked(error: io::Error) -> Option<io::Error> {
     (error.kind() != ErrorKind::WouldBlock).then_some(error)
 }

@@ -65,7 +65,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Swaps the head of a request with the message's own.
+    /// Swaps the head of a request with that of the message.
     pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
         let parts = &mut self.parts;
         parts.version = request.version();
@@ -98,7 +98,7 @@ pub(super) enum Failure {
     Connect(ConnectError),
     /// The connection failed, or the response is not valid HTTP.
     Response(Box<dyn Error + Send + Sync>),
-    /// The connection ended without a byte of a response.
+    /// The connection ended before a single byte of a response was received.
     NoResponse(Box<dyn Error + Send + Sync>),
     /// The upstream did not respond within the given time.
     Timeout(Duration),

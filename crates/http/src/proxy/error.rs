@@ -4,10 +4,10 @@ use std::{error::Error, io, path::PathBuf, time::Duration};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// The setting is not a valid upstream URL.
+    /// The configured upstream is not a valid URL.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// Configured value of the upstream URL.
+        /// Configured upstream URL.
         url: String,
         /// Description of the problem, and the expected form.
         reason: String,

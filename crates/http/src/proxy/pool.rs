@@ -124,7 +124,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Closes idle connections, and closes later ones instead of keeping them.
+    /// Closes idle connections; from then on, connections are closed instead of being kept.
     pub(super) fn close(&self) {
         for shard in &self.shards {
             let mut state = shard.lock();

@@ -48,7 +48,7 @@ pub enum ProxyBodyError {
 }
 
 impl ProxyBodyError {
-    /// Logs that a response is truncated, and returns the error.
+    /// Logs that a response has been truncated, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
         tracing::warn!("response truncated: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
@@ -156,7 +156,7 @@ struct Http2Body {
     loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Whether the timer measures the current wait.
+    /// Whether the timer is running for the current wait.
     is_timed: bool,
 }
 

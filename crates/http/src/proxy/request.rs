@@ -56,7 +56,7 @@ pub(super) struct RequestFacts {
     pub(super) can_upgrade: bool,
 }
 
-/// Result of rewriting, apart from the head itself.
+/// Result of rewriting a request, apart from the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
     /// Protocol that the request asks to switch to.

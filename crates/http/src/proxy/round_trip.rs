@@ -142,7 +142,7 @@ impl RoundTrip {
         }
     }
 
-    /// Sends a request without a body over a kept connection, if there is one.
+    /// Sends a request without a body over a kept connection, if one is available.
     fn send(&mut self, message: &mut Message) -> Stage {
         let options = self.inner.options(self.switch.is_some());
         let servers = &self.inner.servers;
@@ -195,7 +195,7 @@ impl RoundTrip {
         response
     }
 
-    /// Polls for the response.
+    /// Polls the forwarded request for its response.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

@@ -114,12 +114,12 @@ impl ServerSlot {
         Self { server, shard }
     }
 
-    /// Returns the name of the upstream server.
+    /// Returns the name of the upstream server for log messages.
     pub(super) fn name(&self) -> &str {
         &self.server.upstream.name
     }
 
-    /// Takes an existing connection from the pool, if any.
+    /// Takes an existing connection from the pool, if there is one.
     pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
         let shard = self.server.pool.shard(self.shard)?;
         if !switches && self.server.is_http2() {

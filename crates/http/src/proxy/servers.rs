@@ -14,7 +14,7 @@ pub(super) const MAX_SERVERS: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     first: Arc<Server>,
-    /// All servers, including the first; empty if there is only one.
+    /// All servers including the first, or empty if there is only one server.
     all: Arc<[Arc<Server>]>,
 }
 

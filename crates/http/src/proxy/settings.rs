@@ -33,7 +33,7 @@ pub struct ProxySettings {
     ///
     /// The cache saves a sixth of the instructions for a proxied request.
     pub fast_path: bool,
-    /// Health check of the servers, in addition to the results of requests.
+    /// Health check of the servers, which supplements the results of requests.
     pub health_check: Option<HealthCheck>,
 }
 

@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::error::ProxyError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// TLS connectors; certificates are verified against the host in the URL.
+/// TLS connectors, which verify certificates against the host in the URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     /// Connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).

@@ -51,7 +51,7 @@ impl Upstream {
         &self.prefix
     }
 
-    /// Returns `true` if the client's target is sent unchanged.
+    /// Returns `true` if the client's request target is sent unchanged.
     pub(super) fn keeps(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }

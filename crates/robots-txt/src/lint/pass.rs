@@ -48,8 +48,8 @@ impl RobotsTxt {
 
     /// Returns the warnings, except those about `User-agent` names that are known to be valid.
     ///
-    /// RFC 9309 §2.2.1 only permits product tokens of letters, `-` and `_`. Some robots
-    /// nevertheless use names with spaces or dots; pass a function that recognises them, for
+    /// RFC 9309 §2.2.1 only permits product tokens that consist of letters, `-` and `_`. Some
+    /// robots nevertheless use names with spaces or dots; pass a function that recognises them, for
     /// example by looking them up in a registry.
     ///
     /// # Example
@@ -368,7 +368,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("License", Field::Other),
 ];
 
-/// Misspelt prefixes that Google's parser accepts.
+/// Spellings that Google's parser accepts as the beginning of a field name.
 const FORGIVEN: [(&str, Field); 12] = [
     ("user-agent", Field::UserAgent),
     ("useragent", Field::UserAgent),

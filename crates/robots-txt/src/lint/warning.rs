@@ -41,15 +41,15 @@ kinds! {
     UnknownField = "unknown-field",
     /// Line without a colon.
     MissingColon = "missing-colon",
-    /// Rule outside of any group.
+    /// Rule that belongs to no group.
     OrphanRule = "orphan-rule",
     /// `Disallow` without a path, which has no effect or disallows everything in this dialect.
     EmptyDisallow = "empty-disallow",
-    /// `Allow` without a path.
+    /// `Allow` line without a path.
     EmptyAllow = "empty-allow",
     /// `Allow` in a dialect that does not support `Allow`.
     UnknownAllow = "unknown-allow",
-    /// `User-agent` without a name.
+    /// `User-agent` line without a name.
     EmptyAgent = "empty-agent",
     /// `User-agent` with a value that is not a product token.
     BadAgent = "bad-agent",
@@ -73,19 +73,19 @@ kinds! {
     UnreadGroup = "unread-group",
     /// Blank line that ends a group before its last rule.
     BlankLine = "blank-line",
-    /// `Crawl-delay` that is ignored.
+    /// `Crawl-delay` line that is ignored.
     CrawlDelay = "crawl-delay",
-    /// `Request-rate` that is ignored.
+    /// `Request-rate` line that is ignored.
     RequestRate = "request-rate",
-    /// `Sitemap` that is not an absolute URL.
+    /// `Sitemap` line whose value is not an absolute URL.
     Sitemap = "sitemap",
-    /// `Host` that is ignored.
+    /// `Host` line that is ignored.
     Host = "host",
-    /// `Clean-param` that is ignored.
+    /// `Clean-param` line that is ignored.
     CleanParam = "clean-param",
-    /// `Content-Signal` with an unknown word.
+    /// `Content-Signal` line with an unknown word.
     ContentSignal = "content-signal",
-    /// `Content-Usage` with an unknown word.
+    /// `Content-Usage` line with an unknown word.
     ContentUsage = "content-usage",
     /// `Noindex` or a similar field, which robots.txt does not support.
     Noindex = "noindex",
@@ -97,15 +97,15 @@ kinds! {
     ControlCharacter = "control-character",
     /// Invalid UTF-8.
     NotUtf8 = "not-utf-8",
-    /// Line of more than 16,663 octets.
+    /// Line that is longer than 16,663 octets.
     LongLine = "long-line",
-    /// File of more than 500 KiB.
+    /// File that is larger than 500 KiB.
     LongFile = "long-file",
-    /// HTML instead of text.
+    /// HTML document instead of plain text.
     Html = "html",
     /// File in UTF-16 encoding.
     Utf16 = "utf-16",
-    /// Number of omitted warnings.
+    /// Statement of how many warnings were omitted.
     More = "more",
 }
 

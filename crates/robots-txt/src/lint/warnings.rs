@@ -9,7 +9,7 @@ pub(super) const MAX_WARNINGS: usize = 200;
 /// Maximum number of octets of a value that are quoted in a warning.
 const MAX_QUOTED: usize = 60;
 
-/// Collector of warnings.
+/// Collector of a file's warnings.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     warnings: Vec<Warning>,

@@ -43,7 +43,7 @@ pub enum Directive {
 pub enum Limit {
     /// Maximum number of characters or seconds; 0 means no preview.
     AtMost(u32),
-    /// `-1`: no limit.
+    /// No limit (`-1`).
     Unlimited,
 }
 

@@ -74,7 +74,7 @@ impl RobotsDirectives {
         self.directives.iter()
     }
 
-    /// Returns `true` if there are no restrictions.
+    /// Returns `true` if there are no directives, and therefore no restrictions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty()

@@ -9,7 +9,7 @@ const MAX_DATE_ITEMS: usize = 4;
 /// Item in a list of directives.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Item<'t> {
-    /// The item as written, trimmed.
+    /// Text of the item as written, trimmed.
     pub(super) text: &'t str,
     pub(super) kind: ItemKind,
 }

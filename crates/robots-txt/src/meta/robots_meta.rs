@@ -55,13 +55,13 @@ pub struct RobotsMeta {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// The directive.
+    /// The directive that the statement contains.
     pub directive: Directive,
     /// Kind of source: tag or header.
     pub source: DirectiveSource,
     /// Name of the tag, or token in the header, as written; empty for a header without a token.
     pub token: String,
-    /// The item in the list, as written.
+    /// Text of the list item, as written.
     pub text: String,
 }
 

@@ -8,7 +8,7 @@ use super::{
     items::{ItemKind, Items, starts_with_number},
 };
 
-/// Maximum length of a value in bytes.
+/// Maximum length of an `X-Robots-Tag` value in bytes.
 const MAX_BYTES: usize = 1024;
 
 /// Non-standard words that some robots obey (introduced by `DeviantArt` in 2022).
@@ -43,7 +43,7 @@ pub struct XRobotsTag {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Rules {
     directives: RobotsDirectives,
-    /// Words that are not directives, as written.
+    /// Words that are not known directives, as written.
     words: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct XRobotsTagError {
 }
 
 impl XRobotsTag {
-    /// Creates a value with rules for all robots.
+    /// Creates a header value with rules for all robots.
     #[must_use]
     pub fn new(directives: RobotsDirectives) -> Self {
         Self {

@@ -63,12 +63,12 @@ impl Cache {
         self.directory.join(format!("{host}.pem"))
     }
 
-    /// Writes a host's key and certificates to its file, atomically.
+    /// Atomically writes a host's key and certificates to the host's file.
     pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
 
-    /// Returns the account, or `None` if there is none yet.
+    /// Returns the stored ACME account, or `None` if there is none yet.
     pub(super) fn account(&self) -> io::Result<Option<Vec<u8>>> {
         let file = self.directory.join(ACCOUNT);
         let mut bytes = Vec::new();

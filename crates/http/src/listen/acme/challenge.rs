@@ -13,7 +13,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// ALPN protocol of a validation (RFC 8737 §6.2).
+/// ALPN protocol name used for a validation (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// Returns `true` if the handshake is a validation and offers no other protocol (RFC 8737 §3).

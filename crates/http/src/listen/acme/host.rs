@@ -23,7 +23,7 @@ const MAX_WAIT: Duration = Duration::from_hours(6);
 /// Number of consecutive failures between two log lines: two days at the longest delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Host name whose certificate is managed.
+/// Host name with the state of its managed certificate.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -98,7 +98,7 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Validates an issued key and certificate in PEM.
+    /// Validates an issued key and certificate in PEM format.
     pub(super) fn validate(
         &self,
         pem: &str,

@@ -86,7 +86,7 @@ pin_project! {
     }
 }
 
-/// Result of a step; an error ends the connection.
+/// Result of one step in serving a request; an error ends the connection.
 type StageResult = Result<(), ConnectionLost>;
 
 /// The connection closes without a shutdown, because the response is incomplete or the client is

@@ -24,7 +24,7 @@ use super::super::http_service::ReadyHead;
 /// Number of bytes reserved for a head in one step; most heads are shorter.
 const USUAL_BYTES: usize = 1024;
 
-/// Most common status line.
+/// The most common status line.
 const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 const CLOSE_LINE: &[u8] = b"connection: close\r\n";
 const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
@@ -34,7 +34,7 @@ const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 pub(super) struct ResponseOptions {
     /// Whether the response has no body, regardless of what its head announces.
     pub(super) is_head: bool,
-    /// Whether the connection ends with the response.
+    /// Whether the connection is closed after the response.
     pub(super) closes: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum BodyLength {
 /// Framing of a response's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// Number of bytes still to be sent.
+    /// Body with the given number of bytes still to be sent.
     Length(u64),
     Chunked,
 }
@@ -59,7 +59,7 @@ pub(super) enum Framing {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
-    /// Whether the connection ends with this response.
+    /// Whether the connection is closed after this response.
     pub(super) is_last: bool,
 }
 
@@ -103,7 +103,7 @@ impl Framing {
         Some(piece.copy_to_bytes(len))
     }
 
-    /// Returns `true` if nothing more can be sent.
+    /// Returns `true` if the framing allows no more body bytes.
     pub(super) fn is_full(self) -> bool {
         self == Self::Length(0)
     }
@@ -303,7 +303,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes all values of a header in one line.
+    /// Writes all values of a header on one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
         let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;

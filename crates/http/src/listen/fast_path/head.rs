@@ -42,7 +42,7 @@ pub(super) enum ParseResult {
     /// More bytes of the head are needed.
     Partial,
     Plain {
-        /// Size of the head in bytes.
+        /// Size of the request head in bytes.
         len: usize,
         notes: RequestNotes,
     },

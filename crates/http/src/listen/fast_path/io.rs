@@ -55,7 +55,7 @@ impl Out {
         }
     }
 
-    /// Returns the bytes to send next.
+    /// Returns the buffered bytes that are to be sent next.
     fn rest(&self) -> &[u8] {
         match self.made.get(self.sent..) {
             Some(made @ [_, ..]) => made,

@@ -55,7 +55,7 @@ struct Slot {
     missed: u64,
 }
 
-/// Result of looking up a line.
+/// Result of looking up a header line in the cache.
 enum CacheLookup<'k> {
     Hit(&'k CachedLine),
     Miss(Header),
@@ -118,7 +118,7 @@ impl LineCache {
         None
     }
 
-    /// Fills the map if the lines have the same names in the same order.
+    /// Fills the header map if the lines have the same names in the same order as the map.
     fn fill_again(
         &mut self,
         headers: &mut HeaderMap,

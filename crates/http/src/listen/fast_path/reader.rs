@@ -99,7 +99,7 @@ impl PlainReader {
     }
 }
 
-/// Next event on a connection.
+/// Next event on a connection that carries plain requests.
 pub(super) enum Next {
     Request(RequestNotes),
     End,
@@ -107,7 +107,7 @@ pub(super) enum Next {
     Broken,
 }
 
-/// Reader of the next head.
+/// Reader of the next request head on a connection.
 pub(super) struct HeadReader<'r> {
     /// Bytes that were read but do not belong to a complete request yet.
     pub(super) unread: &'r mut BytesMut,

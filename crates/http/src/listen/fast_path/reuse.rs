@@ -81,7 +81,7 @@ pub(super) fn take_write_buffer() -> Vec<u8> {
     WRITE.take()
 }
 
-/// Puts the write buffer back.
+/// Gives the write buffer back to the thread.
 pub(super) fn return_write_buffer(mut out: Vec<u8>) {
     if out.capacity() <= KEPT_BYTES {
         out.clear();

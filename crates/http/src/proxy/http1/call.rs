@@ -86,11 +86,11 @@ pub(in super::super) struct Call {
     seen: usize,
 }
 
-/// Progress of sending a request.
+/// Progress in sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
-    /// The system has accepted the whole request.
+    /// The operating system has accepted the whole request.
     Done,
     /// The upstream accepts no more data, but may already have responded (RFC 9112 §9.3).
     Broken,
@@ -107,12 +107,12 @@ pub(in super::super) enum CallError {
 
 pub(in super::super) struct ConnectionFailure {
     error: Http1Error,
-    /// Whether the upstream has not sent a single byte.
+    /// Whether the upstream has not sent a single byte of a response.
     nothing_came: bool,
 }
 
 impl Call {
-    /// Writes the request's head into the connection's buffer.
+    /// Creates a call and writes the request's head into the connection's buffer.
     pub(in super::super) fn new(
         mut connection: Box<Connection>,
         message: &mut Message,

@@ -106,12 +106,12 @@ impl Connection {
         (connection, self.output, write)
     }
 
-    /// Writes the output; ready when the system has accepted all of it.
+    /// Writes the output; ready when the operating system has accepted all of it.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
 
-    /// Returns `true` if a byte has been accepted since the output was empty.
+    /// Returns `true` if the system has accepted a byte since the output was last empty.
     pub(super) fn has_begun(&self) -> bool {
         self.output.written > 0
     }
@@ -162,7 +162,7 @@ impl Output {
         self.bytes.len() - self.written
     }
 
-    /// Writes the bytes; ready when all of them have been accepted.
+    /// Writes bytes; ready when the operating system has accepted all of them.
     pub(super) fn poll_write<W>(
         &mut self,
         mut stream: Pin<&mut W>,

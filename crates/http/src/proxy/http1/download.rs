@@ -44,7 +44,7 @@ pub(in super::super) struct Download {
     closes: bool,
     uploading: Option<AbortOnDropHandle<()>>,
     idle_timeout: Duration,
-    /// Whether the timer measures the current wait.
+    /// Whether the timer is running for the current wait.
     is_timed: bool,
     /// Error to report after the preceding bytes have been passed on.
     error: Option<Http1Error>,

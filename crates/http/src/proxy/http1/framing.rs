@@ -47,7 +47,7 @@ impl Decoder {
         matches!(self, Self::Done)
     }
 
-    /// Returns the number of remaining bytes, if known.
+    /// Returns the number of remaining body bytes, if known.
     pub(super) fn left(&self) -> Option<u64> {
         match self {
             Self::Done => Some(0),
@@ -100,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// Takes the available bytes, but no more than `left`.
+/// Takes the available bytes of the input, but at most `left`.
 pub(super) fn take(input: &mut BytesMut, left: &mut u64) -> Bytes {
     let len = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     *left -= len as u64;

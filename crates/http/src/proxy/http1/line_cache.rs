@@ -28,7 +28,7 @@ const MAX_LINE_BYTES: usize = 512;
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
     lines: Vec<CachedLine>,
-    /// Number of headers in the last head.
+    /// Number of headers in the last response head.
     count: usize,
 }
 
@@ -50,15 +50,15 @@ struct CachedLine {
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// Value; `None` if it equals the cached one.
+    /// Value of the line; `None` if it equals the cached value.
     value: Option<HeaderValue>,
 }
 
-/// Adds the lines of one head to the cache.
+/// Recorder that adds the lines of one response head to the cache.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Cached lines that occur in the parsed head, as bits.
+    /// Bit set of the cached lines that occur in the parsed head.
     used: u32,
 }
 
@@ -91,7 +91,7 @@ impl LineCache {
         Some((len, head))
     }
 
-    /// Fills a map that contains the headers of another head, if the names are the same.
+    /// Fills a header map that contains the headers of another head, if the names are the same.
     fn fill_again(
         &mut self,
         lines: &[u8],
@@ -108,7 +108,7 @@ impl LineCache {
         places.next().is_none().then_some(filled)
     }
 
-    /// Clears and fills a map.
+    /// Clears a header map and fills it with the headers of a head.
     fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, ResponseFacts)> {
         headers.clear();
         headers.reserve(self.count);

@@ -23,7 +23,7 @@ pub(super) enum HeaderRole {
     Coding(bool),
     KeepAlive,
     Close,
-    /// Another hop-by-hop header that has to be examined.
+    /// Other hop-by-hop header, which has to be examined.
     HopByHop,
     /// Hop-by-hop header that is irrelevant for the proxy.
     Dropped,
@@ -62,7 +62,7 @@ impl HeaderRole {
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// Length, if it is a number on a line of its own.
+    /// Body length, if it is given by a number on a line of its own.
     length: Option<u64>,
     closes: bool,
     keeps: bool,

@@ -56,7 +56,7 @@ fn read<'a>(method: &Method, parts: impl IntoIterator<Item = &'a [u8]>, ends: bo
     read
 }
 
-/// Returns the result, reduced to the error for a failed response.
+/// Returns the result; for a failed response, only the error is kept.
 fn outcome(read: Read) -> Read {
     if read.error {
         Read {

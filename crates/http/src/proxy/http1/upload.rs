@@ -45,7 +45,7 @@ enum Sending {
 pub(super) struct ClientBroke;
 
 impl Upload {
-    /// Creates an upload from the body; returns `None` if there is none.
+    /// Creates an upload from a request's body; returns `None` if there is no body.
     pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
@@ -218,7 +218,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes the request line of HTTP/1.1.
+/// Writes the HTTP/1.1 request line.
 fn write_line(output: &mut Vec<u8>, request: &Parts) {
     output.extend_from_slice(request.method.as_str().as_bytes());
     output.push(b' ');
