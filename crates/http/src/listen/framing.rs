@@ -158,7 +158,7 @@ impl RequestFraming {
         self.is_unclear
     }
 
-    /// Returns the size of the longest line in the current head.
+    /// Returns the size of the longest head line scanned so far.
     pub(super) fn longest_line(&self) -> usize {
         self.longest_line.max(self.partial.len)
     }
