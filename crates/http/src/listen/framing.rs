@@ -335,7 +335,7 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Rewritten bytes that are passed on in place of the received ones.
+/// Rewritten bytes that are passed on instead of the received ones.
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,

@@ -341,7 +341,7 @@ pub(super) enum Field {
     CleanParam,
     Noindex,
     Preferences(Vocabulary),
-    /// Field that some robots read and whose value is not checked.
+    /// Field that some robots read; its value is not checked.
     Other,
 }
 

@@ -18,8 +18,8 @@ pub(super) struct WrittenRule<'t> {
 
 /// Adds warnings for rules that are duplicated or never take effect.
 ///
-/// When sorted by path, a rule comes after the rules whose paths are prefixes of its own path, so
-/// one pass finds the first of these.
+/// When sorted by path, a rule comes after the rules whose paths are prefixes of its path, so one
+/// pass finds the first of these.
 pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());

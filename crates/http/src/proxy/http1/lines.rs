@@ -62,7 +62,7 @@ impl HeaderRole {
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// Body length, if it is given by a number on a line of its own.
+    /// Body length, if it is given by a number on a separate line.
     length: Option<u64>,
     closes: bool,
     keeps: bool,

@@ -40,7 +40,7 @@ enum Sending {
     Done,
 }
 
-/// Error for a client that disconnected, or whose body differs from the announced length.
+/// Error for a client that disconnected or sent a body that differs from the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
