@@ -156,11 +156,11 @@ mod tests {
                 "f:3",
                 "wildcards",
             ),
-            ("{ agree_to_terms = true }", "f:1", "no host is set"),
+            ("{ agree_to_terms = true }", "f:1", "at least one host"),
             (
                 "{ hosts = 'a.example', agree_to_terms = true, directory = 'x' }",
                 "f:3",
-                "is not a URL",
+                "nor a URL",
             ),
             (
                 "{ hosts = 'a.example', agree_to_terms = true, ca_file = '/none/ca.pem' }",

@@ -1,4 +1,4 @@
-//! Requests by User-Agent: in the current window, and before.
+//! Counts of requests by User-Agent, for the current window and earlier ones.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,17 +16,18 @@ const MAX_AGENTS: usize = 1_024;
 /// Maximum number of User-Agents remembered from previous windows.
 const MAX_PAST: usize = 512;
 
-/// Maximum number of sample paths of a User-Agent.
+/// Maximum number of sample paths stored for a User-Agent.
 pub(crate) const SAMPLES: usize = 3;
 
 /// Maximum length of a sample path in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 96;
 
-/// Number of requests from which texts are kept, so that rare User-Agents need no memory.
+/// Minimum number of requests for a User-Agent's texts to be stored, so that rare User-Agents need
+/// no memory.
 const WITH_TEXT: f64 = 8.0;
 
-/// Factor for counts of the previous window: halves them in three hours, so that a fleet with four
-/// requests a minute reaches the number needed for an evaluation within a day.
+/// Decay factor applied to counts after each window: halves them in three hours, so that a fleet
+/// that sends four requests a minute reaches the minimum for an evaluation within a day.
 const LEFT: f64 = 0.962_223_5;
 
 /// Number of windows in a day, after which usual shares are known.
@@ -35,7 +36,7 @@ const DAY: u32 = 144;
 /// Number of windows over which usual shares are averaged: a week.
 const WEEK: u32 = 1_008;
 
-/// Counts of one User-Agent and fingerprint.
+/// Request counts for one User-Agent and fingerprint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
     /// The senders are counted in `addresses` until the counts are read.
@@ -52,7 +53,7 @@ pub(crate) struct Label {
     pub(crate) samples: Vec<Arc<str>>,
 }
 
-/// Hashes of an observation.
+/// Hashes computed from an observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hashes {
     pub(crate) agent: u64,
@@ -120,7 +121,7 @@ impl Label {
     }
 }
 
-/// Converts unknown bytes to UTF-8 text of limited length.
+/// Converts untrusted bytes to UTF-8 text of limited length.
 fn text(bytes: &[u8], most: usize) -> Arc<str> {
     let text = String::from_utf8_lossy(bytes);
     let mut places = (0..=most.min(text.len())).rev();
@@ -128,7 +129,7 @@ fn text(bytes: &[u8], most: usize) -> Arc<str> {
     text.split_at(end.unwrap_or(0)).0.into()
 }
 
-/// User-Agents of a window.
+/// User-Agents seen in a window.
 #[derive(Debug)]
 pub(crate) struct Window {
     table: Table<Agent>,
@@ -143,7 +144,7 @@ impl Window {
         }
     }
 
-    /// Returns the entry of a request's User-Agent, if there is room for it.
+    /// Returns the entry for a request's User-Agent; `None` if there is no room for it.
     pub(crate) fn come(&mut self, agent: u64) -> Option<&mut Agent> {
         self.table.come(agent)
     }
@@ -187,7 +188,7 @@ impl Window {
     }
 }
 
-/// User-Agents of a window on all instances.
+/// User-Agents seen in a window by all instances.
 #[derive(Debug, Default)]
 pub(crate) struct WindowTotal {
     agents: HashMap<u64, Agent>,
@@ -202,30 +203,31 @@ pub(crate) struct History {
     windows: u32,
 }
 
-/// Remembered counts of a User-Agent.
+/// Counts remembered for a User-Agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) agent: Agent,
     counts: Counts,
-    /// Average share of the pages.
+    /// Average share of all page requests.
     usual: f64,
 }
 
-/// A User-Agent's requests in the last hours, including the current window.
+/// A User-Agent's requests in the last few hours, including the current window.
 #[derive(Debug)]
 pub(crate) struct RecentActivity {
     pub(crate) key: u64,
     pub(crate) agent: Agent,
     pub(crate) window: Counts,
     pub(crate) counts: Counts,
-    /// Share of the pages in the window or in the last hours, whichever is larger.
+    /// Share of all page requests in the window or in the last few hours, whichever is larger.
     pub(crate) share: f64,
-    /// Usual share of the pages, if known.
+    /// Usual share of all page requests, if known.
     pub(crate) usual: Option<f64>,
 }
 
 impl History {
-    /// Adds an ended window, without updating the usual shares of flagged User-Agents.
+    /// Adds the counts of a window that has ended, without updating the usual shares of flagged
+    /// User-Agents.
     pub(crate) fn end(&mut self, window: &WindowTotal, is_flagged: impl Fn(u64) -> bool) {
         self.fade();
         self.windows = self.windows.saturating_add(1);
@@ -257,7 +259,7 @@ impl History {
         self.total = scaled(&self.total);
     }
 
-    /// Returns all User-Agents of the last hours.
+    /// Returns all User-Agents seen in the last few hours.
     pub(crate) fn lately(&self, window: &WindowTotal) -> Vec<RecentActivity> {
         let total = self.total.with(&window.total);
         let is_known = self.windows >= DAY;
@@ -291,7 +293,7 @@ impl History {
         lately
     }
 
-    /// Removes the User-Agents with the fewest pages if there are too many.
+    /// Removes the User-Agents with the fewest page requests if there are too many.
     fn forget(&mut self) {
         self.agents.retain(|_, known| known.counts.requests >= 1.0);
         let excess = self.agents.len().saturating_sub(MAX_PAST);

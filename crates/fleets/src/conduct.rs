@@ -8,38 +8,39 @@ use crate::{
     table::Table,
 };
 
-/// Maximum number of addresses in a window.
+/// Maximum number of addresses tracked in a window.
 const MAX_SENDERS: usize = 6_144;
 
-/// Maximum number of networks in a window.
+/// Maximum number of networks tracked in a window.
 const MAX_NETWORKS: usize = 2_048;
 
-/// Seconds of a slot, of which a window has sixty.
+/// Length of a slot in seconds; a window consists of sixty slots.
 const SLOT_S: i64 = 10;
 
-/// Number of requests for missing pages from which a sender probably guesses names.
+/// Minimum number of requests for missing pages from a sender that is assumed to guess names.
 const NOT_FOUND: u32 = 20;
 
-/// Number of pages that no human visitor reads in ten minutes.
+/// Number of page requests in ten minutes that is too high for a human visitor.
 const BREADTH: f64 = 60.0;
 
-/// Number of active slots, and of pages, of a sender that makes no pause.
+/// Minimum number of active slots, and of page requests, of a sender that makes no pauses.
 const NO_PAUSES: u32 = 54;
 const NO_PAUSES_PAGES: f64 = 30.0;
 
-/// Number of requests for paths that robots.txt disallows.
+/// Minimum number of requests for paths disallowed by robots.txt that counts as a reason.
 const CLOSED: u32 = 20;
 
-/// Number of slots with a 429 response: a page with refused images has one or two.
+/// Minimum number of slots with a 429 response; a page whose images are refused has one or two.
 const RETRY_AFTER: u32 = 6;
 
-/// Share of assets of a sender that loads none, and of all visitors for this to be significant.
+/// Maximum share of assets for a sender that loads none, and minimum share for all visitors for
+/// this to be significant.
 const ASSETS: [f64; 2] = [0.02, 0.2];
 
-/// Weight of the reasons from which a sender is flagged; more than a single weak reason.
+/// Minimum total weight of the reasons for flagging a sender; more than a single weak reason.
 const FLAGGED: u32 = 3;
 
-/// Requests of an address or a network in a window.
+/// Requests from an address or a network in a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     place: Option<Place>,
@@ -48,14 +49,14 @@ pub(crate) struct Activity {
     pub(crate) missing: u32,
     closed: u32,
     traps: u32,
-    /// Bits of the paths' hashes, from which the number of paths is estimated (250 at most).
+    /// Bit set of path hashes, from which the number of paths is estimated (at most 250).
     paths: u64,
-    /// Slots with a request, and slots with a 429 response.
+    /// Bit sets of the slots with a request, and of those with a 429 response.
     active: u64,
     told: u64,
 }
 
-/// Address or network, by its significant bits.
+/// Address or network, identified by its significant bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Place {
     pub(crate) address: IpAddr,
@@ -87,7 +88,7 @@ impl Place {
     }
 }
 
-/// Addresses and networks of a window.
+/// Addresses and networks seen in a window.
 #[derive(Debug)]
 pub(crate) struct Walks {
     senders: Table<Activity>,
@@ -184,7 +185,7 @@ impl Activity {
             .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
     }
 
-    /// Returns the sum of this and a later window.
+    /// Returns the sum of the requests in this window and a later one.
     pub(crate) fn with(mut self, later: &Self) -> Self {
         self.requests = self.requests.saturating_add(later.requests);
         self.pages = self.pages.saturating_add(later.pages);
@@ -193,7 +194,7 @@ impl Activity {
         self
     }
 
-    /// Returns the approximate number of paths, estimated by the bits that are not set.
+    /// Returns the approximate number of paths, estimated from the bits that are not set.
     pub(crate) fn paths(&self) -> f64 {
         let free = self.paths.count_zeros().max(1);
         // If all 64 bits are set, the estimate is about 266, its maximum.

@@ -1,12 +1,12 @@
 //! Counts of requests.
 
-/// Sums of requests; older requests count only in part, so the sums are not whole numbers.
+/// Counts of requests; older requests have less weight, so the counts are not whole numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) requests: f64,
     /// Requests for pages, not assets.
     pub(crate) pages: f64,
-    /// Addresses, summed over the windows.
+    /// Number of addresses, summed over the windows.
     pub(crate) senders: f64,
     /// Page requests with a referrer.
     pub(crate) referred: f64,
@@ -14,12 +14,12 @@ pub(crate) struct Counts {
     pub(crate) conditional: f64,
     /// Requests for pages deep in the site.
     pub(crate) deep: f64,
-    /// Requests for pages not requested by any visitor lately.
+    /// Requests for pages that no visitor has requested recently.
     pub(crate) unseen: f64,
 }
 
 impl Counts {
-    /// Adds other counts, or a part of them.
+    /// Adds other counts, each multiplied by `part`.
     pub(crate) fn add(&mut self, other: &Self, part: f64) {
         self.requests += other.requests * part;
         self.pages += other.pages * part;
@@ -30,7 +30,7 @@ impl Counts {
         self.unseen += other.unseen * part;
     }
 
-    /// Returns the sum of these and other counts.
+    /// Returns the sum of these counts and others.
     pub(crate) fn with(mut self, other: &Self) -> Self {
         self.add(other, 1.0);
         self
@@ -71,7 +71,7 @@ impl Counts {
     }
 }
 
-/// Returns a part as a share of a whole; 0 if the whole is 0.
+/// Returns `part` divided by `whole`, or 0 if `whole` is 0.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -1,9 +1,10 @@
-//! Approximate number of distinct values in a few bytes.
+//! Estimator for the number of distinct values that needs only a few bytes.
 
-/// Registers of a `HyperLogLog`; `N` is a power of two, and the error 1.04 ÷ √N.
+/// Registers of a `HyperLogLog`; `N` is a power of two, and the standard error is 1.04 ÷ √N.
 ///
 /// P. Flajolet et al.: `HyperLogLog`, the analysis of a near-optimal cardinality estimation
-/// algorithm (2007). Small numbers are estimated by the empty registers, as proposed there.
+/// algorithm (2007). Small numbers are estimated from the number of empty registers, as proposed
+/// there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Distinct<const N: usize>([u8; N]);
 
@@ -37,7 +38,7 @@ impl<const N: usize> Distinct<N> {
         &self.0
     }
 
-    /// Creates an estimator from its registers; `None` if they are invalid.
+    /// Creates an estimator from registers; returns `None` if they are invalid.
     pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
         let most = u64::BITS - N.ilog2() + 1;
         let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);

@@ -15,14 +15,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Flags {
     pub(crate) hasher: FixedState,
-    /// Sorted by key.
+    /// Flagged fleets, sorted by key.
     pub(crate) fleets: Vec<Fleet>,
-    /// Sorted by address or network.
+    /// Flagged addresses and networks, sorted by address.
     pub(crate) conduct: Vec<Conduct>,
     pub(crate) released: NonMembers,
 }
 
-/// Fleet of robots with one User-Agent and fingerprint.
+/// Fleet of robots that share one User-Agent and fingerprint.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fleet {
@@ -33,7 +33,7 @@ pub struct Fleet {
     pub since_s: i64,
     /// Reasons why the fleet is flagged.
     pub reasons: Reasons,
-    /// Figures since a few hours before the fleet was flagged.
+    /// Figures that cover the time since a few hours before the fleet was flagged.
     pub figures: Figures,
     /// At most three requested paths, without queries; escape them before display.
     pub samples: Vec<Arc<str>>,
@@ -51,9 +51,9 @@ pub struct Figures {
     pub per_address: f64,
     /// Share of the requests that are for assets.
     pub assets: f64,
-    /// Largest share of all pages, in a window or in the last hours.
+    /// Largest share of all page requests, in one window or over a few hours.
     pub share: f64,
-    /// Usual share of all pages, known after a day.
+    /// Usual share of all page requests, known after a day.
     pub usual_share: Option<f64>,
 }
 
@@ -83,9 +83,9 @@ impl Flags {
         self.fleets.is_empty() && self.conduct.is_empty()
     }
 
-    /// Returns the fleet with a User-Agent and a fingerprint.
+    /// Returns the fleet with the given User-Agent and fingerprint.
     ///
-    /// Costs a hash and a few comparisons, or nothing if there are no fleets.
+    /// The lookup costs a hash and a few comparisons, or nothing if there are no fleets.
     #[must_use]
     pub fn fleet(&self, user_agent: &[u8], fingerprint: u64) -> Option<&Fleet> {
         if self.fleets.is_empty() {
@@ -110,7 +110,7 @@ impl Flags {
         (!is_another).then_some(fleet)
     }
 
-    /// Returns the flagged conduct of an address or of its network.
+    /// Returns the flagged behaviour of an address or its network.
     #[must_use]
     pub fn conduct(&self, address: IpAddr) -> Option<&Conduct> {
         if self.conduct.is_empty() {
@@ -149,7 +149,7 @@ impl Fleet {
 }
 
 impl Conduct {
-    /// Returns `true` if both are of the same address or network.
+    /// Returns `true` if both describe the same address or network.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.place == other.place

@@ -1,4 +1,4 @@
-//! Detection of fleets from observations.
+//! Detection of fleets from observed requests.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,32 +24,35 @@ use crate::{
 /// Duration of a window in seconds.
 const WINDOW_S: i64 = 600;
 
-/// Number of windows without fleet-like behaviour after which the fleet ends.
+/// Number of windows without fleet-like behaviour after which a fleet is no longer flagged.
 const WELL_BEHAVED: u32 = 6;
 
-/// Number of windows without requests after which a fleet ends: a day, as fleets pause at night.
+/// Number of windows without requests after which a fleet is no longer flagged: a day, because
+/// fleets pause at night.
 const SILENT: u32 = 144;
 
-/// Number of pages after which a fleet's recent requests are evaluated again.
+/// Number of page requests after which a fleet's recent requests are evaluated again.
 const JUDGED_PAGES: f64 = 20.0;
 
 /// Seconds after which an address or network is no longer flagged.
 const CONDUCT_S: u64 = 3_600;
 
-/// Maximum numbers of flagged fleets and of addresses and networks; the smallest are dropped.
+/// Maximum number of flagged fleets, and of flagged addresses and networks; the smallest are
+/// dropped.
 const MAX_FLEETS: usize = 64;
 const MAX_CONDUCT: usize = 256;
 
-/// Maximum number of instances whose sketches are added.
+/// Maximum number of other instances whose sketches are included.
 const MAX_OTHERS: usize = 8;
 
-/// Maximum number of windows without requests to age one by one; after that nothing is left.
+/// Maximum number of empty windows for which counts are aged one by one; after more, all counts are
+/// zero.
 const MAX_GAP: i64 = 200;
 
 /// Sketches of the requests of clients that claim to be browsers, with the flagged fleets.
 ///
-/// Requests should arrive in the order of time; an older request counts in the current window. A
-/// time more than a day and a half back means that the clock was set.
+/// Requests should arrive in chronological order; an older request is counted in the current
+/// window. A time more than a day and a half in the past means that the clock was set back.
 #[derive(Debug)]
 pub struct Fleets {
     hasher: FixedState,
@@ -67,7 +70,7 @@ pub struct Fleets {
     conduct: BTreeMap<Place, Noted>,
 }
 
-/// Flagged fleet.
+/// Fleet that is currently flagged.
 #[derive(Clone, Debug)]
 struct ActiveFleet {
     since_s: i64,
@@ -83,7 +86,7 @@ struct ActiveFleet {
     idle: u32,
 }
 
-/// Flagged address or network.
+/// Address or network that is currently flagged.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     since_s: i64,
@@ -95,7 +98,7 @@ struct Noted {
 }
 
 impl Fleets {
-    /// Creates empty sketches.
+    /// Creates a detector that has seen no requests.
     ///
     /// Keep the seed secret, so that clients cannot provoke collisions.
     #[must_use]
@@ -149,7 +152,7 @@ impl Fleets {
         self.window.sketch(number, self.seed_number())
     }
 
-    /// Stores the sketch of another instance, replacing its previous one.
+    /// Stores the sketch from another instance, replacing its previous one.
     ///
     /// Returns `false` if the window or the seed differs, or if there are too many instances.
     pub fn hear(&mut self, instance: &str, sketch: Sketch) -> bool {
@@ -162,19 +165,20 @@ impl Fleets {
         true
     }
 
-    /// Returns a number that reveals only whether two seeds are equal.
+    /// Returns a number derived from the seed that reveals only whether two seeds are equal.
     fn seed_number(&self) -> u64 {
         self.hasher.hash_one("seed")
     }
 
-    /// Evaluates the requests until a time, in seconds since 1970.
+    /// Evaluates all requests up to the given time, in seconds since 1970.
     pub fn judge(&mut self, now_s: i64) -> Flags {
         self.pass(now_s);
         let lately = self.look(now_s);
         self.flags(&lately)
     }
 
-    /// Flags fleets, addresses and networks, and returns all User-Agents of the last hours.
+    /// Flags fleets, addresses and networks, and returns all User-Agents seen in the last few
+    /// hours.
     fn look(&mut self, now_s: i64) -> Vec<RecentActivity> {
         let sum = self.window.with(self.others.values());
         let lately = self.past.lately(&sum);
@@ -311,7 +315,7 @@ impl ActiveFleet {
         self.share = self.share.max(one.share);
     }
 
-    /// Ends a window of the fleet; returns `true` if it is still a fleet.
+    /// Ends a window for the fleet; returns `true` if the fleet remains flagged.
     fn end(&mut self, window: &Counts, others: &Others) -> bool {
         self.ended.add(window, 1.0);
         self.unjudged.add(window, 1.0);
@@ -376,7 +380,7 @@ impl Noted {
     }
 }
 
-/// Removes the fleets with the smallest numbers until at most `most` are left.
+/// Removes the entries with the smallest numbers until at most `most` are left.
 fn drop_least(
     fleets: &mut HashMap<u64, ActiveFleet>,
     most: usize,

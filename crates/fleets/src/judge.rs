@@ -1,4 +1,4 @@
-//! Evaluation of fleets: plain functions of counts, with thresholds.
+//! Evaluation of fleets: pure functions of counts, with thresholds.
 
 use std::collections::BTreeMap;
 
@@ -6,64 +6,67 @@ use crate::agents::RecentActivity;
 use crate::counts::{Counts, share};
 use crate::reason::{Reason, Reasons};
 
-/// Minimum number of pages for an evaluation, to exclude chance.
+/// Minimum number of page requests for an evaluation, to rule out chance.
 const MIN_PAGES: f64 = 60.0;
 
 /// Minimum number of paths for an evaluation: feed readers, monitors and mail scanners request few.
 const MIN_PATHS: f64 = 20.0;
 
-/// Share of the pages from which a User-Agent is evaluated while its usual share is unknown.
+/// Minimum share of all page requests for a User-Agent to be evaluated while its usual share is
+/// unknown.
 const FIRST_SHARE: f64 = 0.005;
 
-/// Multiple of the usual share from which a User-Agent is evaluated.
+/// Minimum multiple of the usual share for a User-Agent to be evaluated.
 const TIMES_USUAL: f64 = 5.0;
 
-/// Share of the pages below which a User-Agent is not evaluated.
+/// Share of all page requests below which a User-Agent is not evaluated.
 const MIN_SHARE: f64 = 0.001;
 
 /// Maximum number of requests per address: a human visitor's browser sends a dozen for a page, and
 /// one that loads no images two or more per visit.
 const MAX_PER_SENDER: f64 = 1.5;
 
-/// Share of assets of a User-Agent that loads none, except for a few by chance.
+/// Maximum share of assets for a User-Agent that is considered to load none.
 const NO_ASSETS: f64 = 0.05;
 
-/// Share of assets of other visitors from which loading none is significant; no visitor loads assets
-/// that a site serves from elsewhere.
+/// Minimum share of assets among other visitors' requests for loading none to be significant; on a
+/// site whose assets are hosted elsewhere, no visitor loads any.
 const OTHERS_ASSETS: f64 = 0.2;
 
-/// Share of pages with a referrer: maximum of a fleet, and minimum of others.
+/// Share of pages with a referrer: maximum for a fleet, and minimum for other visitors.
 const REFERRED: [f64; 2] = [0.02, 0.2];
 
-/// Share of conditional requests: maximum of a fleet, and minimum of others.
+/// Share of conditional requests: maximum for a fleet, and minimum for other visitors.
 const CONDITIONAL: [f64; 2] = [0.002, 0.02];
 
-/// Share of new pages that makes a User-Agent unusual, if that of others is at most half of it.
+/// Share of new pages that makes a User-Agent unusual if the share for other visitors is at most
+/// half of this.
 const UNSEEN: f64 = 0.4;
 
-/// Share of deep pages: minimum of a fleet, and maximum of others.
+/// Share of deep pages: minimum for a fleet, and maximum for other visitors.
 const DEEP: [f64; 2] = [0.9, 0.6];
 
-/// Share of a browser's users with a newer version that makes a version old, and minimum pages.
+/// Minimum share of newer versions in a browser's page requests for a version to be old, and
+/// minimum number of these requests.
 const NEWER: f64 = 0.6;
 const MIN_SIBLINGS: f64 = 50.0;
 
-/// Weight of the reasons that make a fleet. Share, number of addresses, and lack of assets and of a
-/// cache are not sufficient: users of text browsers have all of these on some days.
+/// Minimum total weight of the reasons for flagging a fleet. Share, number of addresses, and lack
+/// of assets and a cache are not sufficient: text browsers show all of these on some days.
 const FLAGGED: u32 = 10;
 
-/// Weight of the reasons from which a fleet continues to be one.
+/// Minimum total weight of the reasons for a fleet to remain flagged.
 const GOES_ON: u32 = 6;
 
-/// Minimum number of requests of other visitors for a comparison.
+/// Minimum number of requests from other visitors for a comparison.
 const MIN_OTHERS: f64 = 100.0;
 
-/// Requests of other visitors, with which each User-Agent is compared.
+/// Requests from other visitors, with which each User-Agent is compared.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// Counts of visitors that load assets; visitors that load none are compared with these.
+    /// Counts for visitors that load assets, with which visitors that load none are compared.
     counts: Counts,
-    /// Pages by version of each browser.
+    /// Page requests by browser and version.
     versions: BTreeMap<&'static str, BTreeMap<u32, f64>>,
 }
 
@@ -112,7 +115,7 @@ impl Others {
         all >= MIN_SIBLINGS && share(newer, all) >= NEWER
     }
 
-    /// Returns the reasons by which counts resemble those of a fleet.
+    /// Returns the reasons why the counts resemble those of a fleet.
     fn traits(&self, one: &Counts, user_agent: &str) -> Reasons {
         let others = &self.counts;
         if others.requests < MIN_OTHERS {
@@ -159,7 +162,7 @@ impl Others {
     }
 }
 
-/// Returns the reasons why a User-Agent is a fleet's; `None` if it is not.
+/// Returns the reasons why a User-Agent belongs to a fleet; `None` if it does not.
 pub(crate) fn fleet(one: &RecentActivity, others: &Others) -> Option<Reasons> {
     if one.agent.paths.estimate() < MIN_PATHS {
         return None;
@@ -190,7 +193,8 @@ pub(crate) fn goes_on(window: &Counts, user_agent: &str, others: &Others) -> boo
     others.traits(window, user_agent).weight() >= GOES_ON
 }
 
-/// Prefixes of browser versions, the most specific first: Edge and Opera also name Chrome.
+/// Texts that precede a browser's version, most specific first: Edge and Opera also contain
+/// Chrome's.
 const FAMILIES: [&str; 7] = [
     "Edg/",
     "OPR/",

@@ -1,4 +1,4 @@
-//! Observation of a request.
+//! Observations of requests.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,19 +8,19 @@ pub const MAX_USER_AGENT_BYTES: usize = 184;
 /// Number of bytes of a path with its query that are significant.
 pub const MAX_TARGET_BYTES: usize = 184;
 
-/// Number of segments from which a path is deep.
+/// Minimum number of segments of a path that counts as deep.
 const DEEP: usize = 3;
 
-/// GET or HEAD request of a client that claims to be a browser.
+/// GET or HEAD request from a client that claims to be a browser.
 ///
-/// Do not report requests of robots and submitted forms.
+/// Do not report requests from robots or submitted forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
     /// Time of the request, in seconds since 1970.
     pub at_s: i64,
     /// User-Agent, of which the first [`MAX_USER_AGENT_BYTES`] are significant.
     pub user_agent: &'a [u8],
-    /// Number that distinguishes clients beyond the User-Agent; 0 if none is available.
+    /// Number that distinguishes clients with the same User-Agent; 0 if none is available.
     pub fingerprint: u64,
     /// Client address.
     pub address: IpAddr,
@@ -39,9 +39,9 @@ pub struct Observation<'a> {
 /// Kind of a path that robots.txt disallows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
-    /// Path that human visitors may be shown.
+    /// Path that may be shown to human visitors.
     Path,
-    /// Trap, which no human visitor is shown.
+    /// Trap, which is never shown to human visitors.
     Trap,
 }
 
@@ -83,14 +83,15 @@ impl<'a> Observation<'a> {
     }
 }
 
-/// Purpose of a path, judged by its name.
+/// Purpose of a path, determined by its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathKind {
     /// Page to read.
     Page,
-    /// Asset of pages: image, style sheet or script.
+    /// Asset of a page: an image, a style sheet or a script.
     Asset,
-    /// Path that programs request legitimately, which is not counted: feed, robots.txt or sitemap.
+    /// Path that is not counted, because programs request it legitimately: a feed, robots.txt or a
+    /// sitemap.
     Apart,
 }
 

@@ -19,11 +19,11 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Fleet: its share of all pages is far above its usual share.
+    /// Fleet: its share of all page requests is far above its usual share.
     Share: "fleet-share", 2, "requests a far larger share of the pages than usual";
     /// Fleet: sends about one request from each address.
     OneRequest: "fleet-one-request", 3, "sends about one request from each address";
-    /// Fleet: loads no images, styles and scripts.
+    /// Fleet: loads no images, styles or scripts.
     NoAssets: "fleet-no-assets", 3, "loads no images, styles or scripts, unlike other visitors";
     /// Fleet: sends no referrers.
     NoReferrers: "fleet-no-referrers", 2, "sends no referrers, while other visitors follow links";
@@ -34,23 +34,23 @@ reasons! {
     /// Fleet: requests only pages deep in the site.
     Deep: "fleet-deep", 1, "requests only pages deep in the site";
     /// Fleet: uses an older browser version than other visitors.
-    OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors have left";
+    OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors no longer use";
     /// Address or network: most of its requests are for missing pages.
     NotFound: "conduct-not-found", 3, "requests many missing pages";
     /// Address or network: requests many pages, but none of their assets.
     Breadth: "conduct-breadth", 3, "requests many pages, but none of their assets";
-    /// Address or network: makes no pause in ten minutes.
-    NoPauses: "conduct-no-pauses", 2, "makes no pause in ten minutes";
+    /// Address or network: makes no pauses for ten minutes.
+    NoPauses: "conduct-no-pauses", 2, "makes no pauses for ten minutes";
     /// Address or network: most of its requests are disallowed by robots.txt.
     Closed: "conduct-closed", 2, "requests pages that robots.txt disallows";
     /// Address or network: requested a trap.
-    Trap: "conduct-trap", 2, "requests a trap, which no human visitor is shown";
-    /// Address or network: continues although told to wait (429).
-    RetryAfter: "conduct-retry-after", 3, "continues although told to wait";
+    Trap: "conduct-trap", 2, "requests a trap path, which human visitors are never shown";
+    /// Address or network: continues after being told to wait (429).
+    RetryAfter: "conduct-retry-after", 3, "continues after being told to wait";
 }
 
 impl Reason {
-    /// Returns all reasons, those of fleets first.
+    /// Returns all reasons; those for fleets come first.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.0)
     }
@@ -61,13 +61,13 @@ impl Reason {
         self.row().map_or("", |row| row.1)
     }
 
-    /// Returns the reason's weight, which adds to those of other reasons.
+    /// Returns the reason's weight; the weights of several reasons are added.
     #[must_use]
     pub fn weight(self) -> u32 {
         self.row().map_or(0, |row| row.2)
     }
 
-    /// Returns a sentence about a fleet, an address or a network, without the subject.
+    /// Returns a sentence without its subject, which is a fleet, an address or a network.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         self.row().map_or("", |row| row.3)
@@ -89,7 +89,7 @@ impl fmt::Display for Reason {
 pub struct Reasons(u16);
 
 impl Reasons {
-    /// Returns `true` if the set contains a reason.
+    /// Returns `true` if the set contains the reason.
     #[must_use]
     pub fn contains(self, reason: Reason) -> bool {
         self.0 & bit(reason) != 0
@@ -106,10 +106,11 @@ impl Reasons {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` for a request for an asset, as a fleet with these reasons sends none.
+    /// Returns `true` for a request that a fleet with these reasons never sends: one for an asset.
     ///
-    /// For a fleet without referrers, only an asset with a referrer counts as another visitor's:
-    /// other visitors with the fleet's User-Agent may have hidden that the fleet loads no assets.
+    /// For a fleet without referrers, only a request for an asset that has a referrer is attributed
+    /// to another visitor: other visitors with the fleet's User-Agent may have hidden that the
+    /// fleet loads no assets.
     pub(crate) fn contradicts(self, seen: &Observation<'_>) -> bool {
         PathKind::of(seen.target) == PathKind::Asset
             && (self.contains(Reason::NoAssets)

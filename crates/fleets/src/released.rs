@@ -5,7 +5,8 @@ use std::sync::Arc;
 /// Size of the bit set in words: 64 KiB.
 const WORDS: usize = 1 << 13;
 
-/// Maximum number of senders: one bit in sixteen is set, and one in sixteen others released.
+/// Maximum number of senders: one bit in sixteen is then set, and one in sixteen other senders is
+/// also released.
 const MOST: u32 = 1 << 15;
 
 /// Senders that loaded assets with the User-Agent and fingerprint of a fleet that loads none.
@@ -13,7 +14,7 @@ const MOST: u32 = 1 << 15;
 /// Clones share the bits until one of them changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NonMembers {
-    /// Empty while there are no senders.
+    /// Bits of the set; empty while there are no senders.
     words: Arc<Vec<u64>>,
     senders: u32,
 }

@@ -9,7 +9,8 @@ const MOST: u32 = 1 << 18;
 /// Duration of a generation: a path not requested for a day or two counts as new.
 const LASTS_S: i64 = 86_400;
 
-/// Approximate set of the paths of the last day or two; one in five new paths counts as seen.
+/// Approximate set of the paths requested in the last day or two; one in five new paths is mistaken
+/// for a seen one.
 #[derive(Debug)]
 pub(crate) struct RecentPaths {
     now: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Sketches of a window, which instances exchange.
+//! Sketches of a window, exchanged between instances.
 
 use std::{fmt, sync::Arc};
 
@@ -9,10 +9,10 @@ use crate::{
     observation::MAX_USER_AGENT_BYTES,
 };
 
-/// Maximum number of User-Agents in a sketch: those with the most pages.
+/// Maximum number of User-Agents in a sketch; those with the most page requests are included.
 const MAX_TOLD: usize = 64;
 
-/// Minimum number of requests of a User-Agent in a sketch.
+/// Minimum number of requests for a User-Agent to be included in a sketch.
 const MIN_REQUESTS: f64 = 4.0;
 
 /// First byte of a sketch: the version of the format.
@@ -20,7 +20,8 @@ const VERSION: u8 = 1;
 
 /// Approximate summary of the requests that one instance has seen in a window.
 ///
-/// Sketches of the same window can be added: counts are summed, and each address counts once.
+/// Sketches of the same window can be added: counts are summed, and an address in several sketches
+/// is counted only once.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     pub(crate) number: i64,
@@ -87,7 +88,7 @@ impl Sketch {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes have another version, are too long, or are invalid.
+    /// Returns an error if the bytes are of another version, too long, or are invalid.
     pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, InvalidSketch> {
         Self::read(&mut bytes).ok_or(InvalidSketch)
     }
@@ -151,7 +152,7 @@ fn read_counts(bytes: &mut &[u8]) -> Option<Counts> {
     Some(Counts::of_numbers(numbers))
 }
 
-/// Maximum number of requests in ten minutes.
+/// Maximum number of requests in ten minutes that a valid sketch contains.
 const MAX_COUNT: f64 = 1e12;
 
 fn write_text(text: &str, out: &mut Vec<u8>) {

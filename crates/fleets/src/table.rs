@@ -8,8 +8,8 @@ const FREE: u64 = 0;
 
 /// Values by keys, which are seeded hashes.
 ///
-/// If all slots for a key are taken, the key decrements the least frequent one, and replaces it at
-/// zero: a million keys that occur once do not displace frequent ones.
+/// If all slots for a key are taken, the key decrements the count of the least frequent one and
+/// replaces it at zero: a million keys that occur only once do not displace frequent ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     sets: Vec<[Slot<T>; WAYS]>,
@@ -23,7 +23,7 @@ struct Slot<T> {
 }
 
 impl<T: Default> Table<T> {
-    /// Creates a table with a number of slots, at least eight.
+    /// Creates a table with the given number of slots, at least eight.
     pub(crate) fn new(places: usize) -> Self {
         let sets = (0..(places / WAYS).max(1)).map(|_| Default::default());
         Self {

@@ -9,9 +9,9 @@ use super::{
 
 /// Builder of a robots.txt file, which `Display` writes.
 ///
-/// Values cannot inject lines: in paths and URLs, characters that would end the line are
-/// percent-encoded; in names and texts they are replaced by U+FFFD. Use [`RobotsTxt::warnings`] of
-/// the [built](Self::build) file to check the values.
+/// Values cannot inject lines: characters that would end a line are percent-encoded in paths and
+/// URLs, and replaced by U+FFFD in names and texts. Use [`RobotsTxt::warnings`] of the
+/// [built](Self::build) file to check the values.
 ///
 /// # Example
 ///
@@ -49,17 +49,17 @@ use super::{
 pub struct RobotsTxtBuilder {
     comments: Vec<String>,
     groups: Vec<GroupBuilder>,
-    /// Lines for the whole file, as fields and values.
+    /// Lines that apply to the whole file, as fields and values.
     ends: Vec<(&'static str, Value)>,
 }
 
-/// Builder of a group: robots, and the rules for them.
+/// Builder of a group, which consists of robots and the rules for them.
 #[derive(Clone, Debug)]
 pub struct GroupBuilder {
     comments: Vec<String>,
     agents: Vec<String>,
     signals: Vec<(&'static str, String)>,
-    /// Rules: whether it is an `Allow`, and the path.
+    /// Rules of the group: whether a rule is an `Allow`, and its path.
     rules: Vec<(bool, String)>,
     crawl_delay: Option<Duration>,
     request_rate: Option<RequestRate>,
@@ -72,7 +72,7 @@ enum Value {
 }
 
 impl RobotsTxt {
-    /// Returns a builder of an empty file.
+    /// Returns a builder that starts with an empty file.
     #[must_use]
     pub fn builder() -> RobotsTxtBuilder {
         RobotsTxtBuilder::default()
@@ -80,14 +80,15 @@ impl RobotsTxt {
 }
 
 impl RobotsTxtBuilder {
-    /// Adds a comment at the beginning, with a comment line for each line of the text.
+    /// Adds a comment at the beginning of the file, with one comment line for each line of the
+    /// text.
     #[must_use]
     pub fn comment(mut self, text: &str) -> Self {
         self.comments.extend(text.lines().map(str::to_owned));
         self
     }
 
-    /// Adds a group.
+    /// Adds a group to the file.
     #[must_use]
     pub fn group(mut self, group: GroupBuilder) -> Self {
         self.groups.push(group);
@@ -100,13 +101,14 @@ impl RobotsTxtBuilder {
         self.end("Sitemap", Value::Url(url.to_owned()))
     }
 
-    /// Adds the main host name of the site, for Yandex (Melkov 2003) and Geoportal.
+    /// Adds a `Host` line with the site's main host name, for Yandex (Melkov 2003) and Geoportal.
     #[must_use]
     pub fn host(self, host: &str) -> Self {
         self.end("Host", Value::Text(host.to_owned()))
     }
 
-    /// Adds parameters that do not affect the pages below a path, for Yandex.
+    /// Adds a `Clean-param` line for Yandex: query parameters that do not affect the content of
+    /// pages below a path.
     #[must_use]
     pub fn clean_param(self, names: &[&str], path: &str) -> Self {
         // A space would end the names and start the path.
@@ -133,7 +135,8 @@ impl RobotsTxtBuilder {
 }
 
 impl GroupBuilder {
-    /// Creates a group for a robot, by its product token, or `*` for all other robots.
+    /// Creates a group for a robot with the given product token, or for all other robots if the
+    /// token is `*`.
     #[must_use]
     pub fn new(agent: &str) -> Self {
         Self {
@@ -153,14 +156,14 @@ impl GroupBuilder {
         self
     }
 
-    /// Adds a comment above the group, with a comment line for each line of the text.
+    /// Adds a comment above the group, with one comment line for each line of the text.
     #[must_use]
     pub fn comment(mut self, text: &str) -> Self {
         self.comments.extend(text.lines().map(str::to_owned));
         self
     }
 
-    /// Allows paths that match a pattern.
+    /// Adds a rule that allows paths that match a pattern.
     ///
     /// A group without rules is written with `Allow: /`: otherwise the next group's rules would
     /// apply to its robots.
@@ -170,21 +173,22 @@ impl GroupBuilder {
         self
     }
 
-    /// Disallows paths that match a pattern.
+    /// Adds a rule that disallows paths that match a pattern.
     #[must_use]
     pub fn disallow(mut self, path: &str) -> Self {
         self.rules.push((false, path.to_owned()));
         self
     }
 
-    /// Sets the requested pause between two requests.
+    /// Sets the pause that robots should make between two requests.
     #[must_use]
     pub const fn crawl_delay(mut self, delay: Duration) -> Self {
         self.crawl_delay = Some(delay);
         self
     }
 
-    /// Sets the requested rate; the period is written in whole seconds, rounded up.
+    /// Sets the request rate that robots should not exceed; the period is written in whole seconds,
+    /// rounded up.
     #[must_use]
     pub const fn request_rate(mut self, rate: RequestRate) -> Self {
         self.request_rate = Some(rate);
@@ -270,7 +274,7 @@ fn comments(comments: &[String], formatter: &mut fmt::Formatter<'_>) -> fmt::Res
     Ok(())
 }
 
-/// Writes a blank line, except at the beginning.
+/// Writes a blank line, except at the beginning of the file.
 fn separate(is_first: &mut bool, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     if std::mem::replace(is_first, false) {
         return Ok(());
@@ -284,7 +288,7 @@ mod tests {
 
     use super::*;
 
-    /// Groups of a builder, and of the parsed file: agents, then rules.
+    /// Groups of a builder and of the parsed file: agents and rules of each group.
     type Groups = Vec<(Vec<String>, Vec<(bool, String)>)>;
 
     fn groups(file: &RobotsTxt) -> Groups {

@@ -12,19 +12,19 @@ use super::{
     lines::{MAX_FILE_BYTES, beginning},
 };
 
-/// Default limit of the number of remembered sites.
+/// Default maximum number of cached sites.
 const MAX_SITES: usize = 10_000;
 
-/// Default limit of the octets of remembered files.
+/// Default maximum size of cached files in octets.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Cache of many sites' robots.txt rules for one robot, like `WWW::RobotRules`.
+/// Cache of the robots.txt rules of many sites for one robot, like `WWW::RobotRules`.
 ///
-/// The methods are those of HTTP: The Definitive Guide 9.4.6.
+/// The methods correspond to those described in HTTP: The Definitive Guide, section 9.4.6.
 ///
 /// A site is identified by host and port. The size is limited: beyond 10,000 sites or 64 MiB of
-/// files, the site least recently parsed or visited is dropped. Times are in milliseconds since
-/// 1970 and passed by the caller; the cache reads no clock.
+/// files, the site that was least recently parsed or visited is dropped. Times are in milliseconds
+/// since 1970 and are passed by the caller; the cache reads no clock.
 ///
 /// # Example
 ///
@@ -46,7 +46,7 @@ pub struct RobotsCache {
     agent: String,
     dialect: Dialect,
     sites: HashMap<Arc<str>, Entry>,
-    /// Sites in the order of their last use, the least recently used first.
+    /// Sites in the order of their last use, least recently used first.
     order: BTreeMap<u64, Arc<str>>,
     touches: u64,
     bytes: usize,
@@ -54,7 +54,7 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// Remembered data of a site.
+/// Cached data of a site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
@@ -86,7 +86,7 @@ impl RobotsCache {
         }
     }
 
-    /// Sets the maximum number of remembered sites: 10,000 by default, at least 1.
+    /// Sets the maximum number of cached sites: at least 1, by default 10,000.
     #[must_use]
     pub fn max_sites(mut self, max_sites: usize) -> Self {
         self.max_sites = max_sites.max(1);
@@ -94,7 +94,8 @@ impl RobotsCache {
         self
     }
 
-    /// Sets the maximum size of remembered files in octets: 64 MiB by default, at least one file.
+    /// Sets the maximum total size of cached files in octets, by default 64 MiB; at least one file
+    /// is always cached.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: usize) -> Self {
         // A smaller limit could drop a file immediately after parsing.
@@ -103,7 +104,7 @@ impl RobotsCache {
         self
     }
 
-    /// Renames the robot; clears the cache if the name changes.
+    /// Sets the robot's name; clears the cache if the name changes.
     pub fn set_agent(&mut self, robot: &str) {
         let agent = short_name(robot);
         if agent != self.agent {
@@ -125,7 +126,7 @@ impl RobotsCache {
         self.answer(url, Access::Rules, body, fresh_until_ms);
     }
 
-    /// Caches a site's response: its rules, or full access or none.
+    /// Caches a site's response for /robots.txt as rules, full access or no access.
     ///
     /// ```
     /// use robot_detection_robots_txt::{Access, Dialect, RobotsCache};
@@ -153,7 +154,7 @@ impl RobotsCache {
         self.shrink();
     }
 
-    /// Counts a visit to a site, given a URL or `host:port`.
+    /// Counts a visit to a site, which is given as a URL or `host:port`.
     pub fn visit(&mut self, url: &str, now_ms: i64) {
         if let Some(entry) = self.touch(url) {
             entry.visits = entry.visits.saturating_add(1);
@@ -174,7 +175,7 @@ impl RobotsCache {
         Some(rules.check(url).allowed())
     }
 
-    /// Returns the rules of a URL's site, if cached and fresh.
+    /// Returns the rules for a URL's site, if they are cached and fresh.
     #[must_use]
     pub fn rules(&self, url: &str, now_ms: i64) -> Option<&RobotRules> {
         let known = self.entry(url)?.known.as_ref()?;
@@ -199,7 +200,8 @@ impl RobotsCache {
         self.entry(url)?.last_visit_ms
     }
 
-    /// Returns the earliest time of the next visit to a site: now, or the end of the pause.
+    /// Returns the earliest time of the next visit to a site: now, or the end of the pause between
+    /// visits.
     ///
     /// The pause is the longer of `Crawl-delay` and the interval derived from `Request-rate`. Rules
     /// that are no longer fresh still apply.
@@ -219,7 +221,7 @@ impl RobotsCache {
         &self.agent
     }
 
-    /// Returns the dialect that files are read in.
+    /// Returns the dialect in which files are parsed.
     #[must_use]
     pub const fn dialect(&self) -> &Dialect {
         &self.dialect
@@ -259,7 +261,7 @@ impl RobotsCache {
         Some(entry)
     }
 
-    /// Removes sites until the limits are met.
+    /// Removes the least recently used sites until the limits are met.
     fn shrink(&mut self) {
         while self.sites.len() > self.max_sites || self.bytes > self.max_bytes {
             let Some((_, site)) = self.order.pop_first() else {
@@ -272,7 +274,7 @@ impl RobotsCache {
     }
 }
 
-/// Returns the first word up to a slash.
+/// Returns the first word, up to a slash.
 fn short_name(robot: &str) -> &str {
     let word = robot.split_whitespace().next().unwrap_or_default();
     word.split('/').next().unwrap_or(word)
@@ -287,7 +289,8 @@ fn pause(rules: &RobotRules) -> Option<Duration> {
     rules.crawl_delay().max(by_rate)
 }
 
-/// Maximum number of redirects; after more, the file counts as missing (RFC 9309 §2.3.1.2).
+/// Maximum number of redirects for a file; after more, the file counts as missing (RFC 9309
+/// §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
 /// Access to a site, derived from the response for /robots.txt.
@@ -304,26 +307,27 @@ const MAX_REDIRECTS: u32 = 5;
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Access according to the rules of the file.
+    /// Access is determined by the rules in the file.
     Rules,
-    /// Full access: there are no rules.
+    /// Everything is allowed, because there are no rules.
     AllowAll,
-    /// No access.
+    /// Nothing is allowed.
     DenyAll {
-        /// Whether the cause is temporary, so that it is worth retrying soon.
+        /// Whether the cause is temporary, so that a retry is worthwhile.
         retry: bool,
     },
 }
 
 impl Access {
-    /// Time after which an unreachable file counts as missing (RFC 9309 §2.3.1.4).
+    /// Time for which a file must be unreachable to count as missing (RFC 9309 §2.3.1.4).
     pub const UNREACHABLE_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-    /// Returns the access that a dialect derives from a status, after a number of redirects.
+    /// Returns the access that a dialect derives from a response status and the number of redirects
+    /// before it.
     ///
     /// Status 0 means that there was no response: unknown host, no connection, or a timeout. A 3xx
-    /// status means that the redirects were not followed to the end. Do not pass 304, which means
-    /// that the cached copy is still valid.
+    /// status means that the redirects were not followed to the end. Do not pass 304, because it
+    /// means that the cached copy is still valid.
     ///
     /// | dialect's `status` | rules | full access | no access |
     /// | --- | --- | --- | --- |
@@ -349,11 +353,11 @@ impl Access {
         }
     }
 
-    /// Returns the access after the file has been unreachable for a duration.
+    /// Returns the access after the file has been unreachable for the given duration.
     ///
     /// A temporary refusal ends after [`UNREACHABLE_LIMIT`](Self::UNREACHABLE_LIMIT), 30 days: the
-    /// file then counts as missing (RFC 9309 §2.3.1.4). A robot with an older copy may use that
-    /// instead. Do not call this method if your robot should be stricter.
+    /// file then counts as missing (RFC 9309 §2.3.1.4). A robot that has an older copy of the file
+    /// may use the copy instead. Do not call this method if your robot should be stricter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -378,8 +382,8 @@ impl Access {
 
     /// Returns the content to parse, given the response body.
     ///
-    /// Without rules the result is an empty file, or one that disallows everything; /robots.txt
-    /// itself remains allowed if the dialect specifies so.
+    /// If the access does not depend on rules, the result is an empty file or one that disallows
+    /// everything; /robots.txt itself remains allowed if the dialect specifies this.
     #[must_use]
     pub const fn file(self, body: &[u8]) -> &[u8] {
         match self {
@@ -389,7 +393,7 @@ impl Access {
         }
     }
 
-    /// Returns the name of the access: `rules`, `allow_all` or `disallow_all`.
+    /// Returns the name of the variant: `rules`, `allow_all` or `disallow_all`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -406,12 +410,12 @@ impl fmt::Display for Access {
     }
 }
 
-/// Site of a URL whose robots.txt applies.
+/// Site whose robots.txt applies to a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Site {
     /// Site with this host and port: `host:port` in lower case.
     Named(String),
-    /// No site: only http and https have a robots.txt.
+    /// The URL belongs to no site: only http and https have a robots.txt.
     OtherScheme,
     /// The URL has no host or an invalid port.
     Unknown,
@@ -429,7 +433,7 @@ impl Site {
     }
 }
 
-/// Splits off the scheme; digits after the colon are a port.
+/// Splits the scheme from a URL; digits after the colon are treated as a port.
 pub(super) fn scheme(url: &str) -> Option<(&str, &str)> {
     let (name, rest) = url.split_once(':')?;
     let is_scheme = name.starts_with(|c: char| c.is_ascii_alphabetic())

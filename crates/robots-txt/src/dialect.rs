@@ -1,10 +1,10 @@
-//! Dialects of robots.txt as sets of options.
+//! Dialects of robots.txt, represented as sets of options.
 
 use std::{fmt, str::FromStr};
 
-/// Dialect of robots.txt: the meaning of lines, groups and rules.
+/// Dialect of robots.txt, which determines the meaning of lines, groups and rules.
 ///
-/// The presets are named after the document or program that they follow; any option of a preset can
+/// Each preset is named after the document or program that it follows; any option of a preset can
 /// be changed.
 ///
 /// # Example
@@ -25,15 +25,15 @@ use std::{fmt, str::FromStr};
 pub struct Dialect {
     /// Name of the preset that the options are based on.
     pub name: &'static str,
-    /// Selection of the deciding rule among the matching ones.
+    /// Method for selecting the deciding rule among the matching rules.
     pub winner: Winner,
     /// Whether `Allow` is supported.
     pub allow: bool,
     /// Whether `*` and a final `$` are wildcards.
     pub wildcards: bool,
-    /// Selection of the groups that apply to a robot.
+    /// Method for selecting the groups that apply to a robot.
     pub groups: Grouping,
-    /// Comparison of `User-agent` lines with a robot's name.
+    /// Method for comparing `User-agent` lines with a robot's name.
     pub names: Naming,
     /// Fields that end a group's list of user agents.
     pub agents_end: AgentsEnd,
@@ -47,33 +47,34 @@ pub struct Dialect {
     pub escapes: Escapes,
     /// Whether /robots.txt itself may be fetched regardless of the rules.
     pub robots_txt: RobotsTxtPath,
-    /// Parsing of lines, and tolerated errors.
+    /// Method for parsing lines, including which errors are tolerated.
     pub lines: LineReading,
     /// Whether a rule that ends in a slash also matches the path without the slash.
     pub slash_matches_bare: bool,
     /// Whether `Allow: …/index.htm*` also allows the directory.
     pub index_page: bool,
-    /// Selection of the `Crawl-delay` that applies.
+    /// Method for selecting the `Crawl-delay` that applies.
     pub crawl_delay: CrawlDelay,
     /// Effect of a `Host` line.
     pub host: HostUse,
     /// Whether `Clean-param` removes parameters from URLs.
     pub clean_param: bool,
-    /// Meaning of the status of the response for /robots.txt.
+    /// Interpretation of the response status for /robots.txt.
     pub status: StatusReading,
 }
 
-/// Selection of the deciding rule among the matching ones.
+/// Method for selecting the deciding rule among the matching rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Winner {
-    /// The rule with the longest path; `Allow` takes precedence over `Disallow`.
+    /// The matching rule with the longest path; for equal lengths, `Allow` takes precedence over
+    /// `Disallow`.
     Longest,
-    /// The first rule in the file.
+    /// The first matching rule in the file.
     First,
 }
 
-/// Selection of the groups that apply to a robot.
+/// Method for selecting the groups that apply to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Grouping {
@@ -87,31 +88,32 @@ pub enum Grouping {
     FirstThenAny,
 }
 
-/// Case-insensitive comparison of a `User-agent` line with a robot's name.
+/// Method for comparing a `User-agent` line with a robot's name, ignoring case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
-    /// The value equals the name.
+    /// The value of the line equals the robot's name.
     Equal,
-    /// The value's prefix of letters, `_` and `-` equals the name.
+    /// The prefix of the value that consists of letters, `_` and `-` equals the robot's name.
     TokenPrefix,
-    /// The name contains the value.
+    /// The robot's name contains the value of the line.
     Substring,
-    /// The name's first word, up to a `/`, contains the value.
+    /// The first word of the robot's name, up to a `/`, contains the value of the line.
     SubstringOfWord,
 }
 
-/// Fields that end a group's list of user agents, so that the next `User-agent` starts a group.
+/// Fields that end a group's list of user agents, so that the next `User-agent` line starts a new
+/// group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AgentsEnd {
-    /// `Allow` and `Disallow`.
+    /// `Allow` and `Disallow` end the list.
     Rule,
-    /// `Disallow`.
+    /// `Disallow` ends the list.
     Disallow,
-    /// Any field except `User-agent`, known or not.
+    /// Any field except `User-agent`, known or unknown, ends the list.
     AnyField,
-    /// Any known field except `User-agent`.
+    /// Any known field except `User-agent` ends the list.
     KnownField,
 }
 
@@ -121,11 +123,11 @@ pub enum AgentsEnd {
 pub enum EmptyPath {
     /// The rule is ignored.
     NoRule,
-    /// Everything is allowed from here on, for `Allow` and `Disallow` alike.
+    /// From this rule on, everything is allowed, whether the rule is an `Allow` or a `Disallow`.
     AllowsAll,
     /// The rule matches every path (HTTP: The Definitive Guide, 9.4.3).
     MatchesAll,
-    /// An empty `Disallow` allows everything, an empty `Allow` disallows everything.
+    /// An empty `Disallow` allows everything, and an empty `Allow` disallows everything.
     Inverted,
 }
 
@@ -133,53 +135,56 @@ pub enum EmptyPath {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Escapes {
-    /// On both sides, unreserved characters are decoded, other escapes in upper case, and non-ASCII
-    /// octets escaped (RFC 9309 §2.2.2).
+    /// In rules and URLs, unreserved characters are decoded, other escapes are converted to upper
+    /// case, and non-ASCII octets are escaped (RFC 9309 §2.2.2).
     Normalised,
-    /// Rules with escapes in upper case and non-ASCII octets escaped; URLs unchanged.
+    /// In rules, escapes are converted to upper case, and non-ASCII octets are escaped; URLs are
+    /// unchanged.
     RuleOnly,
-    /// Rules resolved against the file's URL; unsafe characters escaped on both sides.
+    /// Rules are resolved against the file's URL; unsafe characters are escaped in rules and URLs.
     Resolved,
-    /// All escapes decoded except `%2F`, on both sides.
+    /// In rules and URLs, all escapes except `%2F` are decoded.
     Decoded,
-    /// All escapes decoded except `%2F`, and `+` is a space.
+    /// All escapes except `%2F` are decoded, and `+` is decoded to a space.
     FormDecoded,
 }
 
-/// Access to /robots.txt itself.
+/// Whether the rules apply to /robots.txt itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtPath {
-    /// Always allowed.
+    /// /robots.txt is always allowed.
     Allowed,
-    /// Always allowed, case-insensitively.
+    /// /robots.txt is always allowed, whether written in upper or lower case.
     AllowedAnyCase,
-    /// Subject to the rules.
+    /// /robots.txt is subject to the rules.
     Ruled,
 }
 
-/// Parsing of lines, and tolerated errors.
+/// Method for parsing lines, including which errors are tolerated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LineReading {
-    /// As specified by RFC 9309; a byte order mark is skipped.
+    /// Lines are parsed as specified by RFC 9309; a byte order mark is skipped.
     Standard,
-    /// As in Google's parser: accepts typos in fields and a missing colon, truncates lines at
-    /// 16,663 octets or a NUL, and skips a partial byte order mark.
+    /// Lines are parsed as by Google's parser, which accepts typos in fields and a missing colon,
+    /// truncates lines at 16,663 octets or a NUL, and skips a partial byte order mark.
     Google,
-    /// As in `WWW::RobotRules`.
+    /// Lines are parsed as by `WWW::RobotRules`.
     Perl,
-    /// As in HTTP: The Definitive Guide; a byte order mark is not skipped.
+    /// Lines are parsed as described in HTTP: The Definitive Guide; a byte order mark is not
+    /// skipped.
     Plain,
-    /// As in Geoportal's program: all values are decoded, a byte order mark is not skipped.
+    /// Lines are parsed as by Geoportal's program: all values are decoded, and a byte order mark is
+    /// not skipped.
     Geoportal,
 }
 
-/// Selection of the `Crawl-delay` that applies.
+/// Method for selecting the `Crawl-delay` that applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CrawlDelay {
-    /// None: the dialect does not define `Crawl-delay`.
+    /// None, because the dialect does not define `Crawl-delay`.
     Unknown,
     /// `Crawl-delay` of the robot's own groups.
     OwnGroup,
@@ -193,26 +198,27 @@ pub enum CrawlDelay {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HostUse {
-    /// No effect: the dialect does not define `Host`.
+    /// `Host` has no effect, because the dialect does not define it.
     Unknown,
     /// The first `Host` line of the file is available as data.
     First,
     /// The last `Host` line of the file is available as data and rewrites URLs.
     RewriteByLast,
-    /// A group with valid `Host` lines that do not name this host and port gets an implied
+    /// A group whose valid `Host` lines all name a different host or port gets an implied
     /// `Disallow: /` (Melkov 2003).
     CloseMirrors,
 }
 
-/// Meaning of the status of the response for /robots.txt.
+/// Interpretation of the response status for /robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StatusReading {
-    /// 4xx allows everything, 5xx and no response disallow everything (RFC 9309 §2.3.1).
+    /// Status 4xx allows everything; 5xx or no response disallows everything (RFC 9309 §2.3.1).
     Standard,
-    /// As [`Standard`](Self::Standard), but 429 disallows everything.
+    /// Like [`Standard`](Self::Standard), but status 429 disallows everything.
     Google,
-    /// 401 and 403 disallow everything, 5xx and no response do so temporarily (`HTTP:TDG` 9.4.2).
+    /// Status 401 and 403 disallow everything; 5xx or no response does so temporarily (`HTTP:TDG`
+    /// 9.4.2).
     Restricted,
     /// Any status other than success allows everything.
     AllowsAll,

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// Octet of a text, written directly or as an escape.
+/// Octet of a text, which is written directly or as an escape.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Piece {
     Plain(u8),
-    /// The octet of `%XX`.
+    /// Octet that is written as `%XX`.
     Escaped(u8),
 }
 
-/// Iterator over the pieces of a text; a `%` without two hexadecimal digits is plain.
+/// Iterator over the pieces of a text; a `%` that is not followed by two hexadecimal digits is a
+/// plain octet.
 struct Pieces<'t> {
     rest: &'t [u8],
 }
@@ -42,7 +43,7 @@ fn octet(high: u8, low: u8) -> Option<u8> {
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
-/// Appends `%XX` in upper case.
+/// Appends an octet as `%XX` in upper case.
 fn push_escape(out: &mut Vec<u8>, octet: u8) {
     let digit = |value: u8| match value {
         0..=9 => b'0' + value,
@@ -60,10 +61,10 @@ pub(super) fn is_plain(text: &[u8]) -> bool {
     text.is_ascii() && memchr(b'%', text).is_none()
 }
 
-/// Normalises escapes by RFC 9309 §2.2.2: decodes unreserved characters, escapes non-ASCII octets,
-/// and converts digits to upper case.
+/// Normalises escapes as specified by RFC 9309 §2.2.2: decodes unreserved characters, escapes
+/// non-ASCII octets, and converts hexadecimal digits to upper case.
 ///
-/// `%2A` and `%24` are decoded too: the text contains no wildcards any more.
+/// `%2A` and `%24` are decoded too, because the text no longer contains wildcards.
 pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -83,14 +84,15 @@ pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns a rule's length for the longest match, in octets: `%2A` and `%24` count as three.
+/// Returns the length in octets by which rules are ranked for the longest match: `%2A` and `%24`
+/// count as three octets.
 pub(super) fn normalised_length(text: &[u8]) -> usize {
     let wildcards = |piece: &Piece| matches!(piece, Piece::Escaped(b'*' | b'$'));
     let kept = pieces(text).filter(wildcards).count() * 2;
     normalised(text).len() + kept
 }
 
-/// Converts escapes to upper case and escapes non-ASCII octets, as Google does in rules.
+/// Converts escapes to upper case and escapes non-ASCII octets, as Google's parser does in rules.
 pub(super) fn upper_case(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -120,10 +122,10 @@ pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Decodes like Java's `URLDecoder`, but leaves `%2F` and `%2f` unchanged.
+/// Decodes a text like Java's `URLDecoder`, but leaves `%2F` and `%2f` unchanged.
 ///
-/// Returns `None` for a text with an invalid escape, for which the program throws an exception.
-/// Invalid UTF-8 is replaced.
+/// Returns `None` for a text with an invalid escape, for which Geoportal's program throws an
+/// exception. Invalid UTF-8 is replaced.
 pub(super) fn form_decoded(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -156,7 +158,7 @@ pub(super) fn form_decoded(text: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Escapes characters that Perl's URI module calls unsafe; existing escapes are kept.
+/// Escapes characters that Perl's URI module considers unsafe; existing escapes are kept.
 pub(super) fn safe(text: &[u8]) -> Cow<'_, [u8]> {
     if text.iter().all(|octet| is_safe(*octet)) {
         return Cow::Borrowed(text);
@@ -172,7 +174,7 @@ pub(super) fn safe(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns `true` if a URL may contain an octet: RFC 2396 `uric`, `%` and `#`.
+/// Returns `true` if a URL may contain the octet: `uric` of RFC 2396, `%` and `#`.
 fn is_safe(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || memchr(octet, b"-_.!~*'();/?:@&=+$,%#").is_some()
 }

@@ -1,4 +1,4 @@
-//! Parsing of a line's field and value, as strictly as the dialect does.
+//! Parsing of a line's field and value, as strictly as the dialect requires.
 
 use memchr::{memchr, memchr2};
 
@@ -9,13 +9,13 @@ use super::{
 
 /// Maximum length of a line in Google's parser; the rest is truncated.
 ///
-/// Its source allows eight times the 2,083 bytes to which some browsers limit URLs.
+/// The parser allows eight times the 2,083 bytes to which some browsers limit URLs.
 pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
 
-/// Byte order mark of UTF-8.
+/// UTF-8 byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Field of a line.
+/// Field at the start of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -30,7 +30,7 @@ pub(super) enum Field {
     Other,
 }
 
-/// Content of a line.
+/// Parsed content of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content<'t> {
     Blank,
@@ -52,7 +52,7 @@ pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
 
 /// Parses a line.
 ///
-/// Rare forms are handled in separate functions, outside of the hot loop.
+/// Rare forms are handled in separate functions, outside the hot loop.
 #[expect(clippy::inline_always, reason = "10 % faster for small files")]
 #[inline(always)]
 pub(super) fn read(line: Line<'_>, reading: LineReading) -> Content<'_> {
@@ -96,8 +96,8 @@ fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
     }
 }
 
-/// Parses as Google's C++ program does: text ends at a NUL, and spaces may replace a missing colon
-/// if there are exactly two words.
+/// Parses a line as Google's C++ program does: the text ends at a NUL, and spaces may replace the
+/// colon if there are exactly two words.
 #[inline(never)]
 fn google(line: Line<'_>) -> Content<'_> {
     let bytes = line.bytes.get(..GOOGLE_MAX_LINE).unwrap_or(line.bytes);
@@ -115,8 +115,8 @@ fn google(line: Line<'_>) -> Content<'_> {
     }
 }
 
-/// Parses as `WWW::RobotRules` does: a line with only a comment is ignored, but a line that is
-/// empty before a comment counts as blank.
+/// Parses a line as `WWW::RobotRules` does: a line with only a comment is ignored, but a line with
+/// only spaces before a comment counts as blank.
 #[inline(never)]
 fn perl(line: Line<'_>) -> Content<'_> {
     if trim(line.bytes).starts_with(b"#") {
@@ -137,8 +137,8 @@ fn trim_any_space(value: &[u8]) -> &[u8] {
     str::from_utf8(value).map_or(value, |value| value.trim().as_bytes())
 }
 
-/// Parses as Geoportal's Java program does: a key must not follow a comment, a value ends at one,
-/// and field names without hyphens are accepted.
+/// Parses a line as Geoportal's Java program does: a key must not be inside a comment, a value ends
+/// at a comment, and field names without hyphens are accepted.
 #[inline(never)]
 fn geoportal(line: Line<'_>) -> Content<'_> {
     let text = trim_controls(line.bytes);
@@ -165,7 +165,7 @@ fn key_is(key: &[u8], name: &[u8]) -> bool {
     trim_controls(key).eq_ignore_ascii_case(name)
 }
 
-/// Splits at the first colon and trims both parts; the key must not be empty.
+/// Splits a line at the first colon and trims both parts; the key must not be empty.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (key, value) = split_at(text, memchr(b':', text))?;
     let key = trim(key);
@@ -178,7 +178,7 @@ fn split_at(text: &[u8], at: Option<usize>) -> Option<(&[u8], &[u8])> {
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// Splits a text of exactly two words.
+/// Splits a text that consists of exactly two words.
 fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (key, rest) = split_at(text, memchr2(b' ', b'\t', text))?;
     let value = trim(rest);
@@ -187,7 +187,7 @@ fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
         .then_some((key, value))
 }
 
-/// Returns the field with a name, ignoring case.
+/// Returns the field with the given name, ignoring case.
 fn named(key: &[u8]) -> Field {
     let is = |name: &[u8]| key.eq_ignore_ascii_case(name);
     // Each length has at most two names to compare.
@@ -204,7 +204,7 @@ fn named(key: &[u8]) -> Field {
     }
 }
 
-/// Name prefixes that Google's parser accepts as fields.
+/// Prefixes of names that Google's parser accepts as fields.
 // The list is that of `ParsedRobotsKey` in github.com/google/robotstxt, `robots.cc`.
 const GOOGLE_NAMES: [(&[u8], Field); 12] = [
     (b"user-agent", Field::UserAgent),
@@ -246,7 +246,7 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     trim_by(text, |octet| octet.is_ascii_whitespace() || *octet == 0x0b)
 }
 
-/// Removes control characters and spaces from both ends, as Java's `trim` does.
+/// Removes control characters and spaces from both ends, like Java's `trim`.
 fn trim_controls(text: &[u8]) -> &[u8] {
     trim_by(text, |octet| *octet <= b' ')
 }

@@ -1,4 +1,4 @@
-//! A robots.txt file, parsed once and queried for many robots.
+//! Robots.txt file that is parsed once and queried for many robots.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use super::{
     target::SplitUrl,
 };
 
-/// A robots.txt file, parsed once and queried for many robots.
+/// Robots.txt file that is parsed once and queried for many robots.
 ///
 /// Cloning is cheap: clones share all data.
 #[derive(Clone)]
@@ -28,23 +28,23 @@ pub struct RobotsTxt {
     pub(super) inner: Arc<Inner>,
 }
 
-/// Data shared by clones.
+/// Data of a robots.txt file, shared by clones.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) dialect: Dialect,
     /// URL that the file was fetched from.
     pub(super) url: Option<Box<str>>,
     pub(super) parsed: ParsedFile,
-    /// Groups that apply to robots without a group of their own.
+    /// Selection of the groups that apply to robots without a group of their own.
     pub(super) any: Selection,
     lower_case: OnceLock<RobotsTxt>,
 }
 
-/// Group of a file: robots and the rules for them.
+/// Group in a robots.txt file: robots, and the rules for them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Group<'f> {
-    /// Line of the first `User-agent`, counted from 1; line of the first rule if the dialect
+    /// Line number of the first `User-agent`, counted from 1; that of the first rule if the dialect
     /// accepts rules without `User-agent`.
     pub line: usize,
     /// Values of the group's `User-agent` lines.
@@ -56,8 +56,8 @@ pub struct Group<'f> {
 impl RobotsTxt {
     /// Parses a file; any octets are a valid robots.txt.
     ///
-    /// Time and memory are proportional to the size of the file. The caller limits the size of a
-    /// download; RFC 9309 §2.5 requires parsing at least 500 KiB.
+    /// Time and memory are proportional to the size of the file. The caller must limit the size of
+    /// a download; RFC 9309 §2.5 requires parsing at least 500 KiB.
     #[must_use]
     pub fn parse(bytes: &[u8], dialect: Dialect) -> Self {
         Self::new(None, bytes, dialect)
@@ -65,8 +65,8 @@ impl RobotsTxt {
 
     /// Parses a file that was fetched from `url`, the absolute URL of a /robots.txt.
     ///
-    /// The dialects `v0` and `yandex2003` need the URL, because a rule may contain an absolute URL,
-    /// and a `Host` line another site's name.
+    /// The dialects `v0` and `yandex2003` need the URL, because in them a rule may contain an
+    /// absolute URL, and a `Host` line may contain another site's name.
     #[must_use]
     pub fn parse_from(url: &str, bytes: &[u8], dialect: Dialect) -> Self {
         Self::new(Some(url.into()), bytes, dialect)
@@ -84,7 +84,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the dialect that the file is read in.
+    /// Returns the dialect in which the file is parsed.
     #[must_use]
     pub fn dialect(&self) -> &Dialect {
         &self.inner.dialect
@@ -96,7 +96,7 @@ impl RobotsTxt {
         &self.inner.parsed.text
     }
 
-    /// Returns the rules for a robot by its product token.
+    /// Returns the rules for the robot with the given product token.
     #[must_use]
     pub fn for_robot(&self, name: &str) -> RobotRules {
         self.select(Some(Name::new(name, &self.inner.dialect)))
@@ -105,8 +105,8 @@ impl RobotsTxt {
     /// Returns the rules for the sender of a `User-Agent` header.
     ///
     /// The robot's name is the longest name in the file that occurs in the header as a whole word:
-    /// `Googlebot-Image/1.0` matches `Googlebot-Image`, or `Googlebot` if the file names only that.
-    /// Names of up to 128 octets and the first 256 words of the header are considered.
+    /// `Googlebot-Image/1.0` matches `Googlebot-Image`, or `Googlebot` if the file contains only
+    /// that name. Names of up to 128 octets and the first 256 words of the header are considered.
     #[must_use]
     pub fn for_header(&self, user_agent: &str) -> RobotRules {
         let parsed = &self.inner.parsed;
@@ -182,7 +182,8 @@ impl RobotsTxt {
 
     /// Returns the value of the `Host` line.
     ///
-    /// The first line applies, in Geoportal's dialects the last; `None` in dialects without `Host`.
+    /// The first `Host` line applies, except in Geoportal's dialects, where the last one does.
+    /// Returns `None` in dialects without `Host`.
     #[must_use]
     pub fn host(&self) -> Option<Cow<'_, str>> {
         match self.inner.dialect.host {
@@ -208,7 +209,7 @@ impl RobotsTxt {
         self.inner.parsed.octets(extra.value)
     }
 
-    /// Returns a value as the dialect reads it, with invalid UTF-8 replaced.
+    /// Returns a value as interpreted by the dialect, with invalid UTF-8 replaced.
     fn text<'f>(&self, written: &'f [u8]) -> Cow<'f, str> {
         match value(written, &self.inner.dialect) {
             Cow::Borrowed(written) => String::from_utf8_lossy(written),
@@ -216,10 +217,11 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns `true` if the file applies to a URL, judging by where the file was fetched from.
+    /// Returns `true` if the file applies to a URL, based on the URL that the file was fetched
+    /// from.
     ///
-    /// The URL must have the same host and port, as in `WWW::RobotRules`. A path always matches,
-    /// and so does any URL if the file was [parsed](Self::parse) without its own URL.
+    /// As in `WWW::RobotRules`, both URLs must have the same host and port. A path always matches;
+    /// if the file was [parsed](Self::parse) without its own URL, every URL matches.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
         let Some(own) = self.inner.url.as_deref().map(SplitUrl::of) else {
@@ -229,9 +231,10 @@ impl RobotsTxt {
         other.origin.is_none() || own.host_and_port() == other.host_and_port()
     }
 
-    /// Returns a URL without the parameters named by `Clean-param` lines.
+    /// Returns a URL without the query parameters that are listed in `Clean-param` lines.
     ///
-    /// Only the `yandex` dialect defines the field; other dialects return the URL unchanged.
+    /// Only the `yandex` dialect defines this field; in other dialects, the URL is returned
+    /// unchanged.
     #[must_use]
     pub fn clean_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
         if !self.inner.dialect.clean_param {
@@ -243,7 +246,7 @@ impl RobotsTxt {
 
     /// Returns a URL with the scheme, host and port of the `Host` line.
     ///
-    /// Only Geoportal's dialects rewrite URLs; other dialects return the URL unchanged.
+    /// Only Geoportal's dialects rewrite URLs; in other dialects, the URL is returned unchanged.
     #[must_use]
     pub fn effective_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
         match (self.inner.dialect.host, self.host()) {
@@ -264,10 +267,10 @@ impl fmt::Debug for RobotsTxt {
     }
 }
 
-/// Returns a URL without the parameters that the values name for its path.
+/// Returns a URL without the parameters that the given values list for its path.
 ///
-/// A value is `p1&p2 [path]`: case-sensitive parameter names, and a prefix of the paths that they
-/// apply to.
+/// A value has the form `p1&p2 [path]`: case-sensitive parameter names, and a prefix of the paths
+/// that the value applies to.
 pub(super) fn cleaned<'u, 'v>(
     url: &'u str,
     values: impl Iterator<Item = &'v [u8]>,
@@ -303,7 +306,7 @@ pub(super) fn cleaned<'u, 'v>(
     ))
 }
 
-/// Returns the parameter names of a value if it applies to the path.
+/// Returns the parameter names of a value if the value applies to the path.
 fn names_on<'v>(value: &'v [u8], path: &str) -> Option<&'v str> {
     let mut words = str::from_utf8(value).ok()?.split_ascii_whitespace();
     let names = words.next()?;
@@ -347,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Based on Yandex's documentation of the directive.
+    /// Cases from Yandex's documentation of the directive.
     #[test]
     fn named_parameters_are_removed_from_the_url() {
         let clean = |url, values: &[&str]| {

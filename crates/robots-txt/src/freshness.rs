@@ -2,17 +2,17 @@
 
 use super::meta::date;
 
-/// Default lifetime if no header specifies one: 24 hours (RFC 9309 §2.4).
+/// Default lifetime if no header specifies a lifetime: 24 hours (RFC 9309 §2.4).
 const DEFAULT_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Maximum lifetime regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
+/// Maximum lifetime, regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
 const MAX_MS: i64 = 7 * 24 * 3_600 * 1_000;
 
 /// Returns the time until which a /robots.txt response is fresh, in milliseconds since 1970.
 ///
-/// Uses `Cache-Control`, or `Expires` relative to `Date`, and subtracts `Age`. The lifetime is 24
-/// hours without these headers, and at most 7 days. `no-store`, `no-cache` and invalid values
-/// return `now_ms`: the response may be used once.
+/// The lifetime is determined by `Cache-Control`, or by `Expires` relative to `Date`, minus `Age`.
+/// It is 24 hours without these headers, and at most 7 days. For `no-store`, `no-cache` and invalid
+/// values the function returns `now_ms`: the response may be used only once.
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ fn date_ms(text: &str) -> Option<i64> {
 struct CacheHeaders {
     is_uncacheable: bool,
     max_age_ms: Option<i64>,
-    /// Time of `Expires`; an invalid value counts as expired.
+    /// Time given by `Expires`; an invalid value counts as expired.
     expires_ms: Option<i64>,
     date_ms: Option<i64>,
     age_ms: i64,
@@ -98,7 +98,7 @@ fn earlier(known: Option<i64>, other: i64) -> i64 {
     known.map_or(other, |known| known.min(other))
 }
 
-/// Parses seconds; overflow gives the largest number.
+/// Parses seconds and converts them to milliseconds; on overflow, returns the largest number.
 fn seconds_ms(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -118,7 +118,7 @@ mod tests {
 
     const HOUR: i64 = 3_600;
     const DAY: i64 = 24 * HOUR;
-    /// 2026-03-01T00:00:00Z
+    /// Current time in the tests: 2026-03-01T00:00:00Z.
     const NOW_MS: i64 = 1_772_323_200_000;
 
     fn seconds(headers: &[(&str, &str)]) -> i64 {

@@ -1,15 +1,15 @@
-//! `Host` lines: the main host name of a site with several names.
+//! `Host` lines, which contain the main host name of a site with several names.
 
 use std::borrow::Cow;
 
 use super::target::SplitUrl;
 
-/// Returns `true` if a value is a host name, not an address, with or without a port.
+/// Returns `true` if a value is a host name (not an address), with or without a port.
 pub(super) fn is_host(value: &[u8]) -> bool {
     str::from_utf8(value).is_ok_and(|value| host_and_port(value).is_some())
 }
 
-/// Returns `true` if a valid value has the given host and port (80 if omitted).
+/// Returns `true` if a valid `Host` value consists of the given host and port (80 if omitted).
 pub(super) fn names(value: &[u8], host: &str, port: u16) -> bool {
     let named = str::from_utf8(value).ok().and_then(host_and_port);
     named.is_some_and(|named| named.0.eq_ignore_ascii_case(host) && named.1 == port)
@@ -43,7 +43,8 @@ fn is_label(label: &str) -> bool {
 
 /// Returns a URL with the scheme, host and port of a Geoportal `Host` line.
 ///
-/// Omitted parts are not changed, but a host without a port removes the URL's port.
+/// Parts that the `Host` line omits are not changed, but a host without a port removes the URL's
+/// port.
 pub(super) fn rewritten<'u>(url: &'u str, host_line: &str) -> Cow<'u, str> {
     let split = SplitUrl::of(url);
     let Some((scheme, authority)) = split.origin else {

@@ -1,9 +1,9 @@
 //! Index of one robot's rules for frequent queries.
 //!
 //! Rules are sorted once in the dialect's order: the matching rule with the lowest rank wins. Plain
-//! paths are in a prefix tree; paths with wildcards are found by three octets that they require and
-//! few others contain. The cost of a query depends on the length of its path, not on the number of
-//! rules.
+//! paths are stored in a prefix tree; paths with wildcards are found by three octets that they
+//! require and that few other rules contain. The cost of a query depends on the length of its path,
+//! not on the number of rules.
 
 use super::{
     pattern::PathPattern,
@@ -11,18 +11,18 @@ use super::{
     wildcards::Wildcards,
 };
 
-/// Rule to be indexed: its pattern and its decision.
+/// Rule to be indexed, with its pattern and its decision.
 #[derive(Debug)]
 pub(super) struct Candidate<'t> {
     pub(super) pattern: PathPattern<'t>,
     pub(super) decision: Decision,
 }
 
-/// Decision of a rule, and the rule's position.
+/// Decision of a rule, with the position of the rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Decision {
     pub(super) allow: bool,
-    /// Index of the rule in the file.
+    /// Index of the rule within the file.
     pub(super) rule: usize,
     /// Index of the rule's group.
     pub(super) group: usize,
@@ -73,8 +73,8 @@ impl Index {
         self.decisions.get(rank as usize).copied()
     }
 
-    /// Returns the winning decision for a path that cannot be compared: only rules without a path
-    /// match.
+    /// Returns the winning decision for a path that cannot be compared; only rules without a path
+    /// match such a path.
     pub(super) fn decide_unreadable(&self) -> Option<Decision> {
         // No text starts with this octet, so only a rule without a path matches.
         let rank = self.plain.best(b"\xff");
@@ -82,7 +82,7 @@ impl Index {
     }
 }
 
-/// Returns the path without its final slash if the slash is optional.
+/// Returns a path without its final slash, if the slash is optional.
 fn bare(text: &[u8], may_lack: bool) -> Option<&[u8]> {
     may_lack
         .then(|| text.strip_suffix(b"/"))
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::{Dialect, RobotsTxt, Winner, pattern::matches};
 
-    /// Compares every rule in turn.
+    /// Finds the winning rule by comparing every rule in turn.
     fn slowly(
         candidates: &[Candidate<'_>],
         slash_matches_bare: bool,

@@ -1,22 +1,22 @@
 //! Parser, matcher, linter and writer for the Robots Exclusion Protocol (robots.txt).
 //!
-//! A [`RobotsTxt`] is parsed once, from any octets, and queried for many robots. The file is read
-//! in a [`Dialect`]: RFC 9309 by default. A [`Permission`] always includes its reason: the deciding
-//! rule, its group, and its line.
+//! A [`RobotsTxt`] is parsed once, from any octets, and queried for many robots. The file is parsed
+//! in a [`Dialect`], which is RFC 9309 by default. A [`Permission`] always includes its reason: the
+//! deciding rule, its group and its line.
 //!
 //! # Differences between the specifications
 //!
-//! - Geoportal's documentation specifies the first match, but its program uses the longest:
-//!   dialects `geoportal` and `geoportal-longest`. Unlike in other dialects, the general section
-//!   applies after the robot's own.
+//! - Geoportal's documentation specifies that the first match wins, but its program uses the
+//!   longest match: dialects `geoportal` and `geoportal-longest`. Unlike in other dialects, the
+//!   general section applies after the robot's own section.
 //! - According to HTTP: The Definitive Guide, a rule without a path matches everything, so
 //!   `Disallow:` disallows everything; in the standards of 1994 and 1996 it allows everything.
-//!   Dialect `tdg` follows the book, `v1` the standards.
-//! - In the dialects before RFC 9309, a `User-agent` line names a robot if its value is part of the
-//!   robot's name, not the other way round.
+//!   Dialect `tdg` follows the book, and `v1` follows the standards.
+//! - In dialects that predate RFC 9309, a `User-agent` line applies to a robot if the line's value
+//!   is part of the robot's name, not the other way round.
 //! - RFC 9309 and Google's own parser handle escapes, typos and /robots.txt itself differently:
 //!   dialects `rfc9309` and `google`.
-//! - Yandex has abandoned `Host` and `Crawl-delay`: dialect `yandex` only returns them as data,
+//! - Yandex has abandoned `Host` and `Crawl-delay`: dialect `yandex` only returns them as data, and
 //!   `yandex2003` applies `Host` as proposed in 2003.
 //!
 //! # Example

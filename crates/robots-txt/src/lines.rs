@@ -4,12 +4,13 @@ use memchr::{memchr, memrchr2};
 
 use super::octets;
 
-/// Number of octets of a file that are read; RFC 9309 §2.5 requires at least these.
+/// Maximum number of octets of a file that are parsed; RFC 9309 §2.5 requires at least this many.
 pub const MAX_FILE_BYTES: usize = 500 * 1024;
 
-/// Returns the part of a file that is read: whole lines up to the limit.
+/// Returns the part of a file that is parsed: complete lines up to the limit.
 ///
-/// A file that is exactly as long as the limit may be a truncated download.
+/// The last line of a file that is exactly as long as the limit may be incomplete, because the file
+/// may be a truncated download.
 #[must_use]
 pub fn beginning(text: &[u8]) -> &[u8] {
     let Some(read) = text.get(..MAX_FILE_BYTES) else {
@@ -25,9 +26,9 @@ pub fn beginning(text: &[u8]) -> &[u8] {
 pub(super) struct Line<'t> {
     /// Line number, counted from 1.
     pub(super) number: u32,
-    /// Octets of the line, including a comment.
+    /// Octets of the line, including any comment.
     pub(super) bytes: &'t [u8],
-    /// Position of the first `#`.
+    /// Position of the first `#` in the line, if any.
     pub(super) hash: Option<usize>,
 }
 
@@ -46,8 +47,8 @@ impl<'t> Line<'t> {
 pub(super) struct Lines<'t> {
     rest: Option<&'t [u8]>,
     number: u32,
-    /// Position in `rest` of its first `#`: most lines have none, so it is searched once, not in
-    /// every line.
+    /// Position of the first `#` in `rest`: most lines contain none, so it is searched for once
+    /// instead of in every line.
     hash: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Comparison of `User-agent` lines with a robot's name.
+//! Method for comparing `User-agent` lines with a robot's name.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct Name<'n> {
     matching: NameMatch,
-    /// Name in any case.
+    /// Name of the robot, in any letter case.
     name: Cow<'n, [u8]>,
 }
 
@@ -20,9 +20,9 @@ pub(super) struct Name<'n> {
 #[derive(Clone, Copy, Debug)]
 enum NameMatch {
     Dialect(Naming),
-    /// Compare with decoded values.
+    /// Compares the name with decoded values.
     Decoded,
-    /// Compare with the part of a value that is searched in headers.
+    /// Compares the name with the part of a value that is searched for in headers.
     Header(Naming),
 }
 
@@ -41,7 +41,7 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Creates the longest of the given names that occurs in a header.
+    /// Creates a name from the longest of the given names that occurs in a header.
     pub(super) fn in_header(
         header: &str,
         values: impl Iterator<Item = &'n [u8]>,
@@ -67,7 +67,7 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Returns `true` if a `User-agent` value names the robot.
+    /// Returns `true` if a `User-agent` value applies to the robot.
     pub(super) fn is_meant_by(&self, value: &[u8]) -> bool {
         let part = match self.matching {
             NameMatch::Decoded => return decoded(value).eq_ignore_ascii_case(&self.name),
@@ -85,7 +85,7 @@ impl<'n> Name<'n> {
     }
 }
 
-/// Returns the part of a value that is searched in headers.
+/// Returns the part of a value that is searched for in headers.
 fn header_part(value: &[u8], naming: Naming) -> &[u8] {
     match naming {
         Naming::TokenPrefix => token(value),
@@ -103,12 +103,12 @@ pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     }
 }
 
-/// Returns `true` if the dialect's program decodes all values, including names.
+/// Returns `true` if the program that the dialect is based on decodes all values, including names.
 fn decodes(dialect: &Dialect) -> bool {
     dialect.escapes == Escapes::FormDecoded
 }
 
-/// Returns a value as the dialect reads it.
+/// Returns a value as interpreted by the dialect.
 pub(super) fn value<'t>(written: &'t [u8], dialect: &Dialect) -> Cow<'t, [u8]> {
     if decodes(dialect) {
         decoded(written)
@@ -139,7 +139,7 @@ fn first_word(name: &str) -> &str {
     word.split('/').next().unwrap_or_default()
 }
 
-/// Returns `true` if a text contains another, ignoring case.
+/// Returns `true` if a text contains another text, ignoring case.
 fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
     part.is_empty()
         || text
@@ -147,17 +147,17 @@ fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
             .any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// Words of a `User-Agent` header, for finding names.
+/// Words of a `User-Agent` header, in which names are searched for.
 #[derive(Debug)]
 struct Words {
-    /// Texts that start at each word, in lower case and sorted.
+    /// Texts that start at each word of the header, in lower case and sorted.
     starts: Vec<Box<[u8]>>,
 }
 
-/// Maximum length of a name that is searched, in octets.
+/// Maximum length in octets of a name that is searched for.
 const MAX_NAME: usize = 128;
 
-/// Maximum number of words of a header that are examined.
+/// Maximum number of words of a `User-Agent` header that are examined.
 const MAX_WORDS: usize = 256;
 
 impl Words {

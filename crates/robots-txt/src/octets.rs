@@ -1,14 +1,15 @@
-//! Operations on eight octets at a time, as lines and paths are too short for a searcher.
+//! Operations on eight octets at a time, because lines and paths are too short for a searcher to
+//! pay off.
 
 use memchr::memchr2;
 
-/// Number of octets in a word.
+/// Number of octets in a machine word.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// Number of octets in two words.
+/// Number of octets in two machine words.
 const PAIR: usize = 2 * WORD;
 
-/// Number of octets searched here for a line end, as most lines are shorter.
+/// Number of octets that are searched for a line end here; most lines are shorter.
 const USUAL_LINE: usize = 64;
 
 /// Returns the position of the first line feed or carriage return.
@@ -22,7 +23,8 @@ pub(super) fn line_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the position of the first octet up to carriage return, or the length of the text.
+/// Returns the position of the first octet that is at most a carriage return, or the length of the
+/// text.
 #[inline]
 fn control(text: &[u8]) -> usize {
     const EACH: u128 = u128::from_le_bytes([1; PAIR]);
@@ -56,19 +58,20 @@ pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     words.iter().any(|octets| found(word(*octets)) != 0) || found(left) != 0
 }
 
-/// Returns eight octets as a number, the first octet lowest.
+/// Returns eight octets as a number, in which the first octet is the lowest.
 #[inline]
 pub(super) const fn word(octets: [u8; WORD]) -> u64 {
     u64::from_le_bytes(octets)
 }
 
-/// Marks octets equal to a given one; only the first mark is reliable.
+/// Marks the octets that equal a given one; only the first mark is reliable.
 #[inline]
 pub(super) const fn equal(word: u64, octet: u8) -> u64 {
     zero(word ^ each(octet))
 }
 
-/// Marks octets equal to a given one except for the lowest bit, as `equal` does.
+/// Marks the octets that equal a given one except for the lowest bit; like `equal`, only the first
+/// mark is reliable.
 #[inline]
 pub(super) const fn equal_pair(word: u64, octet: u8) -> u64 {
     zero((word ^ each(octet)) & each(0xfe))
@@ -80,7 +83,7 @@ pub(super) const fn beyond_ascii(word: u64) -> u64 {
     word & each(0x80)
 }
 
-/// Returns the index of the first octet with a set bit, or 8 if there is none.
+/// Returns the index of the first marked octet, or 8 if there is none.
 #[inline]
 pub(super) const fn first(word: u64) -> usize {
     word.trailing_zeros() as usize / 8

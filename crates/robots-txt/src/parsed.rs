@@ -1,4 +1,4 @@
-//! Parser from octets to groups, in one pass over the lines.
+//! Parser that converts octets to groups in one pass over the lines.
 
 use std::{
     array,
@@ -13,7 +13,7 @@ use super::{
     request_rate::crawl_delay,
 };
 
-/// Part of a file's text.
+/// Position of a part of a file's text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: u32,
@@ -35,28 +35,28 @@ pub(super) struct RuleLine {
     pub(super) allow: bool,
 }
 
-/// Line other than a rule: its field and position.
+/// Line other than a rule, with its field and position.
 #[derive(Clone, Debug)]
 pub(super) struct Extra {
     pub(super) field: Field,
     pub(super) value: Span,
     pub(super) line: u32,
-    /// Index of the group around the line.
+    /// Index of the group that contains the line, if any.
     pub(super) group: Option<usize>,
-    /// Agents of that group named since the last line of this field.
+    /// Agents of that group that were listed since the last line with the same field.
     pub(super) agents: Range<usize>,
 }
 
-/// Group of a file: ranges of its agents and rules.
+/// Group of a file, as ranges of its agents and rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupLines {
     pub(super) agents: Range<usize>,
     pub(super) rules: Range<usize>,
-    /// Whether the group applies to every robot although it has no `User-agent` line.
+    /// Whether the group applies to every robot because it has no `User-agent` line.
     pub(super) implied: bool,
 }
 
-/// Parsed file.
+/// Robots.txt file after parsing.
 #[derive(Debug)]
 pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
@@ -67,7 +67,7 @@ pub(super) struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Parses a file; content beyond 4 GiB is ignored.
+    /// Parses a robots.txt file; content beyond 4 GiB is ignored.
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut parser = Parser::new(bytes, dialect);
@@ -115,17 +115,19 @@ impl ParsedFile {
     }
 }
 
-/// Parser state between two lines: outside of a group, in its `User-agent` lines, or in its rules.
-/// The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the transitions.
+/// Parser state between two lines: outside groups, in a group's `User-agent` lines, or in a group's
+/// rules. The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the
+/// transitions.
 struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
     parsed: ParsedFile,
-    /// Whether lines belong to the last group.
+    /// Whether the next rule belongs to the last group.
     open: bool,
-    /// Whether a `User-agent` line joins the last group.
+    /// Whether the next `User-agent` line joins the last group.
     listing: bool,
-    /// First agents that the next `Crawl-delay` and the next `Request-rate` apply to.
+    /// Index of the first agent that the next `Crawl-delay` applies to, and that for
+    /// `Request-rate`.
     delayed: usize,
     rated: usize,
 }
@@ -190,7 +192,7 @@ impl<'t> Parser<'t> {
         self.rated = agent;
     }
 
-    /// Ends the last group, which includes all agents and rules since it began.
+    /// Ends the last group, which gets all agents and rules since its start.
     fn end_group(&mut self) {
         if let Some(group) = self.parsed.groups.last_mut() {
             group.agents.end = self.parsed.agents.len();
@@ -241,7 +243,7 @@ impl<'t> Parser<'t> {
         self.end_listing(AgentsEnd::KnownField);
     }
 
-    /// Ends the list of agents if the dialect says that such a field does.
+    /// Ends the list of agents if such a field ends it in this dialect.
     fn end_listing(&mut self, by: AgentsEnd) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,
@@ -266,19 +268,19 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// List that stores up to `N` items inline, and more in a vector.
+/// List that stores up to `N` items inline, and longer lists in a vector.
 ///
-/// Many files have one group with one robot and few rules. Avoids a dependency on the crate of the
-/// same name for users of the layer only.
+/// Many files have one group with one robot and few rules. The type avoids a dependency on the
+/// crate of the same name for programs that only use the layer.
 #[derive(Clone, Debug)]
 pub(super) enum SmallVec<T, const N: usize> {
-    /// Inline items, with the number of items in use.
+    /// Items stored inline, with the number of items in use.
     Inline([T; N], usize),
     Heap(Vec<T>),
 }
 
 impl<T: Default, const N: usize> SmallVec<T, N> {
-    /// Creates an empty list with a capacity.
+    /// Creates an empty list with the given capacity.
     #[inline]
     pub(super) fn with_capacity(count: usize) -> Self {
         if count > N {

@@ -11,17 +11,18 @@ use super::{Dialect, dialect::Escapes, escapes};
 /// Without wildcards, the pattern matches every path that starts with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PathPattern<'t> {
-    /// Texts between the wildcards, one more than there are wildcards. Only the first and the last
-    /// may be empty.
+    /// Texts between the wildcards; there is one more text than there are wildcards. Only the first
+    /// and the last may be empty.
     pub(super) texts: Vec<Cow<'t, [u8]>>,
     /// Whether the path must end where the pattern ends.
     pub(super) ends: bool,
-    /// Length for the longest match in octets (in Geoportal's program, in characters).
+    /// Length by which the longest match is determined, in octets (in characters for Geoportal's
+    /// program).
     pub(super) length: usize,
 }
 
 impl<'t> PathPattern<'t> {
-    /// Parses a pattern; `None` if the pattern never matches.
+    /// Parses a pattern; returns `None` if the pattern never matches.
     pub(super) fn new(written: &'t [u8], dialect: &Dialect) -> Option<Self> {
         match dialect.escapes {
             Escapes::FormDecoded => Self::decoded(written),
@@ -57,10 +58,11 @@ impl<'t> PathPattern<'t> {
         Some(pattern)
     }
 
-    /// Parses a pattern of Geoportal's: decoded first, so `%2A` is a wildcard.
+    /// Parses a pattern as Geoportal's program does: it decodes the pattern first, so `%2A` is a
+    /// wildcard.
     ///
-    /// The program converts each character to a regular expression; those of `^`, a backslash and
-    /// characters beyond the basic plane are wrong and match nothing.
+    /// The program converts each character to a regular expression; those for `^`, a backslash and
+    /// characters outside the Basic Multilingual Plane are wrong and match nothing.
     fn decoded(written: &[u8]) -> Option<Self> {
         let decoded = escapes::form_decoded(written).unwrap_or_else(|| written.to_vec());
         let broken = |octet: &u8| matches!(octet, b'^' | b'\\' | 0xf0..);
@@ -117,10 +119,10 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     (texts, ends)
 }
 
-/// Returns `true` if a path contains `texts` in order.
+/// Returns `true` if a path contains the texts of the pattern in order.
 ///
-/// The time is proportional to the path plus the pattern, regardless of the number of wildcards,
-/// because the first position of each text is sufficient.
+/// The time is proportional to the combined length of path and pattern, regardless of the number of
+/// wildcards, because only the first position of each text has to be tried.
 pub(super) fn matches<'t>(
     texts: impl IntoIterator<Item = &'t [u8]>,
     ends: bool,
@@ -148,7 +150,7 @@ pub(super) fn matches<'t>(
     true
 }
 
-/// Finds a text; short texts without a searcher, which would cost more than it saves.
+/// Finds a text; for short texts no searcher is created, because it would cost more than it saves.
 fn find(rest: &[u8], text: &[u8]) -> Option<usize> {
     match text {
         [] => Some(0),

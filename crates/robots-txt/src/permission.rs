@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Result for one URL: whether it is allowed, and the deciding rule and group.
+/// Result of a check for one URL: whether the URL is allowed, and the deciding rule and group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Permission<'f> {
     pub(super) allowed: bool,
@@ -11,7 +11,7 @@ pub struct Permission<'f> {
     pub(super) fallback: bool,
 }
 
-/// Rule of a group: `Allow` or `Disallow` with a path.
+/// Rule in a group: `Allow` or `Disallow` with a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rule<'f> {
     pub(super) line: usize,
@@ -35,14 +35,14 @@ impl<'f> Permission<'f> {
 
     /// Returns the line of the deciding group, counted from 1.
     ///
-    /// That is the line of the group's first `User-agent`. If no rule matched, returns the line of
+    /// It is the line of the group's first `User-agent`. If no rule matched, returns the line of
     /// the robot's first group, or `None` if no group applies to the robot.
     #[must_use]
     pub const fn group_line(&self) -> Option<usize> {
         self.group_line
     }
 
-    /// Returns `true` if the deciding group is a `*` group, not the robot's own.
+    /// Returns `true` if the deciding group is a `*` group instead of the robot's own group.
     #[must_use]
     pub const fn is_fallback(&self) -> bool {
         self.fallback
@@ -50,13 +50,13 @@ impl<'f> Permission<'f> {
 }
 
 impl<'f> Rule<'f> {
-    /// Returns the rule's line in the file, counted from 1.
+    /// Returns the line number of the rule, counted from 1.
     #[must_use]
     pub const fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns `true` for `Allow`, `false` for `Disallow`.
+    /// Returns `true` if the rule is an `Allow`, or `false` if it is a `Disallow`.
     #[must_use]
     pub const fn is_allow(&self) -> bool {
         self.allow
@@ -68,7 +68,7 @@ impl<'f> Rule<'f> {
         self.path
     }
 
-    /// Returns `true` if the rule is implied by a `Host` line and not in the file.
+    /// Returns `true` if the rule is not in the file but implied by a `Host` line.
     #[must_use]
     pub const fn is_implied(&self) -> bool {
         self.implied

@@ -1,21 +1,22 @@
-//! Preferences for the use of content: `Content-Signal` and `Content-Usage` lines.
+//! Preferences about the use of content: `Content-Signal` and `Content-Usage` lines.
 //!
-//! Based on contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A line may
-//! start with a path and then applies below it: the longest matching path applies, as with rules.
+//! Based on contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A line that
+//! starts with a path applies only below that path; as with rules, the longest matching path
+//! applies.
 
 use std::collections::HashMap;
 
 use super::{Dialect, RobotsTxt};
 
-/// Maximum number of comparisons of paths of one file with paths of the other, per group.
+/// Maximum number of comparisons per group of paths in one file with paths in the other.
 const MAX_COMPARISONS: usize = 100_000;
 
-/// Vocabulary of one of the fields, with the values of each word.
+/// Vocabulary of one of the two fields, with the values of each word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Vocabulary {
-    /// `Content-Signal`.
+    /// Vocabulary of `Content-Signal`.
     Signal,
-    /// `Content-Usage`.
+    /// Vocabulary of `Content-Usage`.
     Usage,
 }
 
@@ -27,18 +28,18 @@ pub(super) struct PreferenceLine<'t> {
     pub(super) members: Vec<Member<'t>>,
 }
 
-/// Preference for one use.
+/// Preference about one use of content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Member<'t> {
-    /// Preference as written.
+    /// Preference as written in the line.
     text: &'t [u8],
     pub(super) name: &'t [u8],
-    /// Value without parameters; `None` without `=`.
+    /// Value without parameters; `None` if there is no `=`.
     pub(super) value: Option<&'t [u8]>,
 }
 
 impl Vocabulary {
-    /// Returns the vocabulary of a field, by its lower-case name.
+    /// Returns the vocabulary of the field with the given lower-case name.
     pub(super) fn of_field(name: &str) -> Option<Self> {
         match name {
             "content-signal" => Some(Self::Signal),
@@ -71,7 +72,7 @@ impl Vocabulary {
 }
 
 impl<'t> PreferenceLine<'t> {
-    /// Parses the value of a line.
+    /// Parses the value of a preference line.
     pub(super) fn read(value: &'t [u8]) -> Self {
         let value = value.trim_ascii();
         let blank = value.iter().position(u8::is_ascii_whitespace);
@@ -109,9 +110,9 @@ impl<'t> Member<'t> {
         Self { text, name, value }
     }
 
-    /// Returns how much the preference permits; the lowest of several wins.
+    /// Returns how much the preference permits; of several preferences, the lowest value wins.
     ///
-    /// An unknown value grants nothing, and reserves nothing either.
+    /// An unknown value neither grants nor restricts anything.
     fn grant(&self) -> u8 {
         // Above all reservations and below all grants.
         const UNKNOWN: u8 = 3;
@@ -136,7 +137,8 @@ impl<'t> Member<'t> {
     }
 }
 
-/// Returns a list of preferences in the format of a header, such as `train-ai=n, search=y`.
+/// Parses a list of preferences and returns it in the format of a header, such as `train-ai=n,
+/// search=y`.
 ///
 /// `field` is `Content-Signal` or `Content-Usage`. The list can also be used in a robots.txt line,
 /// optionally after a path.
@@ -159,7 +161,7 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.contains(|c: char| c.is_control() || c == '#') {
         return Err(format!(
-            "{text:?}: a list of preferences must be one line without #"
+            "{text:?}: a list of preferences must be a single line without #"
         ));
     }
     if text.starts_with(['/', '*']) {
@@ -181,10 +183,10 @@ pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// Combines the preferences of two files for one group into lines, one per path.
+/// Combines the preferences of two files for one group into lines, one for each path.
 ///
-/// For each use, the more restrictive preference applies. A path in only one of the files keeps its
-/// line, combined with the other file's preferences for that path.
+/// For each use, the more restrictive preference applies. A path that occurs in only one of the
+/// files keeps its line, which is combined with the other file's preferences for that path.
 pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     let (theirs, ours) = (FilePreferences::new(theirs), FilePreferences::new(ours));
     let comparisons = theirs.lines.len().saturating_mul(ours.lines.len());
@@ -210,18 +212,18 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
     lines.collect()
 }
 
-/// Preferences of one file, by path.
+/// Preferences in one file, by path.
 #[derive(Debug, Default)]
 struct FilePreferences<'t> {
     lines: Vec<(&'t [u8], Members<'t>)>,
     places: HashMap<&'t [u8], usize>,
 }
 
-/// Preferences, one per use.
+/// Preferences, at most one for each use.
 #[derive(Clone, Debug, Default)]
 struct Members<'t> {
     list: Vec<Member<'t>>,
-    /// Indexes by the lower-case name.
+    /// Index of each preference, by lower-case name.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -243,7 +245,8 @@ impl<'t> FilePreferences<'t> {
         side
     }
 
-    /// Adds the preferences for a path: those of that path, or of the longest path above it.
+    /// Adds the preferences for a path, which are those given for that path or for the longest path
+    /// above it.
     fn tell(&self, path: &[u8], members: &mut Members<'t>) {
         let own = self.places.get(path).and_then(|at| self.lines.get(*at));
         let above = || {
@@ -294,7 +297,7 @@ fn covers(above: &[u8], path: &[u8]) -> bool {
     !has_wildcards(above) && path.starts_with(above)
 }
 
-/// Returns `true` if paths with wildcards may match the same page.
+/// Returns `true` if two paths with wildcards may match the same page.
 fn may_meet(one: &[u8], other: &[u8]) -> bool {
     let (first, second) = (literal(one), literal(other));
     (has_wildcards(one) || has_wildcards(other))
@@ -394,7 +397,8 @@ mod tests {
         );
     }
 
-    /// Returns the grants for a page: for each use the strictest of the longest matching paths.
+    /// Returns the grants for a page: for each use, the strictest grant of the longest matching
+    /// paths.
     fn grants(lines: &[String], page: &str) -> Vec<(String, u8)> {
         let lines: Vec<_> = lines
             .iter()

@@ -1,16 +1,16 @@
-//! Prefix tree of plain paths: examines each octet of a path once, regardless of the number of
-//! rules.
+//! Prefix tree of plain paths, in which each octet of a path is examined once, regardless of the
+//! number of rules.
 
 use memchr::memchr;
 
-/// Rank of a missing rule.
+/// Rank that stands for "no rule".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Plain path of a rule, to be inserted into a tree.
+/// Plain path of a rule that is to be inserted into a tree.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Entry<'t> {
     pub(super) text: &'t [u8],
-    /// Whether a path must end with the text.
+    /// Whether a path must end where the text ends.
     pub(super) ends: bool,
     pub(super) rank: u32,
 }
@@ -19,25 +19,27 @@ pub(super) struct Entry<'t> {
 #[derive(Debug, Default)]
 pub(super) struct PrefixTree {
     nodes: Vec<Node>,
-    /// First octet of each node's text, so that children are found without visiting them.
+    /// First octet of each node's text, so that the right child is found without visiting all
+    /// children.
     firsts: Vec<u8>,
     texts: Vec<u8>,
 }
 
-/// Part of one or several paths; its children are adjacent nodes.
+/// Part of one or several paths; the children of a node are adjacent.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: u32,
     length: u32,
     first_child: u32,
     children: u32,
-    /// Lowest rank of a rule that ends here or above and matches all paths below.
+    /// Lowest rank of a rule that ends at or above this node and matches all paths below.
     prefix: u32,
-    /// Lowest rank of a rule that requires the path to end here.
+    /// Lowest rank of a rule that requires the path to end at this node.
     exact: u32,
 }
 
-/// Node whose children have not been created: its entries, and their common length.
+/// Node whose children have not been created yet, with its entries and the length of their common
+/// prefix.
 struct Pending<'e, 't> {
     node: usize,
     entries: &'e [Entry<'t>],
@@ -73,7 +75,7 @@ impl PrefixTree {
         tree
     }
 
-    /// Adds the node of entries with at least `alike` octets in common.
+    /// Adds a node for entries that have at least `alike` octets in common.
     fn push<'e, 't>(
         &mut self,
         entries: &'e [Entry<'t>],
@@ -140,7 +142,7 @@ impl PrefixTree {
     }
 }
 
-/// Finds an octet; a linear search is faster for few.
+/// Returns the position of an octet; a linear search is faster among few octets.
 fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     if among.len() > 16 {
         memchr(octet, among)
@@ -149,7 +151,8 @@ fn place_of(octet: u8, among: &[u8]) -> Option<usize> {
     }
 }
 
-/// Converts an index to the type stored in nodes: texts are parts of a file of at most 4 GiB.
+/// Converts an index to the type stored in nodes, which is sufficient because a file has at most 4
+/// GiB.
 fn number(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(NONE)
 }

@@ -1,4 +1,4 @@
-//! Preset dialects, each based on a document or program.
+//! Preset dialects, each of which is based on a document or a program.
 
 use super::dialect::{
     AgentsEnd, CrawlDelay, Dialect, EmptyPath, Escapes, Grouping, HostUse, LineReading, Naming,
@@ -6,7 +6,7 @@ use super::dialect::{
 };
 
 impl Dialect {
-    /// All presets.
+    /// All preset dialects.
     pub(super) const PRESETS: [Self; 10] = [
         Self::rfc9309(),
         Self::google(),
@@ -26,7 +26,7 @@ impl Dialect {
         Self::PRESETS.map(|preset| preset.name)
     }
 
-    /// Creates the dialect of RFC 9309, the default.
+    /// Creates the dialect of RFC 9309, which is the default.
     #[must_use]
     pub const fn rfc9309() -> Self {
         Self {
@@ -69,7 +69,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Bing's robots: RFC 9309, with `Crawl-delay` inherited from `*`.
+    /// Creates the dialect of Bing's robots: RFC 9309, but `Crawl-delay` is inherited from `*`
+    /// groups.
     #[must_use]
     pub const fn bing() -> Self {
         Self {
@@ -79,7 +80,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the current dialect of Yandex: RFC 9309, `Host` as data, and `Clean-param`.
+    /// Creates the current dialect of Yandex: RFC 9309, with `Host` as data and with `Clean-param`.
     #[must_use]
     pub const fn yandex() -> Self {
         Self {
@@ -90,7 +91,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Yandex's proposal of 2003: `Host` closes mirrors.
+    /// Creates the dialect that Yandex proposed in 2003, in which `Host` disallows everything on
+    /// mirrors.
     #[must_use]
     pub const fn yandex2003() -> Self {
         Self {
@@ -154,7 +156,8 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Geoportal's documentation: first match, then the general section.
+    /// Creates the dialect of Geoportal's documentation: the first match wins, and the general
+    /// section applies after the robot's own.
     #[must_use]
     pub const fn geoportal() -> Self {
         Self {
@@ -176,7 +179,7 @@ impl Dialect {
         }
     }
 
-    /// Creates the dialect of Geoportal's program: the longest match wins.
+    /// Creates the dialect of Geoportal's program, in which the longest match wins.
     #[must_use]
     pub const fn geoportal_longest() -> Self {
         Self {

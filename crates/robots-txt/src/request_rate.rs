@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 /// Maximum `Crawl-delay` in seconds: a year.
 const MAX_SECONDS: f64 = 365.0 * 86_400.0;
 
-/// Requested maximum rate of a robot: `requests` documents per `period`.
+/// Requested maximum rate for a robot: `requests` documents per `period`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RequestRate {
@@ -16,7 +16,7 @@ pub struct RequestRate {
 }
 
 impl RequestRate {
-    /// Creates a rate; `None` if the number of documents or the period is zero.
+    /// Creates a rate; returns `None` if the number of documents or the period is zero.
     #[must_use]
     pub fn new(requests: u32, period: Duration) -> Option<Self> {
         (requests > 0 && !period.is_zero()).then_some(Self { requests, period })
@@ -60,7 +60,7 @@ pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
     (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
 }
 
-/// Parses a whole number of seconds as Java does.
+/// Parses a whole number of seconds in the same way as Java.
 pub(super) fn whole_crawl_delay(value: &[u8]) -> Option<Duration> {
     let seconds: i32 = str::from_utf8(value).ok()?.parse().ok()?;
     Some(Duration::from_secs(u64::try_from(seconds).ok()?))

@@ -1,4 +1,4 @@
-//! Resolution of rules' paths against the file's URL, as in `WWW::RobotRules`.
+//! Resolution of the paths in rules against the file's URL, as in `WWW::RobotRules`.
 
 use super::{escapes, target::SplitUrl};
 
@@ -35,7 +35,7 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
     })
 }
 
-/// Removes delimiters around a URL.
+/// Removes the delimiters around a URL.
 fn unwrapped(written: &[u8]) -> &[u8] {
     // RFC 2396 appendix E: `<URL:…>` and quotation marks delimit a URL in a text.
     let inner = match written {
@@ -49,7 +49,7 @@ fn unwrapped(written: &[u8]) -> &[u8] {
     inner.trim_ascii()
 }
 
-/// Returns the scheme of a reference.
+/// Returns the scheme of a URL reference, if any.
 fn scheme(reference: &str) -> Option<&str> {
     let (scheme, _) = reference.split_once(':')?;
     let rest = scheme.strip_prefix(|first: char| first.is_ascii_alphabetic())?;
@@ -58,7 +58,7 @@ fn scheme(reference: &str) -> Option<&str> {
         .then_some(scheme)
 }
 
-/// Returns the path and query of a URL with the same scheme, host and port.
+/// Returns the path and query of a URL if it has the same scheme, host and port as the base.
 fn same_site(url: &str, scheme: &str, base: Option<&str>) -> Option<String> {
     let here = base.map(SplitUrl::of)?;
     let there = SplitUrl::of(url);
@@ -101,7 +101,7 @@ fn relative(reference: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Cases with the results of `WWW::RobotRules` 6.02 and URI 5.17.
+    /// Cases with the results that `WWW::RobotRules` 6.02 and URI 5.17 return.
     #[test]
     fn rules_are_resolved_like_urls() {
         let base = Some("http://host.example/robots.txt");

@@ -1,4 +1,4 @@
-//! The rules of a file for one robot.
+//! The rules of a robots.txt file that apply to one robot.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -15,13 +15,14 @@ use super::{
     target::{SplitUrl, is_robots_txt, target},
 };
 
-/// The rules of a robots.txt file for one robot.
+/// The rules of a robots.txt file that apply to one robot.
 ///
-/// Cloning is cheap. An index is built after a few queries and used by later ones.
+/// Cloning is cheap. An index is built after a few queries and is used by later queries.
 #[derive(Clone)]
 pub struct RobotRules {
     file: RobotsTxt,
-    /// Selected groups if one names the robot; robots without a group share the file's selection.
+    /// Selected groups, if a group names the robot; robots without a group share the file's
+    /// selection.
     own: Option<Arc<Selection>>,
 }
 
@@ -30,9 +31,11 @@ impl RobotRules {
         Self { file, own }
     }
 
-    /// Checks whether the robot may fetch a URL, given as an absolute URL or from the path on.
+    /// Checks whether the robot may fetch a URL, which is given as an absolute URL or starts with
+    /// the path.
     ///
-    /// The query is included, a fragment is ignored. The permission contains the deciding rule.
+    /// The query is taken into account, while a fragment is ignored. The permission contains the
+    /// deciding rule.
     #[must_use]
     pub fn check(&self, url: &str) -> Permission<'_> {
         if self.is_exempt(url) {
@@ -44,7 +47,7 @@ impl RobotRules {
         }
     }
 
-    /// Returns the same rules in lower case, for sites with case-insensitive paths.
+    /// Returns the same rules in lower case, for sites whose paths are case-insensitive.
     ///
     /// Convert URLs to lower case before checking them.
     #[must_use]
@@ -100,7 +103,8 @@ impl RobotRules {
         }
     }
 
-    /// Returns the first value for the robot, or for all robots if no group names it.
+    /// Returns the first value of a field for the robot, or for all robots if no group names the
+    /// robot.
     fn of_group<V>(&self, field: Field, parse: impl Fn(&[u8]) -> Option<V>) -> Option<V> {
         let mut lines = self.file.inner.parsed.extras_of(field);
         lines.find_map(|line| {
@@ -172,7 +176,7 @@ impl RobotRules {
         }
     }
 
-    /// Returns the permission if no rule matches.
+    /// Returns the permission that applies if no rule matches.
     fn unruled(&self) -> Permission<'_> {
         Permission {
             allowed: true,
@@ -182,7 +186,7 @@ impl RobotRules {
         }
     }
 
-    /// Returns the refusal implied by `Host` lines of which none names this site.
+    /// Returns the refusal that is implied if no `Host` line names this site.
     fn closed(&self, url: &str) -> Option<Permission<'_>> {
         let inner = &self.file.inner;
         if inner.dialect.host != HostUse::CloseMirrors {
@@ -235,7 +239,7 @@ impl RobotRules {
     }
 }
 
-/// Returns `true` if a URL is absolute and has a scheme other than http and https.
+/// Returns `true` if a URL is absolute and its scheme is neither http nor https.
 fn is_of_another_scheme(url: &str) -> bool {
     SplitUrl::of(url).origin.is_some_and(|(scheme, _)| {
         !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")

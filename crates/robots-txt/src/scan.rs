@@ -13,7 +13,7 @@ use super::{
 /// Result of comparing the path of a rule with the requested path.
 enum Comparison {
     Different,
-    /// The path starts with the rule's path, octet by octet.
+    /// The path starts with exactly the octets of the rule's path.
     Same,
     /// The rule has wildcards or escapes and must be parsed.
     Unclear,
@@ -41,10 +41,10 @@ pub(super) fn decide(
     best.decision
 }
 
-/// Longest matching rule so far.
+/// The longest matching rule found so far.
 #[derive(Default)]
 struct Best {
-    /// Length of the rule, and whether the rule allows.
+    /// Length of the rule, and whether it is an `Allow`.
     rank: (usize, bool),
     decision: Option<Decision>,
 }
@@ -92,7 +92,7 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
     }
 }
 
-/// Returns the next words of two texts, or their last words.
+/// Returns the next eight octets of two texts, or their last eight octets.
 #[inline]
 fn words(written: &[u8], path: &[u8], seen: usize, both: usize) -> Option<(u64, u64)> {
     // The last word overlaps octets already compared, so that no rest is left.
@@ -110,7 +110,7 @@ fn unlike(is_read: bool) -> Comparison {
     }
 }
 
-/// Compares texts shorter than a word.
+/// Compares texts that are shorter than eight octets.
 fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     let is_read = |octet: u8| must_be_read(u64::from(octet)) != 0;
     let both = written.iter().zip(path);
@@ -127,7 +127,7 @@ fn must_be_read(word: u64) -> u64 {
     octets::equal(word, b'*') | octets::equal_pair(word, b'$') | octets::beyond_ascii(word)
 }
 
-/// Kept out of the loop, which rarely needs it.
+/// Returns the length of a matching rule; separate from the loop, which rarely needs this.
 #[inline(never)]
 fn length_of_match(written: &[u8], dialect: &Dialect, path: &[u8]) -> Option<usize> {
     if is_plain(written) {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::RobotsTxt;
 
-    /// Compares octet by octet.
+    /// Compares two texts octet by octet.
     fn slowly(written: &[u8], path: &[u8]) -> char {
         for (place, octet) in written.iter().enumerate() {
             match octet {

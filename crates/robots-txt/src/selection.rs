@@ -23,25 +23,27 @@ use super::{
 /// Groups that apply to a robot, with an index of their rules.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// Groups that name the robot; if `None`, the `*` groups apply and are searched when needed.
+    /// Groups that name the robot; if `None`, the `*` groups apply, which are searched for when
+    /// needed.
     pub(super) own: Option<OwnGroups>,
-    /// Approximate number of queries before the index was built.
+    /// Approximate number of queries so far, counted until the index is built.
     asked: AtomicUsize,
-    /// Boxed separately, because most files are queried once or never.
+    /// Results for later queries; boxed, because most files are queried once or never.
     prepared: OnceLock<Box<Prepared>>,
 }
 
-/// Groups that apply to a robot named by some of them.
+/// Groups that apply to a robot that at least one of them names.
 #[derive(Debug)]
 pub(super) struct OwnGroups {
     pub(super) name: Name<'static>,
-    /// Indexes of the groups that name the robot, followed by those of `*` groups if these apply.
+    /// Indexes of the groups that name the robot, followed by those of the `*` groups if these also
+    /// apply.
     places: Vec<usize>,
-    /// Number of indexes that are those of groups naming the robot.
+    /// Number of indexes that belong to groups that name the robot.
     named: usize,
 }
 
-/// Results computed once for all later queries.
+/// Results that are computed once for all later queries.
 #[derive(Debug)]
 struct Prepared {
     index: Index,
@@ -53,7 +55,7 @@ struct Prepared {
 const FIRST_QUESTIONS: usize = 3;
 
 impl OwnGroups {
-    /// Selects the groups for a robot; `None` if no group names the robot.
+    /// Selects the groups for a robot; returns `None` if no group names the robot.
     pub(super) fn new(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Self> {
         let mut agents = parsed.agents.iter();
         let first = agents.position(|agent| name.is_meant_by(parsed.octets(agent.value)))?;
@@ -89,7 +91,7 @@ impl OwnGroups {
 }
 
 impl Selection {
-    /// Creates the selection of a robot named by some groups.
+    /// Creates the selection for a robot that some groups name.
     pub(super) fn new(own: OwnGroups) -> Self {
         Self {
             own: Some(own),
@@ -106,7 +108,7 @@ impl Selection {
         }
     }
 
-    /// Returns the decision of the winning rule for a path; without a path, for one that cannot be
+    /// Returns the decision of the winning rule for a path; `None` stands for a path that cannot be
     /// compared.
     pub(super) fn decide(
         &self,
@@ -131,7 +133,7 @@ impl Selection {
         }
     }
 
-    /// Builds the index if not yet built.
+    /// Builds the index unless it has already been built.
     pub(super) fn prepare(&self, parsed: &ParsedFile, dialect: &Dialect, base: Option<&str>) {
         self.prepared(parsed, dialect, base);
     }
@@ -148,7 +150,7 @@ impl Selection {
         })
     }
 
-    /// Returns `true` for the first queries, for which an index does not pay.
+    /// Returns `true` for the first few queries, for which building an index does not pay off.
     fn is_sooner_scanned(&self) -> bool {
         if self.prepared.get().is_some() {
             return false;
@@ -210,10 +212,10 @@ fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = us
     groups(parsed, |group| is_for_any(parsed, dialect, group)).take(count)
 }
 
-/// Returns a robot's section as joined by Geoportal's program.
+/// Returns a robot's section in the way that Geoportal's program joins groups.
 ///
-/// The first group that names the robot and not `*`, and each later group whose agents are all in
-/// the first one, unless an earlier group has them all.
+/// The section consists of the first group that names the robot but not `*`, and of each later
+/// group whose agents are all in that group, unless an earlier group already contains them all.
 fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
     let agents = |group: &GroupLines| -> Agents {
         let agents = parsed.agents_of(group).iter();
@@ -253,7 +255,7 @@ type Agents = BTreeSet<Vec<u8>>;
 /// Distinct sets of agents.
 struct AgentSets {
     sets: Vec<Agents>,
-    /// Indexes of the sets that contain an agent.
+    /// Indexes of the sets that contain each agent.
     holders: HashMap<Vec<u8>, Vec<usize>>,
 }
 
@@ -316,7 +318,7 @@ fn push_group<'t>(
     }
 }
 
-/// Returns the meaning of a rule without a path: `true` to allow, `None` if it is ignored.
+/// Returns the meaning of a rule without a path: `true` if it allows, `None` if it is ignored.
 fn empty(rule: &RuleLine, dialect: &Dialect) -> Option<bool> {
     match dialect.empty_path {
         EmptyPath::NoRule => None,

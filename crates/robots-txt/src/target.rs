@@ -1,4 +1,4 @@
-//! Conversion of a URL to the octets that rules are compared with.
+//! Conversion of a URL to the octets with which rules are compared.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::{dialect::Escapes, escapes, octets};
 
-/// Parts of a URL: origin, and the rest.
+/// Parts of a URL: the origin, and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct SplitUrl<'u> {
     /// Scheme and authority of an absolute URL.
@@ -16,7 +16,7 @@ pub(super) struct SplitUrl<'u> {
 }
 
 impl<'u> SplitUrl<'u> {
-    /// Splits an absolute URL; any other text is a path.
+    /// Splits an absolute URL; any other text is treated as a path.
     pub(super) fn of(url: &'u str) -> Self {
         let path = Self {
             origin: None,
@@ -66,10 +66,10 @@ fn is_scheme(text: &str) -> bool {
             .all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'+' | b'-' | b'.'))
 }
 
-/// Returns the octets to compare, or `None` if no rule can match.
+/// Returns the octets that rules are compared with, or `None` if no rule can match.
 ///
 /// The octets start with a slash and include the query. The fragment, which is not part of
-/// requests, is included only if the dialect's program keeps it.
+/// requests, is included only if the program that the dialect is based on keeps it.
 pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
     let stands = match reading {
         Escapes::Normalised | Escapes::RuleOnly | Escapes::Decoded => is_simple(url),
@@ -90,7 +90,7 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
     })
 }
 
-/// Returns `true` if a URL is a path that needs no normalisation, as most are.
+/// Returns `true` if a URL is a path that needs no normalisation, which is the usual case.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
     // Two slashes may start a host in Google's parser; spaces, escapes and fragments must be
@@ -133,15 +133,15 @@ fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the path and query as Perl's URI does: an empty path stays empty.
+/// Returns the path and query as Perl's URI module does: an empty path stays empty.
 fn perl_path(url: &str) -> &[u8] {
     let rest = SplitUrl::of(url.trim_ascii()).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rest.get(..end).unwrap_or(rest)
 }
 
-/// Returns the path, parameters and query as Google's parser does: two slashes at the beginning
-/// precede a host.
+/// Returns the path, parameters and query as Google's parser does: two slashes at the beginning are
+/// followed by a host.
 fn google_path(url: &str) -> Cow<'_, [u8]> {
     let url = url.as_bytes();
     let start = if url.starts_with(b"//") { 2 } else { 0 };

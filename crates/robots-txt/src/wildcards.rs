@@ -1,26 +1,27 @@
-//! Rules with wildcards, indexed by octets that they require.
+//! Rules with wildcards, indexed by octets that a matching path must contain.
 
 use std::borrow::Cow;
 
 use super::pattern::{PathPattern, matches};
 
-/// Number of adjacent octets by which a rule is indexed; three fit into a `u32`.
+/// Number of adjacent octets by which a rule is indexed; three octets fit into a `u32`.
 const GRAM: usize = 3;
 
-/// Number of counters for the frequency of such octets, one per value of [`place`].
+/// Number of counters for the frequency of such groups of octets, one for each value of [`place`].
 const COUNTERS: usize = 4096;
 
-/// Rules with wildcards.
+/// Index of rules with wildcards.
 #[derive(Debug, Default)]
 pub(super) struct Wildcards {
     rules: Vec<Rule>,
-    /// Rarest three octets of each rule that has three in a row, sorted, with the rule's index.
+    /// Rarest three adjacent octets of each rule that has three in a row, with the rule's index;
+    /// sorted.
     grams: Vec<(u32, u32)>,
-    /// Bit set of the values in `grams`, which avoids the search for most paths.
+    /// Bit set of the values in `grams`, which makes a search unnecessary for most paths.
     filter: Vec<u64>,
-    /// Indexes of the other rules.
+    /// Indexes of the other rules, which have no three octets in a row.
     short: Vec<u32>,
-    /// Whether some rules end in an optional slash.
+    /// Whether the index contains rules that end in an optional slash.
     bare: bool,
 }
 
@@ -131,7 +132,7 @@ fn grams_of(pattern: &PathPattern<'_>) -> impl Iterator<Item = u32> {
     pattern.texts.iter().flat_map(|text| grams(text))
 }
 
-/// Returns each three adjacent octets as a number.
+/// Returns every three adjacent octets of a text as a number.
 fn grams(text: &[u8]) -> impl Iterator<Item = u32> {
     text.windows(GRAM)
         .filter_map(|gram| <[u8; GRAM]>::try_from(gram).ok())

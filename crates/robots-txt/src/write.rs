@@ -1,4 +1,4 @@
-//! Writing of a parsed file.
+//! Writing of a parsed robots.txt file.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::{
     written::{Path, Text},
 };
 
-/// Fields that no dialect defines, but that restrict the use of pages.
+/// Fields that no dialect defines but that restrict the use of pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line of a written file.
+/// Line of a file that is being written.
 struct Line<'f> {
     number: u32,
     field: &'static str,
@@ -20,18 +20,18 @@ struct Line<'f> {
     section: Section,
 }
 
-/// Position of a line.
+/// Section of the file that a line belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Section {
-    /// In the group with this index.
+    /// The line belongs to the group with this index.
     Group(usize),
-    /// Outside of groups.
+    /// The line does not belong to a group.
     Outside,
-    /// In the same section as the line before.
+    /// The line belongs to the same section as the line before.
     Anywhere,
 }
 
-/// Writes a file with the same meaning in the same dialect.
+/// Writes a file that has the same meaning in the same dialect.
 ///
 /// Field names have their standard spelling, groups are separated by blank lines, and comments and
 /// ignored lines are omitted. Invalid UTF-8 and control characters are percent-encoded.

@@ -1,14 +1,14 @@
-//! Values as written: none ends its line or starts another.
+//! Values in the form in which they are written: no value can end its line or start another.
 
 use std::fmt::{self, Write as _};
 
-/// Path or URL, with characters percent-encoded that would end the line or be removed.
+/// Path or URL in which characters that would end the line or be removed are percent-encoded.
 ///
 /// These are control characters, line separators, `#`, white space at either end and invalid UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'v>(pub(super) &'v [u8]);
 
-/// Name or text, with characters that would end the line replaced by U+FFFD.
+/// Name or text in which characters that would end the line are replaced by U+FFFD.
 ///
 /// The replacement ensures that an invalid name does not become another robot's name.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Returns `true` for characters that end a line, for some parsers also U+0085, U+2028, U+2029.
+/// Returns `true` for characters that end a line; some parsers also treat U+0085, U+2028 and U+2029
+/// as line ends.
 fn is_unsafe(character: char) -> bool {
     character.is_control() || matches!(character, '#' | '\u{2028}' | '\u{2029}')
 }

@@ -8,7 +8,7 @@ use http::HeaderValue;
 /// Supported languages as BCP 47 tags; English is the default.
 const TAGS: [&str; 8] = ["en", "de", "fr", "es", "pt", "ja", "zh", "ru"];
 
-/// Language ranges of an `Accept-Language` header that are examined.
+/// Maximum number of language ranges of an `Accept-Language` header that are examined.
 const MAX_RANGES: usize = 32;
 
 type Translations = [&'static str; TAGS.len()];
@@ -16,12 +16,12 @@ type Translations = [&'static str; TAGS.len()];
 static TEXTS: LazyLock<HashMap<&'static str, Translations>> =
     LazyLock::new(|| parse(include_str!("texts.txt")));
 
-/// Language for texts that visitors read.
+/// Language of the texts for visitors.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Language(usize);
 
 impl Language {
-    /// Returns the supported language of a BCP 47 tag such as `de-CH`.
+    /// Returns the supported language for a BCP 47 tag such as `de-CH`.
     #[must_use]
     pub fn from_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_']).next()?;
@@ -30,7 +30,7 @@ impl Language {
             .map(Self)
     }
 
-    /// Returns the preferred supported language of `Accept-Language` headers; by default English.
+    /// Returns the supported language that `Accept-Language` headers prefer, by default English.
     #[must_use]
     pub fn accepted<'h>(headers: impl IntoIterator<Item = &'h HeaderValue>) -> Self {
         let ranges = headers.into_iter().filter_map(|line| line.to_str().ok());
@@ -55,14 +55,14 @@ impl Language {
         TAGS.get(self.0).copied().unwrap_or(TAGS[0])
     }
 
-    /// Returns a text in this language; a missing text appears as its key.
+    /// Returns a text in this language, or its key if there is no such text.
     #[must_use]
     pub fn text(self, key: &'static str) -> &'static str {
         let text = TEXTS.get(key).and_then(|texts| texts.get(self.0));
         text.copied().unwrap_or(key)
     }
 
-    /// Returns a text in this language with a value instead of each `{}`.
+    /// Returns a text in this language with each `{}` replaced by a value.
     #[must_use]
     pub fn filled(self, key: &'static str, values: &[&dyn std::fmt::Display]) -> String {
         let mut parts = self.text(key).split("{}");

@@ -333,7 +333,7 @@ async fn a_service_gets_an_error_for_a_body_that_is_too_large() {
     let request = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n1234\r\n0\r\n\r\n";
     let answer = ask(TcpStream::connect(front.addr).await.unwrap(), request).await;
     assert!(
-        answer.ends_with("the request's body has more than 3 bytes"),
+        answer.ends_with("the request body is larger than 3 bytes"),
         "{answer}"
     );
 }

@@ -306,7 +306,7 @@ fn a_missing_socket_is_reported() {
     let mut command = activated(directory.path(), listen, socket, "other");
     assert!(!command.stdout(Stdio::null()).status().unwrap().success());
     let told = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-    let expected = "no socket named \"web\" that is not yet in use: passed sockets: other";
+    let expected = "no unused socket named \"web\": passed sockets: other";
     assert!(told.contains(expected), "{told}");
     configured(directory.path(), listen);
     let output = run(directory.path(), &DEMONSTRATION);

@@ -38,7 +38,7 @@ fn people(fleets: &mut Fleets, minute: i64) {
 
 const TRAP: &str = "/notes/amber-field/coast-1.html";
 
-/// Returns the flagged conduct of requests in the first window.
+/// Returns the flagged behaviour after requests in the first window.
 fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> Vec<String> {
     let mut fleets = Fleets::new(5);
     (0..9).for_each(|minute| people(&mut fleets, minute));
@@ -99,7 +99,7 @@ fn addresses_that_behave_unlike_human_visitors_are_flagged_with_reasons() {
             &[],
         ),
         (
-            "continues although told to wait",
+            "continues after being told to wait",
             (0..300).map(|n| one(n, page(1), 429)).collect(),
             &[
                 "2001:db8:1::/48 conduct-retry-after",

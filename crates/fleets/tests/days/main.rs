@@ -1,4 +1,5 @@
-//! Simulated days of a web site with a fleet among human visitors, and unusual days without one.
+//! Simulated days of a web site with a fleet among human visitors, and unusual days without a
+//! fleet.
 
 #![expect(
     clippy::unwrap_used,

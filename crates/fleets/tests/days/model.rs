@@ -135,7 +135,7 @@ pub(crate) struct Day {
     next_address: u32,
 }
 
-/// Result of a day.
+/// Result of a simulated day.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Number of robots' requests before the first was flagged.
@@ -243,7 +243,7 @@ impl Day {
         self.events.last_mut().unwrap()
     }
 
-    /// Adds a visit of a human visitor, to a given page or to any page.
+    /// Adds a visit by a human visitor, to a given page or to any page.
     pub(crate) fn visit(&mut self, at_s: u32, who: u16, address: IpAddr, first: Option<u32>) {
         let has_no_assets = usize::from(who) >= BROWSERS.len() || !self.site.has_assets;
         let is_here_again = self.rng.f64() < 0.35;
@@ -295,7 +295,7 @@ impl Day {
         u16::try_from(at).unwrap()
     }
 
-    /// Plays the day's requests.
+    /// Replays the day's requests.
     pub(crate) fn play(mut self) -> Outcome {
         self.events.sort_by_key(|event| event.at_s);
         let mut fleets = Fleets::new(7);

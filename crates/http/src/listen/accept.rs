@@ -23,16 +23,17 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Delay after an accept that failed for lack of files or memory, which would fail again.
+/// Delay after accepting failed for lack of file descriptors or memory; an immediate retry would
+/// fail too.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Loop that accepts connections on every thread of a listener.
+/// Loop that accepts a listener's connections on every thread.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
     pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
-    /// Permits for connections; a thread that waits to accept holds one.
+    /// Permits for connections; a thread that is waiting to accept a connection holds one.
     pub(super) permits: Arc<Semaphore>,
     /// Permits shared by the clients of all listeners, if the open-files limit requires them.
     pub(super) shared_permits: Option<ClientPermits>,
@@ -48,7 +49,7 @@ impl AcceptLoop {
         supervisors.close();
         supervisors.wait().await;
         if !self.shared.stop.is_cancelled() {
-            error!("no thread accepts connections any more: stopping");
+            error!("no thread accepts connections any more; shutting down");
             self.shared.stop.cancel();
         }
     }
@@ -61,7 +62,7 @@ impl AcceptLoop {
             match task.await {
                 Ok(()) => return,
                 Err(ended) if ended.is_panic() => {
-                    error!("the accept task panicked and is restarted: {ended}");
+                    error!("the accept task panicked and is being restarted: {ended}");
                     time::sleep(ACCEPT_BACK_OFF).await;
                 }
                 Err(ended) => {
@@ -129,9 +130,9 @@ impl AcceptLoop {
 
 /// Polls a connection once; returns whether it has ended.
 ///
-/// A client with a single request may have sent it before its connection is accepted. It then gets
-/// its response without a task, which would cost about as much as the response. A panic ends the
-/// connection, as in a separate task.
+/// A client with a single request may have sent it before its connection is accepted. The response
+/// is then sent without spawning a task, which would cost about as much as the response. A panic
+/// ends the connection, as in a separate task.
 async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
@@ -140,7 +141,8 @@ async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()
     .await
 }
 
-/// Boxes a future, because a task is moved several times before it runs and when it ends.
+/// Boxes a future, because an unboxed one is moved several times before its task runs and when it
+/// ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {
@@ -159,7 +161,7 @@ async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
             Ok(accepted) => return accepted,
             // The client has already disconnected; the next one can be accepted immediately.
             Err(error) if is_about_one_connection(&error) => {
-                debug!(%error, "client disconnected before accept");
+                debug!(%error, "client disconnected before its connection was accepted");
             }
             Err(error) => {
                 // One log line in ten seconds: after the first failure and each hundredth delay.

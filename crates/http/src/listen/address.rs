@@ -2,7 +2,7 @@ use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 /// Address on which a listener accepts connections.
 ///
-/// Written as `127.0.0.1:8080` or `[::]:443`, as `unix:/run/site.sock`, or as `systemd` or
+/// The text format is `127.0.0.1:8080` or `[::]:443`, `unix:/run/site.sock`, or `systemd` or
 /// `systemd:NAME` for a socket opened by the service manager.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -11,11 +11,12 @@ pub enum ListenAddr {
     Tcp(SocketAddr),
     /// Path of a Unix socket.
     Unix(PathBuf),
-    /// Socket of the service manager: the first unused one, or the first with this name.
+    /// Socket passed by the service manager: the first unused one, or the first unused one with
+    /// this name.
     Systemd(Option<String>),
 }
 
-/// Error of a text that is not a listen address.
+/// Error for text that is not a listen address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "{text:?} is not an address such as 127.0.0.1:8080 or [::]:8080, unix:/run/site.sock, systemd or systemd:NAME"

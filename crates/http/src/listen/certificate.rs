@@ -22,7 +22,7 @@ use webpki::{EndEntityCert, KeyUsage};
 
 /// Maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Remaining validity below which a certificate causes a warning.
+/// Remaining validity of a certificate below which a warning is logged.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
 /// Certificate chain and key, as PEM files.
@@ -30,15 +30,15 @@ const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 pub struct CertificateFiles {
     /// File with the certificate, followed by intermediate certificates.
     pub certificate_file: PathBuf,
-    /// File with the private key, not encrypted.
+    /// File with the unencrypted private key.
     pub key_file: PathBuf,
 }
 
-/// Error of a certificate that cannot be served.
+/// Error for a certificate that cannot be served.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}: {reason}", file.display())]
 pub struct CertificateError {
-    /// File of the error; `TLS` if no file is involved.
+    /// File that caused the error; `TLS` if no file is involved.
     file: PathBuf,
     reason: String,
 }
@@ -46,13 +46,13 @@ pub struct CertificateError {
 /// Validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
-    /// First second of validity, in seconds since 1970.
+    /// First second in which the certificate is valid, in seconds since 1970.
     pub not_before: u64,
-    /// Last second of validity, in seconds since 1970.
+    /// Last second in which the certificate is valid, in seconds since 1970.
     pub not_after: u64,
 }
 
-/// State of a listener's certificate, for operators.
+/// State of a listener's certificate, as shown to administrators.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CertificateState {
@@ -64,11 +64,11 @@ pub struct CertificateState {
     pub validity: Option<Validity>,
     /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Number of consecutive failed orders of the certificate.
+    /// Number of consecutive failed orders for the certificate.
     pub failures: u32,
 }
 
-/// Certificate with its key, from files.
+/// Certificate and private key loaded from files.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
@@ -141,7 +141,7 @@ impl Certificate {
         })
     }
 
-    /// Logs a warning for a certificate that needs renewal.
+    /// Logs a warning if the certificate should be renewed.
     pub(super) fn warn_of_time(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
@@ -223,7 +223,7 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
     }
 }
 
-/// Returns the error of a certificate's validity period, which webpki checks before the issuer.
+/// Returns the error if a certificate is not currently valid; webpki checks this before the issuer.
 pub(super) fn time_trouble(
     certificate: &EndEntityCert<'_>,
     time: UnixTime,

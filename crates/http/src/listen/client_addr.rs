@@ -14,13 +14,13 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Mark of a trusted proxy that sent only one of `X-Forwarded-For` and `Forwarded`.
+/// Mark for a trusted proxy that has sent `X-Forwarded-For` without `Forwarded`.
 const X_FORWARDED_ALONE: u32 = 1;
 const FORWARDED_ALONE: u32 = 2;
 
-/// Address of the client: the TCP peer, or the client reported by trusted proxies.
+/// Address of the client: that of the TCP peer, or the one reported by trusted proxies.
 ///
-/// A listener adds it to the extensions of each request. IPv4-mapped IPv6 addresses
+/// A listener adds this address to the extensions of each request. IPv4-mapped IPv6 addresses
 /// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address: it is
 /// `0.0.0.0:0`, which no TCP peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,23 +32,25 @@ const FORWARDED_ALONE: u32 = 2;
 pub struct ClientAddr {
     /// Address of the client.
     pub client: IpAddr,
-    /// Address and port of the TCP peer, or those in its PROXY header.
+    /// Address and port of the TCP peer, or those in the peer's PROXY header.
     pub peer: SocketAddr,
-    /// Whether the client is the peer and the request has no forwarding header.
+    /// Whether the client is the TCP peer and the request has no forwarding header.
     pub direct: bool,
     /// Whether the client used HTTPS: observed here, or reported by a trusted proxy.
     pub https: bool,
     /// Whether the peer is a trusted proxy.
     pub trusted: bool,
-    /// Whether `https` was observed or reported by a trusted proxy, and not only assumed.
+    /// Whether the value of `https` was observed or reported by a trusted proxy, rather than
+    /// assumed.
     pub(crate) is_scheme_known: bool,
-    /// Whether `X-Forwarded-For` and `Forwarded` of a trusted proxy name different clients.
+    /// Whether `X-Forwarded-For` and `Forwarded` from a trusted proxy contain different client
+    /// addresses.
     ///
-    /// One of them may come from the client; `client` is then the proxy.
+    /// One of the headers may come from the client, so `client` is then the proxy's address.
     pub(crate) is_ambiguous: bool,
 }
 
-/// Networks whose forwarding headers are trusted; none by default.
+/// Networks whose forwarding headers are trusted; empty by default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
@@ -57,16 +59,16 @@ pub struct TrustedProxies {
     client_header: Option<ClientHeader>,
 }
 
-/// Header in which trusted proxies name the client.
+/// Header in which trusted proxies report the client's address.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum ClientHeader {
     XForwardedFor,
     Forwarded,
-    /// Another header, with one address.
+    /// Any other header, which contains a single address.
     Address(HeaderName),
 }
 
-/// Client named by a list of hops, read from its right end.
+/// Client found in a list of hops that is read from right to left.
 struct NamedClient {
     addr: IpAddr,
     https: Option<bool>,
@@ -74,7 +76,7 @@ struct NamedClient {
     is_proxy: bool,
 }
 
-/// Facts about a connection before its first request.
+/// Properties of a connection that are known before its first request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Origin {
     pub(super) peer: SocketAddr,
@@ -82,7 +84,7 @@ pub(super) struct Origin {
     pub(super) https: bool,
 }
 
-/// Error of a trusted proxy that is neither an address nor a network.
+/// Error for a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "trusted proxy {network:?} is neither an address nor a network; use 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
@@ -92,12 +94,12 @@ pub struct TrustedProxyError {
 }
 
 impl TrustedProxies {
-    /// Parses addresses and networks such as `::1` and `10.0.0.0/8`; `unix:` stands for peers of
-    /// Unix sockets.
+    /// Parses addresses and networks such as `::1` and `10.0.0.0/8`; `unix:` stands for the peers
+    /// of Unix sockets.
     ///
     /// # Errors
     ///
-    /// Fails on the first text that is neither.
+    /// Returns an error for the first text that is none of these.
     pub fn parse<S: AsRef<str>>(
         networks: impl IntoIterator<Item = S>,
     ) -> Result<Self, TrustedProxyError> {
@@ -111,17 +113,18 @@ impl TrustedProxies {
         Ok(trusted)
     }
 
-    /// Adds a set of addresses that may change.
+    /// Adds a set of proxy addresses that may change at run time.
     #[must_use]
     pub fn with(mut self, set: ProxySet) -> Self {
         self.sets.push(set);
         self
     }
 
-    /// Sets the header in which trusted proxies name the client, instead of all others.
+    /// Sets the only header from which the client's address is read, if sent by a trusted proxy.
     ///
-    /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header has one
-    /// address: if it is missing, invalid or duplicated, the client is the peer.
+    /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header must
+    /// contain a single address; if it is missing, invalid or duplicated, the peer is used as the
+    /// client.
     #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
         self.client_header = Some(if name == X_FORWARDED_FOR {
@@ -134,7 +137,7 @@ impl TrustedProxies {
         self
     }
 
-    /// Returns `true` if no proxy can be trusted, now or after changes of a set.
+    /// Returns `true` if no proxy is trusted and no [`ProxySet`] can add one later.
     pub fn is_empty(&self) -> bool {
         self.networks.is_empty() && self.sets.is_empty() && !self.unix
     }
@@ -146,15 +149,15 @@ impl TrustedProxies {
             || self.sets.iter().any(|set| set.contains(addr))
     }
 
-    /// Returns the client's address for a peer and the headers of its request.
+    /// Returns the client's address, given the peer and the headers of its request.
     ///
     /// From a trusted peer, the lines of `X-Forwarded-For` are read as one list, from right to
     /// left, skipping trusted addresses. An entry that is not an address (`unknown`, an obfuscated
     /// name, garbage) ends the search at the last address found. Without that header, `Forwarded`
-    /// (RFC 7239) is read in the same way. If both headers exist and name different clients, the
-    /// request is attributed to the peer, because one may come from the client. With a [client
-    /// header](Self::client_header), no other header is read. A listener also learns which of the
-    /// two headers each proxy sets: the one that occurs without the other.
+    /// (RFC 7239) is read in the same way. If both headers exist and contain different clients, the
+    /// request is attributed to the peer, because the client may have sent one of them. With a
+    /// [client header](Self::client_header), no other header is read. A listener also learns which
+    /// of the two headers each proxy sets: the one that it has sent without the other.
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let origin = Origin {
@@ -173,7 +176,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Resolves the client; `learnt` contains the marks of the proxies and is updated.
+    /// Resolves the client; `learnt` contains the marks of proxies and is updated.
     pub(super) fn resolve_from(
         &self,
         origin: Origin,
@@ -190,8 +193,8 @@ impl TrustedProxies {
         matches!(&self.client_header, Some(ClientHeader::Address(name)) if headers.contains_key(name))
     }
 
-    /// Removes the client header if it is not trusted: other spellings of its name, and all of them
-    /// from an untrusted peer. Returns `true` if there was another spelling.
+    /// Removes the client header where it is not trusted: misspelt variants always, and the header
+    /// itself if the peer is untrusted. Returns `true` if there was a misspelt variant.
     #[inline]
     pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) -> bool {
         let Some(ClientHeader::Address(wanted)) = &self.client_header else {
@@ -209,7 +212,7 @@ impl TrustedProxies {
         is_misspelt
     }
 
-    /// Resolves the client; `headers` is `None` if no header can name another client.
+    /// Resolves the client; `headers` is `None` if no header can contain another client's address.
     pub(super) fn resolve_forwarded(
         &self,
         origin: Origin,
@@ -243,9 +246,10 @@ impl TrustedProxies {
         addr
     }
 
-    /// Returns the client that a trusted proxy names; `None` if two headers name different clients.
+    /// Returns the client that a trusted proxy reports; `None` if two headers report different
+    /// clients.
     ///
-    /// A client can send the header that its proxy does not set.
+    /// A client can send a header that its proxy neither sets nor removes.
     fn named_client(
         &self,
         peer: IpAddr,
@@ -351,9 +355,9 @@ impl TrustedProxies {
 }
 
 impl ClientAddr {
-    /// Creates the address of a client as reported by a trusted party.
+    /// Creates a client address that was reported by a trusted party.
     ///
-    /// `https` is whether the client used HTTPS, if known.
+    /// `https` specifies whether the client used HTTPS, if known.
     pub fn told(client: IpAddr, https: Option<bool>) -> Self {
         let client = client.to_canonical();
         Self {
@@ -368,24 +372,24 @@ impl ClientAddr {
         }
     }
 
-    /// Returns the scheme that the client used, if certain.
+    /// Returns the scheme that the client used, if it is known for certain.
     ///
-    /// This is the case over TLS and if a trusted proxy reports it. A request without TLS may have
-    /// passed a TLS terminator that adds no header.
+    /// It is known for TLS connections and if a trusted proxy reports it. A request received
+    /// without TLS may have passed a TLS terminator that adds no header.
     pub fn scheme(&self) -> Option<&'static str> {
         let scheme = if self.https { "https" } else { "http" };
         self.is_scheme_known.then_some(scheme)
     }
 
-    /// Returns `true` if the client certainly used HTTPS.
+    /// Returns `true` if it is certain that the client used HTTPS.
     pub fn is_https(&self) -> bool {
         self.https && self.is_scheme_known
     }
 
-    /// Returns the address if it belongs to the client, and not to an intermediary.
+    /// Returns the client's address, or `None` if the address is that of an intermediary.
     ///
-    /// A proxy's address stands for all of its visitors: a trusted proxy that names no client, an
-    /// untrusted proxy on this machine, and the peer of a Unix socket.
+    /// An intermediary's address stands for all of its visitors. Intermediaries are trusted proxies
+    /// that report no client, untrusted proxies on this machine, and peers of Unix sockets.
     pub fn network(&self) -> Option<IpAddr> {
         let is_proxy_s = self.trusted && self.client == self.peer.ip()
             || self.client.is_loopback() && !self.direct && !self.trusted;
@@ -393,14 +397,14 @@ impl ClientAddr {
     }
 }
 
-/// Returns the address in a header that occurs once and contains nothing else.
+/// Returns the address in a header, if the header occurs once and contains nothing else.
 fn one_address(headers: &HeaderMap, name: &HeaderName) -> Option<IpAddr> {
     let mut lines = headers.get_all(name).iter();
     let line = lines.next().filter(|_| lines.next().is_none())?;
     forwarded::parse_node(line.as_bytes().trim_ascii())
 }
 
-/// Returns whether the hop used HTTPS, counted from the right; a single value applies to all hops.
+/// Returns whether a hop, counted from the right, used HTTPS; a single value applies to all hops.
 fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
     from_the_right(headers, &X_FORWARDED_PROTO)
         .take(hop.saturating_add(1))
@@ -422,7 +426,7 @@ fn from_the_right<'a>(
         .filter(|entry| !entry.is_empty())
 }
 
-/// Returns `true` if a server could treat the header as a forwarding header.
+/// Returns `true` if a server might treat the header as a forwarding header.
 ///
 /// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18).
 pub(crate) fn is_forwarding(name: &HeaderName) -> bool {

@@ -37,43 +37,43 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Time at shutdown to receive requests that clients have already sent: closing immediately would
-/// reset the clients and lose requests in the system's buffer.
+/// Time allowed at shutdown to receive requests that clients have already sent: closing immediately
+/// would reset connections and lose requests in the system's buffer.
 const GRACE_PERIOD: Duration = Duration::from_millis(100);
 /// Size of the first read, which determines the protocol; most requests are smaller.
 const SNIFFED_BYTES: usize = 1024;
 // RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// State that all connections of a listener share.
+/// State shared by all connections of a listener.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    /// Headers that trusted proxies set.
+    /// Table of the forwarding headers that each trusted proxy sets.
     pub(super) forwarding_proxies: PeerTable,
-    /// Whether the log has named a trusted proxy whose headers contradict each other.
+    /// Whether a trusted proxy whose headers contradict each other has been logged.
     pub(super) has_warned_of_ambiguous: AtomicBool,
     pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// Starts draining: no new requests, while those in flight complete.
+    /// Starts draining: no new requests are accepted, and those in flight are completed.
     pub(super) stop: CancellationToken,
-    /// Ends draining: remaining connections are cut.
+    /// Ends draining: remaining connections are closed immediately.
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// Whether the log has named a peer that may not send PROXY headers.
+    /// Whether a peer that is not allowed to send PROXY headers has been logged.
     pub(super) has_warned_of_untrusted: AtomicBool,
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
-/// Request that a listener refused itself: it is not HTTP, or exceeds a limit.
+/// Request that the listener itself refused because it is not HTTP or exceeds a limit.
 #[derive(Debug)]
 pub struct RefusedRequest<'r> {
-    /// Peer, or the client that its PROXY header names.
+    /// Address of the peer, or of the client in the peer's PROXY header.
     pub client: IpAddr,
     /// Status of the response to the refused request.
     pub status: StatusCode,
-    /// Request; `None` if the head could not be parsed.
+    /// The refused request; `None` if its head could not be parsed.
     pub request: Option<&'r Request<Incoming>>,
 }
 
@@ -84,7 +84,7 @@ pub trait RefusalObserver: fmt::Debug + Send + Sync {
 }
 
 impl Shared {
-    /// Reports a request that could not be parsed and ended its connection.
+    /// Reports a request that could not be parsed and therefore ended its connection.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
         if let Some(status) = refused_status(error) {
             self.refused(&RefusedRequest {
@@ -95,13 +95,13 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if a request names its client by headers that the client may have sent.
+    /// Returns `true` if the client may have forged the headers that report its address.
     ///
     /// `is_misspelt`: a header was removed that other servers would treat as a proxy's.
     pub(super) fn is_forged(&self, client: ClientAddr, is_misspelt: bool) -> bool {
         if client.is_ambiguous && !self.has_warned_of_ambiguous.swap(true, Relaxed) {
             let peer = client.peer.ip();
-            warn!(%peer, "refused a request from the trusted proxy {peer}: its X-Forwarded-For and its Forwarded name different visitors, and the visitor may have sent one of them; set server.client_address_header to the header that the proxy sets");
+            warn!(%peer, "refused a request from the trusted proxy {peer}: its X-Forwarded-For and Forwarded headers contain different client addresses, and the client may have sent one of them; set server.client_address_header to the header that the proxy sets");
         }
         client.is_ambiguous || is_misspelt && !client.trusted
     }
@@ -115,7 +115,7 @@ impl Shared {
     }
 }
 
-/// Connection that is ready for its first request.
+/// Connection that is ready to receive its first request.
 struct EstablishedConnection {
     stream: Stream,
     /// Bytes already read from the connection.
@@ -139,7 +139,7 @@ pub(super) async fn serve<S: HttpService>(
         // In an `async` block, so that no timer is created if the first bytes have already arrived.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
             shared.counts.count_unserved(UnservedReason::Timeout);
-            return debug!(?peer, "connection cut: no request in time");
+            return debug!(?peer, "closed the connection: no request arrived in time");
         }
         () = after_grace_period(&shared.stop) => return,
     };
@@ -190,10 +190,11 @@ pub(super) async fn serve<S: HttpService>(
     }
 }
 
-/// Prepares a connection: PROXY header, limit by address, TLS handshake, protocol.
+/// Prepares a connection: reads the PROXY header, checks the limit per address, performs the TLS
+/// handshake, and detects the protocol.
 ///
-/// The order matters: the header contains the address to limit, and only connections within the
-/// limit deserve a handshake.
+/// The order matters: the PROXY header contains the address to limit, and a handshake is not worth
+/// its cost for connections beyond the limit.
 async fn open(
     shared: &Shared,
     mut stream: Transport,
@@ -238,7 +239,7 @@ async fn open(
     })
 }
 
-/// Returns the client that a trusted peer represents, if the peer names one.
+/// Returns the client that a trusted peer reports in its PROXY header, if any.
 async fn proxied_client(
     shared: &Shared,
     stream: &mut Transport,
@@ -259,7 +260,8 @@ async fn proxied_client(
     })
 }
 
-/// Serves a connection until it ends or its deadlines pass; returns `None` if it was cut.
+/// Serves a connection until it ends or its deadlines pass; returns `None` if the connection was
+/// closed by a deadline.
 pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
@@ -283,7 +285,7 @@ pub(super) async fn drive<C: Future>(
     }
 }
 
-/// Deadlines of a connection: drain, idle time, time to finish.
+/// Deadlines of a connection: for draining, for idling, and for finishing.
 pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
@@ -308,7 +310,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the connection must stop accepting requests or be cut immediately.
+    /// Waits until the connection must stop accepting requests or be closed immediately.
     async fn until_finish(&mut self) -> IdleAction {
         if self.is_finishing {
             return IdleAction::Close;
@@ -337,7 +339,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the time of a finishing connection is over.
+    /// Waits until the time allowed for a connection to finish is over.
     async fn until_cut(&mut self) {
         let mut order = pin!(self.shared.cut.cancelled());
         while time::timeout(self.watch.period(), &mut order)
@@ -351,7 +353,7 @@ impl<'c> Deadlines<'c> {
     }
 }
 
-/// Waits for the cancellation, then for data that was sent before it.
+/// Waits for the cancellation, then for the grace period in which data sent earlier may arrive.
 pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
     time::sleep(GRACE_PERIOD).await;
@@ -371,7 +373,7 @@ async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     }
 }
 
-/// Returns the status that the client got before a connection ended with an error, if any.
+/// Returns the status that was sent to the client before a connection ended with an error, if any.
 fn refused_status(error: &hyper::Error) -> Option<StatusCode> {
     if error.is_parse_too_large() {
         // hyper has one kind for a long target and a long head; only the text differs.

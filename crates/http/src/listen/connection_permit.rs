@@ -1,4 +1,4 @@
-//! Limits on connections: in total, per address and per thread.
+//! Limits on the number of connections: in total, per address and per thread.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit of one connection under all limits, returned when dropped.
+/// Permit for one connection under all limits; released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
@@ -52,7 +52,7 @@ impl ConnectionPermit {
     }
 }
 
-/// Limit on the connections of each address or IPv6 /64 network.
+/// Limit on the number of connections from each address or IPv6 /64 network.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
     /// Maximum number of connections; 0 means no limit.
@@ -66,14 +66,14 @@ struct Count {
     has_warned: bool,
 }
 
-/// Permit for one of an address's connections.
+/// Permit for one connection from an address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// Error of an address that has reached its connection limit.
+/// Error for an address that has reached its connection limit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 
@@ -128,7 +128,8 @@ impl Drop for AddressPermit {
     }
 }
 
-/// Returns the key for counting an address: one customer has all addresses of a /64.
+/// Returns the key under which an address is counted: one subscriber has all addresses of an IPv6
+/// /64.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),

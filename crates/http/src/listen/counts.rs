@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-/// Statuses with which a listener itself responds.
+/// Status codes of responses that a listener itself sends.
 const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::BAD_REQUEST, "400"),
     (StatusCode::PAYLOAD_TOO_LARGE, "413"),
@@ -37,7 +37,7 @@ pub struct ConnectionCounts {
     refused: [AtomicU64; REFUSALS.len()],
 }
 
-/// Open connection; counted as ended when dropped.
+/// Open connection, which is counted as ended when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 
@@ -55,7 +55,7 @@ impl ConnectionCounts {
         self.accepted().saturating_sub(ended)
     }
 
-    /// Returns the number of connections that ended before a request, by reason.
+    /// Returns the number of connections that ended before their first request, by reason.
     ///
     /// The reasons are `address_limit`, `proxy_not_trusted`, `handshake` (TLS or PROXY header),
     /// `timeout` and `client_left`.
@@ -69,7 +69,8 @@ impl ConnectionCounts {
 
     /// Returns the number of requests that did not reach a service, by status.
     ///
-    /// `400`: not HTTP; `413`, `414`, `431`: the body, target or head exceeds a limit.
+    /// `400`: the request is not HTTP; `413`, `414`, `431`: its body, target or head exceeds a
+    /// limit.
     pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.refused.iter().map(|number| number.load(Relaxed));
         REFUSALS.iter().map(|(_, word)| *word).zip(numbers)

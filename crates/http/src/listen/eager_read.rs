@@ -1,21 +1,22 @@
 //! Decides whether to read from a connection as soon as it is accepted.
 //!
-//! If clients are close, or connections queue up, the request has mostly arrived already, and the
-//! socket need not be registered with the runtime. If it has hardly ever arrived, the read is a
-//! wasted system call. Each thread decides by the results of its last reads.
+//! If clients are nearby, or connections queue up, the request has usually arrived already, and the
+//! socket need not be registered with the runtime. If requests rarely arrive that early, the read
+//! is a wasted system call. Each thread decides based on the results of its last reads.
 
 use std::cell::Cell;
 
-/// Miss score from which most connections are not read eagerly.
+/// Miss score at which most connections are no longer read eagerly.
 const MAX_MISSES: u32 = 64;
-/// Misses that one hit outweighs: a hit saves the system calls to register and deregister the
-/// socket, a timer and mostly a task; a miss costs one system call.
+/// Number of misses that one hit outweighs: a hit saves the system calls to register and deregister
+/// the socket, a timer and usually a task; a miss costs one system call.
 const HIT_WEIGHT: u32 = 8;
-/// Interval of connections that are read eagerly anyway, to detect changes.
+/// Interval, in connections, at which one is read eagerly regardless of the score, to detect
+/// changes.
 const PROBE_INTERVAL: u32 = 8;
 
 thread_local! {
-    /// Miss score: reads without data, minus the weight of hits.
+    /// Miss score: the number of reads without data, minus the weight of hits.
     static MISSED: Cell<u32> = const { Cell::new(0) };
     static WAITED_FOR: Cell<u32> = const { Cell::new(0) };
 }
@@ -44,7 +45,8 @@ pub(super) fn record(has_found: bool) {
 mod tests {
     use super::*;
 
-    /// Returns the number of connections read eagerly if one in `one_in` has a request.
+    /// Returns the number of connections that are read eagerly if one in `one_in` has sent a
+    /// request.
     fn reads_eagerly(connections: u32, one_in: u32) -> u32 {
         let reads_eagerly = |number: &u32| {
             let is_worth_it = should_try();

@@ -4,9 +4,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 
 use super::framing::percent_encode;
 
-/// Headers by which a request is framed, attributed or decided, here or on its way to the site.
+/// Headers that frame a request, identify its client or affect the decision, here or on the way to
+/// the site.
 ///
-/// A name without a hyphen has no misspelt form; `signature` is listed for trailers.
+/// A name without a hyphen cannot be misspelt; `signature` is listed because of trailers.
 const NAMES: [&str; 6] = [
     "http2-settings",
     "keep-alive",
@@ -15,14 +16,14 @@ const NAMES: [&str; 6] = [
     "user-agent",
     "x-real-ip",
 ];
-/// Prefixes of names with which a proxy or robot detector reports the visitor's identity.
+/// Prefixes of headers in which a proxy or robot detector reports the visitor's identity.
 const IDENTITY_PREFIXES: [&str; 4] = [
     "x-forwarded",
     "x-original-",
     "x-real-ip",
     "x-robot-detection",
 ];
-/// Prefixes of further headers by which a request is framed, attributed or decided.
+/// Prefixes of further headers that frame a request, identify its client or affect the decision.
 const PREFIXES: [&str; 9] = [
     "accept-",
     "content-",
@@ -35,13 +36,13 @@ const PREFIXES: [&str; 9] = [
     "x-robot-detection",
 ];
 
-/// Removes headers with misspelt names, and spaces around values.
+/// Removes headers with misspelt names, and trims spaces around values.
 ///
 /// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18): they
 /// treat `User_Agent` as a `User-Agent` that no check has seen. Such a header is removed if the
-/// correct one frames the message, identifies the client or affects the decision. Others, such as
-/// `api_key` and gRPC metadata, are kept. In HTTP/1.1 spaces around a value are not part of it (RFC
-/// 9112 §5.1); in HTTP/2 they are forbidden (RFC 9113 §8.2.1).
+/// correctly spelt one frames the message, identifies the client or affects the decision. Others,
+/// such as `api_key` and gRPC metadata, are kept. In HTTP/1.1 spaces around a value are not part of
+/// it (RFC 9112 §5.1); in HTTP/2 they are forbidden (RFC 9113 §8.2.1).
 ///
 /// A [`Listener`](super::Listener) does this for each request.
 ///
@@ -64,8 +65,8 @@ pub fn clean_headers(headers: &mut HeaderMap) {
     trim_values(headers);
 }
 
-/// Normalises a request parsed by hyper like a plain one; returns `true` if a removed header could
-/// have been mistaken for a proxy's report about the visitor.
+/// Normalises a request parsed by hyper in the same way as a plain one; returns `true` if a removed
+/// header could have been mistaken for a proxy's report about the visitor.
 pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
     let is_forged = strip_misspelt(request.headers_mut());
     // hyper trims the values of HTTP/1, and `RequestFraming` has encoded the target.
@@ -99,7 +100,8 @@ pub fn is_misspelt_identity(name: &HeaderName) -> bool {
     is_misspelt(name) && IDENTITY_PREFIXES.iter().any(begins)
 }
 
-/// Returns `true` if a header frames, attributes or decides a request, in any spelling.
+/// Returns `true` if a header, in any spelling, frames a request, identifies its client or affects
+/// the decision.
 pub(crate) fn is_guarded(name: &[u8]) -> bool {
     let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
     NAMES.iter().any(is_name)
@@ -111,7 +113,8 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
 /// Returns `true` if `Connection` names a header that identifies a visitor.
 ///
 /// A proxy removes the headers that `Connection` names (RFC 9110 §7.6.1), so the server behind it
-/// would see another visitor than the proxy. No client has a legitimate reason for this.
+/// would see a different visitor from the one that the proxy sees. No client has a legitimate
+/// reason for this.
 pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     options.any(|option| {
@@ -121,12 +124,12 @@ pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
     })
 }
 
-/// Returns `true` if a name is a spelling of another one.
+/// Returns `true` if a name is a variant spelling of another name.
 pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && begins_as(name, other)
 }
 
-/// Returns `true` if a name starts with a spelling of a prefix.
+/// Returns `true` if a name starts with a variant spelling of a prefix.
 pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
@@ -175,7 +178,8 @@ fn trim(value: &mut HeaderValue) {
     }
 }
 
-/// Percent-encodes non-ASCII bytes (RFC 3986 §2.1); for HTTP/1.1 this was done before.
+/// Percent-encodes non-ASCII bytes in a target (RFC 3986 §2.1); for HTTP/1.1 this has been done
+/// earlier.
 fn encode_target(uri: &mut Uri) {
     let is_raw = |target: &&http::uri::PathAndQuery| !target.as_str().is_ascii();
     let Some(target) = uri.path_and_query().filter(is_raw) else {

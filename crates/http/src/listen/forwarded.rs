@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// One hop of a `Forwarded` header.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Element {
-    /// Address of the hop; `unknown` and obfuscated names have none (RFC 7239 §6.2, §6.3).
+    /// Address of the hop; `None` for `unknown` and obfuscated names (RFC 7239 §6.2, §6.3).
     pub(super) node: Option<IpAddr>,
-    /// Whether the hop was reached by HTTPS, if specified (RFC 7239 §5.4).
+    /// Whether the hop received the request over HTTPS, if specified (RFC 7239 §5.4).
     pub(super) https: Option<bool>,
 }
 
@@ -154,7 +154,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns `true` for the bytes of a token (RFC 9110 §5.6.2).
+/// Returns `true` for bytes that are allowed in a token (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -1,13 +1,14 @@
-//! Detection of where requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
+//! Detection of where the requests on an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3,
+//! §7.1).
 
 use std::{borrow::Cow, io::Write as _, mem};
 
 use http::{Uri, uri::InvalidUri};
 
-/// Bytes kept of a line that arrives in pieces: enough for a name and a length.
+/// Number of bytes kept of a line that arrives in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Scanner for a client's bytes, in front of the parser that reads them.
+/// Scanner that checks a client's bytes before the parser reads them.
 ///
 /// hyper treats a bare line feed as the end of the trailers, or as the first byte of a trailer, and
 /// so skips the next request; it removes a `Content-Length` next to a `Transfer-Encoding` before
@@ -34,9 +35,10 @@ pub struct RequestFraming {
     partial: PartialLine,
     heads: u32,
     longest_line: usize,
-    /// Whether the last request asked to switch protocols: other bytes may follow.
+    /// Whether the last request asked to switch protocols, so that bytes other than HTTP may
+    /// follow.
     may_switch: bool,
-    /// Whether the last head is ambiguous about the end of its body.
+    /// Whether the last request head leaves the end of the body ambiguous.
     is_unclear: bool,
 }
 
@@ -46,19 +48,19 @@ pub struct RequestFraming {
 enum State {
     #[default]
     Head,
-    /// Body with the given number of bytes left (RFC 9112 §6.2).
+    /// Body of which the given number of bytes is left (RFC 9112 §6.2).
     Length(u64),
-    /// Line with a chunk's size.
+    /// Line that contains a chunk's size.
     Size,
     Data(u64),
     /// Line end after a chunk's data.
     DataEnd,
     Trailers,
-    /// Nothing more may be read (RFC 9112 §11.2).
+    /// No more bytes of the connection may be read (RFC 9112 §11.2).
     Over,
 }
 
-/// Facts that a head has established so far.
+/// Properties that the lines of a head have established so far.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -69,7 +71,7 @@ struct Head {
     is_http10: bool,
     has_coding: bool,
     length: Option<u64>,
-    /// Whether its length is invalid, which ends the connection (RFC 9112 §6.3, rule 5).
+    /// Whether the body length is invalid, which ends the connection (RFC 9112 §6.3, rule 5).
     is_wrong: bool,
     asks_to_switch: bool,
 }
@@ -80,20 +82,20 @@ struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
-    /// Whether it is a request line whose target has begun.
+    /// Whether the line is a request line whose target has begun.
     is_target: bool,
 }
 
-/// Complete line without its end.
+/// Complete line without its line end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
-    /// Whole line, or its kept start.
+    /// The whole line, or the part of its start that was kept.
     start: &'l [u8],
     len: usize,
     ends_with_cr: bool,
 }
 
-/// Error of a line that violates the grammar.
+/// Error for a line that violates the grammar.
 struct Malformed;
 
 impl RequestFraming {
@@ -146,27 +148,27 @@ impl RequestFraming {
         matches!(self.state, State::Over)
     }
 
-    /// Returns the number of complete heads.
+    /// Returns the number of complete request heads scanned so far.
     pub(super) fn heads(&self) -> u32 {
         self.heads
     }
 
-    /// Returns `true` if the last head is ambiguous about its body's end; reading then stops.
+    /// Returns `true` if the last head leaves the end of its body ambiguous; reading then stops.
     pub(super) fn is_unclear(&self) -> bool {
         self.is_unclear
     }
 
-    /// Returns the size of the longest line of a head.
+    /// Returns the size of the longest head line scanned so far.
     pub(super) fn longest_line(&self) -> usize {
         self.longest_line.max(self.partial.len)
     }
 
-    /// Clears the request to switch protocols, after it was answered without a switch.
+    /// Clears the request to switch protocols after a response that does not switch.
     pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
-    /// Returns the start of the target in a part of a line if the part has bytes to encode.
+    /// Returns the start of the target in a part of a line, if the part contains bytes to encode.
     fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
         if self.head.has_line || !matches!(self.state, State::Head) {
             return None;
@@ -181,7 +183,7 @@ impl RequestFraming {
         (is_raw && !self.may_switch).then_some(start)
     }
 
-    /// Processes a part of a line, which may end the line.
+    /// Processes a part of a line; the part may include the line end.
     fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
             self.partial.add(part);
@@ -244,7 +246,7 @@ impl RequestFraming {
 }
 
 impl Head {
-    /// Adds a line; returns whether the line ends the head.
+    /// Adds a line of a head; returns `true` if the line ends the head.
     fn add(&mut self, line: Line<'_>) -> bool {
         let text = line.start;
         if text.is_empty() {
@@ -337,12 +339,12 @@ impl<'l> Line<'l> {
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,
-    /// Number of received bytes already included.
+    /// Number of received bytes that are already included.
     taken: usize,
 }
 
 impl RewrittenBytes {
-    /// Writes a range of bytes percent-encoded.
+    /// Writes a range of bytes, with unsafe bytes percent-encoded.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
         let before = bytes.get(self.taken..start).unwrap_or_default();
@@ -369,7 +371,7 @@ impl RewrittenBytes {
 ///
 /// # Errors
 ///
-/// Fails on a target that no listener accepts.
+/// Returns an error for a target that no listener accepts.
 pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     if !is_raw(target) {
         return Uri::try_from(target);
@@ -379,7 +381,7 @@ pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
     Uri::try_from(encoded)
 }
 
-/// Returns `true` if a target has bytes to encode.
+/// Returns `true` if a target contains bytes to encode.
 pub(super) fn is_raw(target: &[u8]) -> bool {
     !target.is_ascii() || memchr::memchr(b'#', target).is_some()
 }
@@ -402,7 +404,7 @@ fn skip<'b>(bytes: &'b [u8], left: &mut u64) -> &'b [u8] {
     bytes.get(len..).unwrap_or_default()
 }
 
-/// Returns the line without its line end.
+/// Returns a line without its line end.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -1,7 +1,7 @@
 //! Gathers the writes of an HTTP/2 connection and sends them once the connection is idle.
 //!
-//! h2 flushes after every frame with a body. Eight responses that are ready at the same time would
-//! cost eight TLS records and system calls; gathered, they cost one.
+//! h2 flushes after every frame with a body, so eight responses that are ready at the same time
+//! would cost eight TLS records and system calls. Gathered, they cost one.
 
 use std::{
     cell::Cell,
@@ -19,25 +19,25 @@ use pin_project_lite::pin_project;
 const MAX_GATHERED_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    /// Buffer for the next connection that writes: everything is sent before another connection is
-    /// polled, unless a client is slow.
+    /// Spare buffer for the next connection that writes: unless a client is slow, everything is
+    /// sent before another connection is polled.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Connection whose writes wait for [`Gathered::poll`].
 ///
-/// Both ends of the lock belong to one task, so the lock is never contended.
+/// Both holders of the lock belong to one task, so the lock is never contended.
 #[derive(Debug)]
 pub(super) struct GatheredIo<I>(Arc<Mutex<Gathering<I>>>);
 
 #[derive(Debug)]
 struct Gathering<I> {
     io: I,
-    /// Bytes written but not sent; an idle connection has no memory for them.
+    /// Bytes that were written but not sent; an idle connection allocates no memory for them.
     gathered: Vec<u8>,
     /// Number of gathered bytes that were already sent.
     sent: usize,
-    /// Write error since the bytes were accepted.
+    /// Write error that occurred after the bytes were accepted.
     failure: Option<io::Error>,
 }
 
@@ -57,7 +57,7 @@ impl<I> GatheredIo<I> {
 }
 
 impl<I: Write + Unpin> Gathering<I> {
-    /// Accepts bytes, or sends them if there are too many to gather.
+    /// Accepts bytes to be sent, or sends them directly if there are too many to gather.
     fn poll_take(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let len = bufs.iter().map(|buf| buf.len()).sum();
         if self.gathered.len() + len > MAX_GATHERED_BYTES {
@@ -124,7 +124,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         self.lock().io.is_write_vectored()
     }
 
-    /// Only returns the last error: [`Gathered::poll`] sends.
+    /// Only returns the last error; the bytes are sent by [`Gathered::poll`].
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.lock().failure.take().map_or(Ok(()), Err))
     }
@@ -154,7 +154,7 @@ impl<C, I> Gathered<C, I> {
         }
     }
 
-    /// Calls a function with the connection, for example to finish it.
+    /// Calls a function with the connection, for example to shut the connection down.
     pub(super) fn with(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
         change(self.project().connection);
     }

@@ -14,21 +14,21 @@ use super::idle::Activity;
 
 /// Guard for a request's body: limits its size and monitors its progress.
 ///
-/// A listener adds a guard to the extensions of each request with a body. A service reads the body
-/// through [`BodyGuard::watch`].
+/// A listener adds a guard to the extensions of each request with a body. A service must read the
+/// body through [`BodyGuard::watch`].
 #[derive(Clone, Debug)]
 pub struct BodyGuard {
     activity: Arc<Activity>,
-    /// Maximum size of the body in bytes; `u64::MAX` for none.
+    /// Maximum size of the body in bytes; `u64::MAX` means no limit.
     max_bytes: u64,
 }
 
-/// Error while reading a request's body.
+/// Error that occurs while a request's body is read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
     /// The body exceeds the size limit.
-    #[error("the request's body has more than {0} bytes")]
+    #[error("the request body is larger than {0} bytes")]
     TooLarge(u64),
     /// The client's connection failed, or the body was malformed.
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub enum BodyError {
 }
 
 pin_project! {
-    /// Body that fails beyond its limit and reports when it waits for the client.
+    /// Body that returns an error beyond its size limit and reports when it waits for the client.
     #[derive(Debug)]
     pub struct GuardedBody<B> {
         #[pin]
@@ -47,7 +47,8 @@ pin_project! {
     }
 }
 
-/// Whether the body waits for the client; dropped with the body, so that the count stays correct.
+/// Guard that counts a body while it waits for the client; dropped with the body, so that the count
+/// stays correct.
 #[derive(Debug)]
 struct WaitGuard {
     activity: Arc<Activity>,

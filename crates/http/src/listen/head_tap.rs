@@ -19,11 +19,11 @@ use super::{
 #[derive(Debug)]
 pub(super) struct TappedStream<S> {
     stream: S,
-    /// Bytes already read from the stream, to be read again.
+    /// Bytes that were already read from the stream and are to be read again.
     unread: BytesMut,
-    /// Checked bytes to be read next, for which there was not enough space.
+    /// Checked bytes that did not fit into the last read and are to be read next.
     followed: BytesMut,
-    /// Checks; `None` if nothing is checked.
+    /// Scanner of the heads; `None` if nothing is checked.
     tap: Option<HeadScanner>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct TappedStream<S> {
 struct HeadScanner {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Number of requests served before.
+    /// Number of requests served earlier on the connection.
     earlier: u32,
     max_line_bytes: usize,
 }
@@ -97,7 +97,7 @@ impl HeadScanner {
         Ok(followed)
     }
 
-    /// Returns `true` if nothing more may be read.
+    /// Returns `true` if no more bytes of the stream may be read.
     fn is_over(&self) -> bool {
         self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
     }

@@ -14,24 +14,25 @@ use tower_service::Service;
 
 use super::request_context::RequestContext;
 
-/// Service that a listener serves; called by reference, so that requests do not clone it.
+/// Service that a listener serves; it is called by reference, so it need not be cloned for each
+/// request.
 pub trait HttpService: Clone + Send + 'static {
     /// Body of the service's responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Type of its response heads that are encoded in advance.
+    /// Type of the service's response heads that are encoded in advance.
     type ReadyHead: ReadyHead;
 
     /// Future of a response that is not immediately available.
     type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
-    /// Whether the service accepts requests without a body that hyper has not read.
+    /// Whether the service accepts bodiless requests that hyper has not parsed.
     const TAKES_BODILESS: bool;
 
     /// Responds to a request, immediately or later.
     ///
-    /// The request stays where it was read, because each move copies a whole [`Request`]. A service
-    /// takes the parts that it needs later.
+    /// The request is passed by reference, because each move copies a whole [`Request`]. A service
+    /// takes out the parts that it needs later.
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
@@ -45,14 +46,14 @@ pub trait ReadyHead: fmt::Debug + Send + 'static {
     /// Returns the status of the response.
     fn status(&self) -> StatusCode;
 
-    /// Returns the status line and the header lines of HTTP/1.1.
+    /// Returns the HTTP/1.1 status line and header lines.
     fn lines(&self) -> &[u8];
 
     /// Creates a response whose headers reuse the memory of `reused`.
     fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
-/// Implementation for services without heads encoded in advance.
+/// Implementation for services that encode no heads in advance.
 impl ReadyHead for Infallible {
     fn status(&self) -> StatusCode {
         match *self {}
@@ -99,7 +100,8 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
     }
 }
 
-/// Adapter that serves a Tower service as an [`HttpService`]: the client is in the extensions.
+/// Adapter that serves a Tower service as an [`HttpService`] and puts the client into the
+/// extensions.
 #[derive(Clone, Debug)]
 pub(super) struct TowerAdapter<S>(pub(super) S);
 
@@ -115,7 +117,7 @@ where
     type ReadyHead = Infallible;
     type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// Requests have hyper's body type, which only hyper can create.
+    /// `false`, because requests have hyper's body type, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
     fn respond(
@@ -142,7 +144,7 @@ where
 }
 
 pin_project! {
-    /// Future of a service's response.
+    /// Future that resolves to a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
         /// The service was ready and has been called.

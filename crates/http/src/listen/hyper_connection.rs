@@ -1,4 +1,4 @@
-//! Connections that hyper serves: HTTP/2, and requests of HTTP/1 that are not plain.
+//! Connections that hyper serves: HTTP/2, and HTTP/1 requests that are not plain.
 
 use std::{
     pin::{Pin, pin},
@@ -29,13 +29,14 @@ use super::{
 const MIN_HEAD_BYTES: usize = 8 * 1024;
 /// Maximum number of body bytes that are read or written at a time.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Number of headers that hyper parses on the stack; any other number costs an allocation.
+/// Number of headers that hyper parses on the stack; any other limit costs an allocation.
 const FREE_HEADERS: usize = 100;
 /// Maximum number of open streams of one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
 /// Maximum number of streams that a client may reset before they are processed (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Maximum number of streams that we may reset because of a client's errors (CVE-2025-8671).
+/// Maximum number of streams that the listener may reset because of a client's errors
+/// (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
 /// Serves the rest of a connection with hyper; `unread` contains the bytes already read from it.

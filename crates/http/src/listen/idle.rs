@@ -5,15 +5,16 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Minimum number of body bytes that a client has to send within each idle timeout.
+/// Minimum number of body bytes that a client must send within each idle timeout.
 ///
-/// Otherwise an occasional byte would hold a connection, and its upstream, indefinitely.
+/// Without this minimum, an occasional byte would keep a connection, and one to the upstream, open
+/// indefinitely.
 const MIN_BODY_BYTES: u64 = 1024;
 
 /// Counters of the events on a connection, without a clock.
 ///
-/// One timer per connection checks them ([`IdleWatch`]); a timer for each request and each read
-/// would cost more than the rest of a small request's I/O.
+/// One timer per connection checks them ([`IdleWatch`]); separate timers for each request and each
+/// read would cost more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     /// Whether several requests are served concurrently, each by its own task.
@@ -24,12 +25,13 @@ pub(super) struct Activity {
     blocked: AtomicBool,
     requests: AtomicU32,
     in_flight: AtomicU32,
-    /// Number of response pieces on streams, and how many of them wait for the client's window.
+    /// Number of response pieces on streams; `waiting` counts those that wait for the client's
+    /// window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// Value of `reads` when the last request ended.
+    /// Value of the counter `reads` when the last request ended.
     reads_when_idle: AtomicU32,
-    /// Number of requests whose bodies the service waits for.
+    /// Number of requests with a body that the service is waiting for.
     awaited_bodies: AtomicU32,
     /// Number of received body bytes.
     body_bytes: AtomicU64,
@@ -41,18 +43,18 @@ pub(super) struct Activity {
     answering: AtomicU32,
     /// Whether the connection ends with the response to the last request.
     ends: AtomicBool,
-    /// HTTP/1: facts about the heads that were read.
+    /// HTTP/1: properties of the heads that were read.
     pub(super) head_flags: HeadFlags,
 }
 
-/// Facts about the heads of one HTTP/1 connection that hyper does not expose.
+/// Properties of the heads on one HTTP/1 connection that hyper does not expose.
 #[derive(Debug, Default)]
 pub(super) struct HeadFlags {
-    /// Whether a line exceeded the limit.
+    /// Whether a line of a request head exceeded the size limit.
     pub(super) is_long: AtomicBool,
     /// Whether the connection has become a tunnel and carries no more requests.
     pub(super) is_over: AtomicBool,
-    /// Number of the request whose body length is ambiguous; zero for none.
+    /// Number of the request whose body length is ambiguous; zero if there is none.
     pub(super) unclear: AtomicU32,
 }
 
@@ -93,12 +95,12 @@ impl Activity {
         self.take_away(&self.in_flight);
     }
 
-    /// Returns the number of requests so far.
+    /// Returns the number of requests received so far on the connection.
     pub(super) fn requests(&self) -> u32 {
         self.requests.load(Relaxed)
     }
 
-    /// Returns `true` if a request is in flight.
+    /// Returns `true` if a request on the connection is in flight.
     pub(super) fn is_serving(&self) -> bool {
         self.in_flight.load(Relaxed) > 0
     }
@@ -133,7 +135,8 @@ impl Activity {
         self.answers_early.store(true, Relaxed);
     }
 
-    /// Returns `true`, once, if the last response began before the body of its request had ended.
+    /// Returns `true` if the last response began before the body of its request had ended, but only
+    /// once.
     pub(super) fn take_early_answer(&self) -> bool {
         self.answers_early.swap(false, Relaxed)
     }
@@ -151,7 +154,7 @@ impl Activity {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns `true` if the current write is the last of the connection.
+    /// Returns `true` if the current write is the last one on the connection.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
@@ -165,7 +168,7 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Increments a counter that the tasks of the requests change.
+    /// Increments a counter that several request tasks may change.
     fn add(&self, count: &AtomicU32) {
         if self.is_multiplexed {
             count.fetch_add(1, Relaxed);
@@ -222,18 +225,19 @@ fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// Event that a connection waits for, with a count; equal values mean no progress.
+/// Event that a connection is waiting for, with a count; equal values mean that there was no
+/// progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
-    /// The rest of a request's head.
+    /// The connection waits for the rest of a request's head.
     Head(u32),
-    /// The next request on the connection.
+    /// The connection waits for the next request.
     Idle(u32),
-    /// The client, to send the next part of a body.
+    /// The connection waits for the client to send the next part of a body.
     Upload(u64),
-    /// The client, to read the data sent.
+    /// The connection waits for the client to read the data that was sent.
     Stalled(u32),
-    /// The service's response.
+    /// The connection waits for the service's response.
     Busy,
 }
 
@@ -246,13 +250,13 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// Action for an idle connection.
+/// Action to be taken on a connection that has timed out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,
-    /// Nothing is in flight: shut the connection down.
+    /// Shut the connection down, because nothing is in flight.
     Close,
-    /// The client is too slow.
+    /// Close the connection immediately, because the client is too slow.
     Cut,
 }
 
@@ -296,18 +300,18 @@ impl IdleWatch {
 }
 
 impl HeadFlags {
-    /// Returns `true` if a line may exceed the limit.
+    /// Returns `true` if a line of a request head may exceed the size limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
 
-    /// Stops all checks, because the connection becomes a tunnel.
+    /// Stops all checks, because the connection has become a tunnel.
     pub(super) fn end(&self) {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Returns `true` if this request has a `Content-Length` next to chunks (RFC 9112 §6.1) or an
-    /// invalid one (RFC 9112 §6.3), so that another parser may see another request.
+    /// Returns `true` if this request has a `Content-Length` in addition to chunks (RFC 9112 §6.1)
+    /// or an invalid one (RFC 9112 §6.3), so that another parser might see a different request.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
@@ -336,7 +340,8 @@ mod tests {
             }
         }
 
-        /// Polls the watch at its interval until it returns an action.
+        /// Polls the watch at its interval until it returns an action; returns the seconds that
+        /// have passed.
         fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {

@@ -16,18 +16,18 @@ use super::{
 /// Maximum number of bytes read after a refusal: as many as a Go server accepts in one head.
 const MAX_LINGERING_BYTES: usize = 1024 * 1024;
 
-/// Connection that reports the movement of bytes and holds its permit.
+/// Connection that reports the bytes read and written, and holds its permit.
 ///
-/// It lives as long as the connection is used: after an upgrade the tunnel owns it.
+/// The permit is held as long as the connection is used; after an upgrade the tunnel owns it.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
-    /// Number of bytes that are read and dropped after a refusal or an early response, so that a
-    /// client that is still sending reads the response instead of a connection reset.
+    /// Number of bytes that are read and discarded after a refusal or an early response, so that a
+    /// client that is still sending receives the response instead of a connection reset.
     lingering: usize,
-    /// Whether TLS buffers unsent data: writes then succeed, and only a flush waits.
+    /// Whether TLS buffers unsent data; if so, writes always succeed, and only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
 }
@@ -49,7 +49,7 @@ impl ConnectionIo {
         }
     }
 
-    /// Returns a response that no service created, with the refusal line added.
+    /// Adds the refusal line to a response that was not created by a service.
     fn refusal(&self, answer: &[u8]) -> Option<Vec<u8>> {
         let line = self.refusal_line?;
         let name = line.split(':').next()?;

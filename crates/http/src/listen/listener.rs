@@ -40,14 +40,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds the address, or takes the service manager's socket.
+    /// Binds the address, or takes over the service manager's socket.
     ///
     /// A socket file left behind by a dead process is replaced.
     ///
     /// # Errors
     ///
-    /// Fails if the address is in use, reserved, or not an address of this machine. The error names
-    /// the address and a remedy; its kind is the system's.
+    /// Returns an error if the address is in use, reserved, or not an address of this machine. The
+    /// error message contains the address and a remedy; the error kind is that of the system.
     pub async fn bind(settings: ListenSettings) -> io::Result<Self> {
         let socket = BoundSocket::bind(&settings.addr, settings.unix_mode).await?;
         let addr = socket.local_addr()?;
@@ -61,7 +61,7 @@ impl Listener {
         })
     }
 
-    /// Reports each request that the listener refuses itself.
+    /// Sets the observer of requests that the listener itself refuses.
     #[must_use]
     pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
         let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
@@ -71,12 +71,12 @@ impl Listener {
         }
     }
 
-    /// Limits the clients of this and other listeners together.
+    /// Limits the total number of clients of this and other listeners.
     pub fn share_permits(&mut self, permits: &ClientPermits) {
         self.shared_permits = Some(permits.clone());
     }
 
-    /// Limits the number of concurrent clients, if the settings allow more.
+    /// Limits the number of concurrent clients if the settings allow more.
     pub fn limit_clients(&mut self, clients: usize) {
         let most = &mut self.settings.max_connections;
         *most = clients.min(*most);
@@ -84,7 +84,7 @@ impl Listener {
 
     /// Returns the bound address, with the port that the system chose.
     ///
-    /// The address of a Unix socket is `0.0.0.0:0`: see [`Listener::addr`].
+    /// For a Unix socket, the address is `0.0.0.0:0`; see [`Listener::addr`].
     pub fn local_addr(&self) -> SocketAddr {
         match self.addr {
             ListenAddr::Tcp(addr) => addr,
@@ -92,12 +92,12 @@ impl Listener {
         }
     }
 
-    /// Returns the address on which the listener listens.
+    /// Returns the address that the listener listens on.
     pub fn addr(&self) -> &ListenAddr {
         &self.addr
     }
 
-    /// Returns the URL that visitors of this listener use, without a path.
+    /// Returns the URL under which visitors reach this listener, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.is_tls() { "https" } else { "http" };
         match &self.addr {
@@ -124,10 +124,10 @@ impl Listener {
     /// Serves on the current runtime until `stop`, then drains.
     ///
     /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, or by ALPN over TLS. Every request
-    /// has a [`ClientAddr`](super::ClientAddr) extension, and one with a body a
+    /// has a [`ClientAddr`](super::ClientAddr) extension, and every request with a body also has a
     /// [`BodyGuard`](super::BodyGuard). After `stop`, no connections or requests are accepted.
-    /// Those in flight have the drain timeout to finish before they are cut. Upgraded connections
-    /// are awaited as long; they belong to the service, which ends them.
+    /// Requests in flight have the drain timeout to finish before they are aborted. Upgraded
+    /// connections are awaited for the same time; they belong to the service, which must end them.
     pub async fn serve<S, B>(self, service: S, stop: CancellationToken)
     where
         S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
@@ -143,7 +143,7 @@ impl Listener {
         self.serve_by(Runtimes::here(), service, stop).await;
     }
 
-    /// Serves like [`Listener::serve`] on the threads of `workers`.
+    /// Serves in the same way as [`Listener::serve`], but on the threads of `workers`.
     ///
     /// If all threads end, `stop` is cancelled.
     pub async fn serve_on<S, B>(self, workers: &Workers, service: S, stop: CancellationToken)
@@ -161,12 +161,12 @@ impl Listener {
         self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    /// Serves like [`Listener::serve`], with a service that needs no extensions.
+    /// Serves in the same way as [`Listener::serve`], with a service that needs no extensions.
     pub async fn serve_http<S: HttpService>(self, service: S, stop: CancellationToken) {
         self.serve_by(Runtimes::here(), service, stop).await;
     }
 
-    /// Serves like [`Listener::serve_on`], with a service that needs no extensions.
+    /// Serves in the same way as [`Listener::serve_on`], with a service that needs no extensions.
     pub async fn serve_http_on<S: HttpService>(
         self,
         workers: &Workers,
@@ -239,7 +239,7 @@ async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
         let left = max_connections.saturating_sub(permits.available_permits());
         warn!(
             connections = left,
-            "cut {left} connections that had not ended after {drain_timeout:?}"
+            "closed {left} connections that were still open after {drain_timeout:?}"
         );
         shared.cut.cancel();
         shared.tasks.wait().await;

@@ -1,10 +1,11 @@
-//! Listeners: accepting, limits, client address, drain. Independent of robot detection.
+//! Listeners: accepting connections, limits, client addresses and draining; independent of robot
+//! detection.
 //!
 //! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with any Tower service:
 //! unencrypted (HTTP/2 by prior knowledge) or with [`Tls`], optionally behind the PROXY protocol,
 //! on the current runtime or on the threads of [`Workers`]. Each request has a [`ClientAddr`] in
-//! its extensions, the one address that logs, rules and verification use. Only forwarding headers
-//! from [`TrustedProxies`] are trusted.
+//! its extensions, which is the address that logs, rules and verification use. Only forwarding
+//! headers from [`TrustedProxies`] are trusted.
 //!
 //! # Example
 //!

@@ -1,28 +1,28 @@
-//! The process's limit of open files, and the number of clients that it allows.
+//! The process's limit on open files, and the number of clients that it allows.
 
 use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Number of files reserved for the database, name servers, downloads, logs and pages: an eighth of
-/// all, within these bounds.
+/// Minimum and maximum number of files reserved for the database, DNS queries, downloads, logs and
+/// pages; between these bounds, an eighth of all files is reserved.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Files of a serving thread: three of its runtime, one for each of two listeners, and an accepted
-/// connection that waits for its permit.
+/// Number of files that a serving thread needs: three for its runtime, one for each of two
+/// listeners, and one for an accepted connection that waits for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Number of clients of the administrator's own listener.
+/// Maximum number of clients of the separate listener for administrators.
 pub const ADMIN_CLIENTS: usize = 16;
 
-/// Maximum number of open files of the process.
+/// Limit on the number of open files of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenFileLimit {
     soft: u64,
-    /// Value to which the soft limit may be raised.
+    /// The hard limit, to which the soft limit may be raised.
     hard: u64,
 }
 
-/// Number of clients that a limit and the settings allow.
+/// Number of clients that the limit on open files and the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
@@ -38,7 +38,7 @@ pub struct ClientPermits {
 }
 
 impl OpenFileLimit {
-    /// Returns the limit in force; `None` if unlimited or unknown.
+    /// Returns the current limit; `None` if there is none or it is unknown.
     #[cfg(target_os = "linux")]
     pub fn current() -> Option<Self> {
         use rustix::process::{Resource, getrlimit};
@@ -70,7 +70,7 @@ impl OpenFileLimit {
     #[cfg(not(target_os = "linux"))]
     pub fn raise() {}
 
-    /// Returns the limit in force after it is raised.
+    /// Returns the limit that will be in force after it has been raised.
     #[must_use]
     pub fn raised(self) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns how many of the wanted clients the limit allows.
+    /// Returns how many of the wanted clients the limit on open files allows.
     pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
             files: self.soft,

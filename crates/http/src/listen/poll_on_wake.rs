@@ -1,7 +1,7 @@
-//! Future that is polled only when woken itself.
+//! Future that is polled only if its own waker was called.
 //!
-//! A connection's deadlines share a task with its I/O, which wakes the task far more often;
-//! otherwise each of those wakes would poll the timer and the shutdown token too.
+//! A connection's deadlines share a task with its I/O, which wakes the task far more often. Without
+//! this type, each of those wake-ups would also poll the timer and the shutdown token.
 
 use std::{
     pin::Pin,
@@ -60,7 +60,7 @@ impl<F: Future> Future for PollOnWake<F> {
 }
 
 impl WakeFlag {
-    /// Creates a flag that is set, because the future has to see the new waker.
+    /// Creates a flag that is initially set, because the future must register the new waker.
     fn new(task: &Waker) -> (Arc<Self>, Waker) {
         let wake_flag = Arc::new(Self {
             is_woken: AtomicBool::new(true),

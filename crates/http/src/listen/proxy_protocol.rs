@@ -7,9 +7,9 @@ use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
 /// Size of the longest version 1 header, including its line end (section 2.1).
 const MAX_V1: usize = 107;
-/// Size of the longest accepted version 2 header: addresses and some TLVs.
+/// Size of the longest accepted version 2 header, which has room for addresses and some TLVs.
 ///
-/// The protocol allows 64 KiB, which a peer could make each connection hold.
+/// The protocol allows 64 KiB, which a peer could make the listener buffer for each connection.
 const MAX_V2: usize = 16 + 4096;
 const V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const V1_SIGNATURE: &[u8] = b"PROXY ";
@@ -18,9 +18,9 @@ const V1_SIGNATURE: &[u8] = b"PROXY ";
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxySource {
-    /// The proxy represents this client.
+    /// The proxy forwards a connection from this client.
     Client(SocketAddr),
-    /// The proxy represents a client with an unknown address (`UNKNOWN`).
+    /// The proxy forwards a connection from a client with an unknown address (`UNKNOWN`).
     Unknown,
     /// The proxy connects on its own behalf, as for health checks (`LOCAL`).
     Local,
@@ -36,17 +36,17 @@ pub enum ProxyHeader {
     Complete {
         /// Source address in the PROXY header.
         source: ProxySource,
-        /// Size of the header; the bytes after it belong to the client.
+        /// Size of the PROXY header; the bytes after it were sent by the client.
         len: usize,
     },
-    /// No header or a malformed one: the connection must be closed.
+    /// There is no PROXY header, or a malformed one; the connection must be closed.
     Invalid,
 }
 
 impl ProxyHeader {
-    /// Parses a header of version 1 or 2.
+    /// Parses a PROXY header of version 1 or 2.
     ///
-    /// Never requires more than 107 bytes of version 1, or 4,112 of version 2. TLVs are skipped.
+    /// At most 107 bytes are needed for version 1, and 4,112 for version 2. TLVs are skipped.
     /// Datagram families are invalid.
     ///
     /// # Example
@@ -71,7 +71,7 @@ impl ProxyHeader {
     }
 }
 
-/// Reads a header; returns its source and the bytes that followed it.
+/// Reads a PROXY header; returns its source address and the bytes that followed it.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<(ProxySource, BytesMut)> {
@@ -95,7 +95,7 @@ pub(super) async fn read(
     }
 }
 
-/// Returns `true` if the bytes start with the signature or are its beginning.
+/// Returns `true` if the bytes start with the signature or are the beginning of it.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     let len = bytes.len().min(signature.len());
     bytes.get(..len) == signature.get(..len)
@@ -172,7 +172,7 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     Some(ProxyHeader::Complete { source, len })
 }
 
-/// Returns the source of a stream: two addresses, then two ports.
+/// Returns the source address; the payload contains two addresses, then two ports.
 fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
     let (client, ports): (IpAddr, &[u8]) = match family {
         0x11 => {

@@ -21,7 +21,7 @@ pub struct ProxySet {
 }
 
 impl ProxySet {
-    /// Creates a set, which is identified by its name.
+    /// Creates a set that is identified by its name.
     pub fn new(
         name: impl Into<Arc<str>>,
         contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
@@ -37,7 +37,7 @@ impl ProxySet {
     }
 }
 
-/// Two sets are equal if their names are, regardless of their current content.
+/// Two sets are equal if they have the same name, regardless of their current content.
 impl PartialEq for ProxySet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -1,4 +1,4 @@
-//! Incoming requests as a listener passes them to its service.
+//! Incoming requests in the form that a listener passes to its service.
 
 use std::{
     mem,
@@ -13,22 +13,22 @@ use tokio::time::Instant;
 
 use super::{client_addr::ClientAddr, guard::BodyGuard};
 
-/// Body of an incoming request, and the listener's knowledge about its client.
+/// Body of an incoming request, and what the listener knows about its client.
 ///
-/// Used as the request's body, because extensions would cost allocations that an immediately
-/// answered request need not pay for.
+/// This type is used as the request's body, because extensions would cost allocations that a
+/// request with an immediate response does not need.
 #[derive(Debug)]
 pub struct RequestContext {
-    /// Body; `None` if there is none, in which case hyper has not seen the request.
+    /// Body; `None` if the request has none, in which case hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) is_forged: bool,
     pub(super) guard: Option<BodyGuard>,
-    /// Time when the head was complete, or when the verdict required for the decision was known.
+    /// Time when the head was complete, or when the verdict that the decision depends on was known.
     pub(super) started_at: Instant,
 }
 
-/// Body of a request that may have none.
+/// Body of a request; may be absent.
 #[derive(Debug)]
 pub struct OptionalBody(Option<Incoming>);
 
@@ -38,8 +38,8 @@ impl RequestContext {
         self.client
     }
 
-    /// Returns `true` if an untrusted client sent a misspelt identity header, or `X-Forwarded-For`
-    /// and `Forwarded` of a trusted proxy name different clients.
+    /// Returns `true` if an untrusted client sent a misspelt identity header, or if
+    /// `X-Forwarded-For` and `Forwarded` from a trusted proxy contain different clients.
     ///
     /// CGI and its descendants read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 §4.1.18). The
     /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`,
@@ -49,17 +49,18 @@ impl RequestContext {
         self.is_forged
     }
 
-    /// Sets the client, if the request describes one that another server received.
+    /// Sets the client, for a request that describes another request received by a different
+    /// server.
     pub fn set_client(&mut self, client: ClientAddr) {
         self.client = client;
     }
 
-    /// Returns the time when work on the request started.
+    /// Returns the time when processing of the request started.
     pub fn started_at(&self) -> Instant {
         self.started_at
     }
 
-    /// Restarts the clock after a wait that is not the upstream's.
+    /// Resets the start time after a wait that was not caused by the upstream.
     pub fn restart_clock(&mut self) {
         self.started_at = Instant::now();
     }
@@ -69,12 +70,12 @@ impl RequestContext {
         self.body.is_none()
     }
 
-    /// Takes the request's body and its guard.
+    /// Takes the body and its guard out of the request.
     pub fn take_body(&mut self) -> (Option<Incoming>, Option<BodyGuard>) {
         (self.body.take(), self.guard.take())
     }
 
-    /// Takes a request and leaves an empty one.
+    /// Takes the request out, leaving an empty one in its place.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
         let request_context = request.body_mut();
         // The request is behind a reference, so something has to replace what is taken.
@@ -88,7 +89,7 @@ impl RequestContext {
         mem::replace(request, Request::new(nothing))
     }
 
-    /// Takes a request, with client address and body guard in its extensions.
+    /// Takes the request out, with the client address and body guard in its extensions.
     pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
         Request::from_parts(parts, OptionalBody(body))

@@ -26,7 +26,7 @@ use super::{
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Service for one connection: counts requests and adds their client.
+/// Service for one connection that counts requests and adds their client addresses.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionService<S> {
     pub(super) service: S,
@@ -36,7 +36,7 @@ pub(super) struct ConnectionService<S> {
 }
 
 impl<S> ConnectionService<S> {
-    /// Returns the status for a request that exceeds a limit.
+    /// Returns the response status if the request exceeds a limit.
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
         let settings = &self.shared.settings;
         // RFC 6585 §5; hyper's own limit applies to HTTP/1 only.
@@ -78,7 +78,7 @@ impl<S> ConnectionService<S> {
         });
     }
 
-    /// Records whether the first request is the only one: its response then ends the connection.
+    /// Records whether the first request is the only one, so that its response ends the connection.
     fn note_last_request(&self, request: &Request<Incoming>) {
         if self.activity.requests() == 1 && is_last_request(request) {
             self.activity.ends_with_answer();
@@ -186,7 +186,8 @@ fn is_last_request<B>(request: &Request<B>) -> bool {
     }
 }
 
-/// Returns the status for a head with a line beyond the limit (RFC 9110 §15.5.15, RFC 6585 §5).
+/// Returns the response status if a line of the head exceeds the limit (RFC 9110 §15.5.15, RFC 6585
+/// §5).
 fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode> {
     let target = request.uri().path_and_query();
     if target.is_some_and(|target| target.as_str().len() > max_bytes) {
@@ -205,8 +206,8 @@ pub(super) struct InFlightGuard {
     answers: bool,
     /// Whether the request has a body and shares its connection with no other request.
     has_body: bool,
-    /// HTTP/2: whether hyper has taken a piece of the response without requesting the next one, as
-    /// it does while the client's window is full.
+    /// HTTP/2: whether hyper has taken a piece of the response without requesting the next one,
+    /// which happens while the client's window is full.
     waits: Option<bool>,
 }
 
@@ -221,7 +222,7 @@ impl InFlightGuard {
         }
     }
 
-    /// Records that the response begins.
+    /// Records that the response has begun.
     pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
         self.answers = true;
         self.activity.answer_begins();
@@ -241,7 +242,7 @@ impl InFlightGuard {
         }
     }
 
-    /// Keeps counting until the body of the response ends.
+    /// Counts the request as in flight until the body of the response ends.
     fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
         self.answers(&mut response);
         response.map(|inner| CountedBody {
@@ -250,7 +251,7 @@ impl InFlightGuard {
         })
     }
 
-    /// Keeps counting until the response is available and its body ends.
+    /// Counts the request as in flight until the response is available and its body has ended.
     fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
         CountedFuture {
             answer: CountedState::Later {

@@ -20,40 +20,43 @@ pub struct ListenSettings {
     pub trusted_proxies: TrustedProxies,
     /// Whether every connection must start with a PROXY header (version 1 or 2).
     ///
-    /// Peers that are not trusted proxies are then not served.
+    /// If set, peers that are not trusted proxies are not served.
     pub proxy_protocol: bool,
-    /// Certificates; without them connections are not encrypted.
+    /// Certificates; if `None`, connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Timeout for the head of a request, from the connection's start or the head's first byte.
+    /// Timeout for the head of a request, measured from the start of the connection or the head's
+    /// first byte.
     ///
     /// The PROXY header and TLS handshake together have the same timeout.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or while the client neither reads nor
-    /// sends.
+    /// Time that a connection stays open without a request, or while the client neither receives
+    /// nor sends data.
     pub idle_timeout: Duration,
-    /// Maximum number of headers of a request; more result in status 431.
+    /// Maximum number of headers in a request; requests with more get status 431.
     pub max_headers: usize,
-    /// Maximum size of a request's head, at least 8,192 bytes; more result in status 431.
+    /// Maximum size of a request's head in bytes, at least 8,192; larger heads get status 431.
     pub max_header_bytes: usize,
-    /// Maximum size of one line of a request's head; more result in status 431.
+    /// Maximum size of one line of a request's head; longer lines get status 431.
     ///
-    /// The target counts as a line too; a longer one results in status 414.
+    /// The target counts as a line, too; a request with a longer target gets status 414.
     pub max_header_line_bytes: usize,
-    /// Maximum size of a request's body; 0 means no limit. More result in status 413 or a cut.
+    /// Maximum size of a request's body; 0 means no limit. Larger bodies get status 413 or are
+    /// aborted.
     pub max_body_bytes: u64,
-    /// Maximum number of concurrent connections; more wait to be accepted.
+    /// Maximum number of concurrent connections; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Maximum number of connections per address or IPv6 /64; 0 means no limit. More are closed.
+    /// Maximum number of connections per address or IPv6 /64; 0 means no limit. Further connections
+    /// are closed.
     ///
     /// Trusted proxies and Unix sockets have no limit.
     pub max_connections_per_address: usize,
-    /// Header line, with its line end, in responses that no service creates: those to requests that
-    /// are malformed or exceed a limit.
+    /// Header line, including its line end, for responses that the listener itself sends to
+    /// requests that are malformed or exceed a limit.
     pub refusal_line: Option<&'static str>,
-    /// Whether our own parser serves requests without a body and hyper all others; if not, hyper
-    /// serves all.
+    /// Whether requests without a body are served by the built-in parser and all others by hyper;
+    /// if not, hyper serves all requests.
     ///
-    /// The responses are the same.
+    /// The responses are the same in both cases.
     pub fast_path: bool,
     /// Time for requests in flight to finish at shutdown.
     pub drain_timeout: Duration,

@@ -1,4 +1,4 @@
-//! Listening sockets: bound, inherited, shared by threads.
+//! Listening sockets, which may be bound, inherited or shared by threads.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ const BACKLOG: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     kind: Kind,
-    /// Socket file to remove at the end.
+    /// Socket file that is removed when the socket is closed.
     _file: Option<SocketFile>,
 }
 
@@ -44,7 +44,7 @@ enum Kind {
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Socket on which one thread's runtime accepts.
+/// Socket on which the runtime of one thread accepts connections.
 #[derive(Debug)]
 pub(super) enum Acceptor {
     Tcp(AsyncFd<mio::net::TcpListener>),
@@ -58,7 +58,8 @@ struct SocketFile {
     identity: Identity,
 }
 
-/// Identity of a file among files with its name; inodes are reused, so the time is included.
+/// Identity that distinguishes a file from others with the same path; inodes are reused, so the
+/// time is included.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {
     device: u64,
@@ -67,7 +68,7 @@ struct Identity {
 }
 
 impl BoundSocket {
-    /// Binds the socket, or takes the service manager's.
+    /// Binds the socket, or takes over the service manager's.
     pub(super) async fn bind(addr: &ListenAddr, unix_mode: u32) -> io::Result<Self> {
         let bound = match addr {
             ListenAddr::Tcp(addr) => bind_tcp(*addr).map_err(|error| explain_tcp(*addr, &error)),
@@ -96,7 +97,7 @@ impl BoundSocket {
         }
     }
 
-    /// Returns the listen address, with the port that the system chose.
+    /// Returns the listen address, including the port that the system chose.
     pub(super) fn local_addr(&self) -> io::Result<ListenAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().map(ListenAddr::Tcp),
@@ -122,7 +123,7 @@ impl BoundSocket {
         }
     }
 
-    /// Makes the socket non-blocking, and its connections send without delay.
+    /// Makes the socket non-blocking, and makes its connections send without delay.
     fn prepare(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Tcp(listener) => {
@@ -162,7 +163,7 @@ impl Acceptor {
     }
 }
 
-/// Registers the listener with this thread's runtime for new connections.
+/// Registers the listening socket with this thread's runtime for new connections.
 #[expect(
     deprecated,
     reason = "its replacement is unsafe, to support types that do not own their descriptor"
@@ -235,7 +236,7 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
     })
 }
 
-/// Removes the socket file of a process that has ended without doing so.
+/// Removes a socket file left behind by a process that has ended.
 async fn remove_if_dead(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(ErrorKind::AlreadyExists.into());
@@ -259,7 +260,7 @@ fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE); choose another port or grant it".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "not an address of this machine; choose one of its addresses, or {} for all",
+            "this machine does not have the address; choose one of its addresses, or {} for all",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),
@@ -274,7 +275,7 @@ fn explain_unix(path: &Path, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => "another program uses the socket; stop it or choose another path",
         ErrorKind::AlreadyExists => "the file is not a socket; remove it or choose another path",
-        ErrorKind::PermissionDenied => "this user may not write to the directory",
+        ErrorKind::PermissionDenied => "this user cannot write to the directory",
         ErrorKind::NotFound => "the directory does not exist",
         _ => "check the path, which is limited to about 100 bytes",
     };

@@ -1,4 +1,4 @@
-//! One stream type for all kinds of connections.
+//! Stream type for all kinds of connections.
 
 use std::{
     io::{self, ErrorKind, IoSlice, Read as _, Write as _},
@@ -24,7 +24,8 @@ use tokio_rustls::server::TlsStream;
 
 use super::eager_read;
 
-/// Bytes read before the socket is registered with the runtime; most heads are shorter.
+/// Maximum number of bytes read before the socket is registered with the runtime; most heads are
+/// shorter.
 const EAGER_BYTES: usize = 4 * 1024;
 
 /// Peer of a connection, as reported by the system.
@@ -36,7 +37,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// Returns the address of the peer; unspecified for a Unix socket.
+    /// Returns the address of the peer; the unspecified address for a Unix socket.
     pub(super) fn addr(self) -> SocketAddr {
         match self {
             // A dual-stack socket shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4 range
@@ -53,15 +54,15 @@ pub(super) struct Transport {
     socket: Socket,
     /// Number of bytes that may still be read eagerly; `None` if the runtime must watch the socket.
     eager_bytes: Option<usize>,
-    /// Whether the next write is the last one before the end.
+    /// Whether the next write is the last one on the connection.
     ends: bool,
     unread: BytesMut,
 }
 
-/// Socket that is registered with the runtime only when it has to wait.
+/// Socket that is registered with the runtime only when waiting is necessary.
 ///
-/// A client with a single request may have sent it before its connection is accepted, and nothing
-/// is waited for until it is closed: that saves three system calls and a timer.
+/// A client with a single request may have sent it before its connection is accepted. No waiting is
+/// then necessary until the connection is closed, which saves three system calls and a timer.
 #[derive(Debug)]
 enum Socket {
     Unwatched(AcceptedSocket),
@@ -78,7 +79,7 @@ pub(super) enum AcceptedSocket {
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// Connection as seen by HTTP.
+/// Connection as seen by the HTTP implementation.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Transport),
@@ -86,7 +87,8 @@ pub(super) enum Stream {
 }
 
 impl Transport {
-    /// Creates a transport; with `reads_eagerly` the first bytes are read before it is registered.
+    /// Creates a transport; with `reads_eagerly`, the first bytes are read before the socket is
+    /// registered.
     pub(super) fn new(accepted: AcceptedSocket, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
@@ -96,16 +98,16 @@ impl Transport {
         }
     }
 
-    /// Puts bytes back, to be read again.
+    /// Puts bytes back so that they are read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
     }
 
-    /// Reads before the socket is registered; returns `None` if it has to be.
+    /// Reads before the socket is registered; returns `None` if registration is necessary.
     ///
-    /// hyper reads again immediately, to detect whether the client has disconnected. That is
-    /// delayed until the task is polled again, which does not happen to a task that has ended.
+    /// hyper reads again immediately, to detect whether the client has disconnected. That read is
+    /// delayed until the task is polled again, which never happens if the task has ended.
     fn poll_read_eagerly(
         &mut self,
         cx: &Context<'_>,
@@ -139,7 +141,7 @@ impl Transport {
         }
     }
 
-    /// Returns the socket, registered with this thread's runtime.
+    /// Returns the socket after registering it with this thread's runtime, if necessary.
     fn watched(&mut self) -> io::Result<&mut Socket> {
         if let Socket::Unwatched(_) = self.socket
             && let Socket::Unwatched(accepted) = mem::replace(&mut self.socket, Socket::Lost)
@@ -166,7 +168,7 @@ impl AcceptedSocket {
         }
     }
 
-    /// Writes; the last write is sent in one packet with the end.
+    /// Writes bytes; the last write is sent in one packet together with the end of the connection.
     fn write(&mut self, buf: &[u8], is_last: bool) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) if is_last => write_last(stream, buf),
@@ -194,7 +196,8 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// Declares the next write the last one; not over TLS, where an alert follows (RFC 8446 §6.1).
+    /// Declares that the next write is the last one; has no effect over TLS, where an alert follows
+    /// (RFC 8446 §6.1).
     pub(super) fn end_with_write(&mut self) {
         if let Self::Plain(transport) = self {
             transport.ends = true;
@@ -321,7 +324,7 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
     stream.write(buf)
 }
 
-/// Reads bytes that were put back, as many as fit.
+/// Reads as many of the bytes that were put back as fit into the buffer.
 pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
@@ -330,7 +333,7 @@ pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     }
 }
 
-/// Returns the error unless it is `WouldBlock`.
+/// Returns the error, or `None` if it is `WouldBlock`.
 fn not_blocked(error: io::Error) -> Option<io::Error> {
     (error.kind() != ErrorKind::WouldBlock).then_some(error)
 }

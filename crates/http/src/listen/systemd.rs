@@ -1,4 +1,4 @@
-//! Integration with the service manager: inherited sockets and state notifications.
+//! Integration with the service manager (systemd): inherited sockets and state notifications.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,23 +11,23 @@ use tracing::debug;
 
 use super::socket::BoundSocket;
 
-/// Sockets inherited at startup; a single set, because the environment is read once.
+/// Sockets inherited at startup; global, because the environment is read only once.
 static INHERITED: LazyLock<Mutex<InheritedSockets>> =
     LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
-/// State of this process, for the service manager.
+/// State of this process that is reported to the service manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ServiceState {
     /// The process is ready to serve requests.
     Ready,
-    /// The process reloads its configuration, until [`Ready`](Self::Ready).
+    /// The process is reloading its configuration; [`Ready`](Self::Ready) follows.
     Reloading,
-    /// The process finishes the requests in flight.
+    /// The process is shutting down and finishing the requests in flight.
     Stopping,
 }
 
-/// Sockets with their names, and which of them have been taken.
+/// Inherited sockets with their names, and which of them have been taken.
 struct InheritedSockets {
     sockets: ListenFd,
     names: Vec<String>,
@@ -71,10 +71,10 @@ impl InheritedSockets {
     }
 }
 
-/// Takes the sockets of the service manager from the environment (`LISTEN_FDS`).
+/// Takes over the sockets that the service manager has passed in the environment (`LISTEN_FDS`).
 ///
-/// Must be called before threads are started, because it removes environment variables; otherwise,
-/// binding [`ListenAddr::Systemd`](super::ListenAddr) does it.
+/// Must be called before threads are started, because it removes environment variables; if it is
+/// not called, binding a [`ListenAddr::Systemd`](super::ListenAddr) does the same.
 pub fn inherit_sockets() {
     LazyLock::force(&INHERITED);
 }
@@ -110,6 +110,6 @@ fn missing(name: Option<&str>, names: &[String]) -> io::Error {
     };
     io::Error::new(
         ErrorKind::NotFound,
-        format!("the service manager passed no socket{wanted} that is not yet in use: {given}"),
+        format!("the service manager passed no unused socket{wanted}: {given}"),
     )
 }

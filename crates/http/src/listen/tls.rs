@@ -1,4 +1,4 @@
-//! TLS: certificates by name, reloaded when their files change.
+//! TLS: certificates that are selected by name and reloaded when their files change.
 
 use std::{
     collections::HashMap,
@@ -30,13 +30,13 @@ use super::{
 /// Time between two checks of the certificate files.
 const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
-/// Certificates of a listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
+/// Certificates of a listener that serves HTTP/2 and HTTP/1.1 over TLS 1.2 and 1.3.
 ///
-/// The certificate is selected by the client's requested name (SNI): one with that name, otherwise
-/// one with a matching wildcard, otherwise the first. Running listeners check the files every five
-/// seconds and use changed certificates for new connections. If a new certificate is broken, the
-/// old one is kept, and the log reports it once. Certificates ordered by the program itself take
-/// precedence for their names.
+/// The certificate is selected by the name that the client requests (SNI): a certificate with that
+/// name, otherwise one with a matching wildcard, otherwise the first. Running listeners check the
+/// files every five seconds and use changed certificates for new connections. If a new certificate
+/// is unusable, the old one is kept, and the error is logged once. Certificates ordered by the
+/// program itself take precedence for their names.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -50,13 +50,13 @@ struct Certificates {
     acme: Option<Acme>,
 }
 
-/// Two files, and the certificate that was last loaded from them.
+/// Certificate and key files, and the certificate that was last loaded from them.
 #[derive(Debug)]
 struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
-    /// Reason why the current files are not served.
+    /// Reason why the current files cannot be used.
     problem: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// Fails without files, if a file is missing or contains nothing usable, or if a key is
+    /// Returns an error if there are no files, if a file is missing or unusable, or if a key is
     /// encrypted or does not match its certificate.
     pub fn load(files: Vec<CertificateFiles>) -> Result<Self, CertificateError> {
         if files.is_empty() {
@@ -76,14 +76,14 @@ impl Tls {
         Self::new(files, None)
     }
 
-    /// Loads the files, if any, in addition to ordered certificates.
+    /// Loads certificate files, if any, in addition to ordered certificates.
     ///
     /// A name whose certificate has not been issued yet gets a matching certificate from a file;
-    /// without one, its handshakes fail, and other names are served.
+    /// without a matching file, handshakes for that name fail, while other names are served.
     ///
     /// # Errors
     ///
-    /// Fails like [`Tls::load`], except that files may be missing from the list.
+    /// Returns the same errors as [`Tls::load`], except that the list of files may be empty.
     #[cfg(feature = "acme")]
     pub fn load_with_acme(
         files: Vec<CertificateFiles>,
@@ -127,12 +127,12 @@ impl Tls {
 
     /// Loads the files that have changed.
     ///
-    /// Running listeners do this automatically.
+    /// Running listeners call this automatically.
     pub fn reload(&self) {
         self.certificates.reload();
     }
 
-    /// Returns the states of all certificates, those of files first.
+    /// Returns the states of all certificates; those loaded from files come first.
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
         let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
@@ -142,7 +142,8 @@ impl Tls {
 
     /// Performs the handshake with a client.
     ///
-    /// A certificate authority that validates a name gets only the handshake (RFC 8737 §3).
+    /// With a certificate authority that validates a name, nothing follows the handshake (RFC 8737
+    /// §3).
     pub(super) async fn accept(&self, stream: Transport) -> io::Result<TlsStream<Transport>> {
         let mut stream = self.acceptor.accept(stream).await?;
         if stream.get_ref().1.alpn_protocol() == Some(acme::PROTOCOL) {
@@ -152,7 +153,7 @@ impl Tls {
         Ok(stream)
     }
 
-    /// Watches the files and orders certificates indefinitely.
+    /// Watches the certificate files and orders certificates indefinitely.
     pub(super) async fn watch(self) {
         let certificates = &self.certificates;
         let ordering = async {
@@ -273,7 +274,9 @@ impl FilePair {
             Err(error) => {
                 let problem = error.to_string();
                 if self.problem.as_ref() != Some(&problem) {
-                    error!("the changed certificate is not served, keeping the old one: {problem}");
+                    error!(
+                        "the changed certificate cannot be used, keeping the old one: {problem}"
+                    );
                     self.problem = Some(problem);
                 }
                 false
@@ -285,19 +288,20 @@ impl FilePair {
 #[cfg(test)]
 mod tests;
 
-/// Certificates by the names for which they are served.
+/// Certificates, indexed by the names for which they are served.
 #[derive(Debug, Default)]
 pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
-    /// Wildcard names without the `*`: `.example.com`.
+    /// Certificates by wildcard name without the `*`, such as `.example.com`.
     wildcard: HashMap<String, Arc<CertifiedKey>>,
-    /// Names whose certificate has not been issued yet, and whether the log has reported it.
+    /// Names whose certificate has not been issued yet, and whether this has been logged.
     awaited: HashMap<String, AtomicBool>,
 }
 
 impl CertificatesByName {
-    /// Ordered certificates take precedence over files, but the first file serves unknown names.
+    /// Creates the index; ordered certificates take precedence over files, but unknown names get
+    /// the certificate of the first file.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
         ordered: impl Iterator<Item = (&'a str, Option<Certificate>)>,
@@ -348,7 +352,9 @@ impl CertificatesByName {
         }
         if let Some(has_warned) = self.awaited.get(name) {
             if !has_warned.swap(true, Relaxed) {
-                warn!("closed a connection to {name}: its certificate has not been issued yet");
+                warn!(
+                    "closed a connection for {name}: no certificate has been issued for this name yet"
+                );
             }
             return None;
         }

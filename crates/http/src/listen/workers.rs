@@ -14,16 +14,18 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Connection count of a thread that has ended, so that no connection is assigned to it.
+/// Connection count assigned to a thread that has ended, so that it gets no more connections.
 ///
-/// Half of the range, because its remaining connections still count down.
+/// The value is half of the range, because the thread's remaining connections still decrement the
+/// count.
 const RETIRED: usize = usize::MAX / 2;
 
 /// Threads that serve connections, each with its own runtime.
 ///
-/// A connection stays on its thread, so its data is not passed between cores. Listeners are shared
-/// by all threads; a thread that has accepted more than its share passes a connection to another.
-/// The threads end when this is dropped, which must happen after everything that runs on them.
+/// A connection stays on its thread, so its data is not passed between CPU cores. Listeners are
+/// shared by all threads; a thread that has accepted more than its share passes a connection to
+/// another. The threads end when this value is dropped; everything that runs on them must end
+/// before.
 ///
 /// # Example
 ///
@@ -58,14 +60,14 @@ pub(super) struct Runtimes {
     handles: Arc<[RuntimeHandle]>,
 }
 
-/// Runtime with the number of its connections.
+/// Handle of a runtime, with the number of its connections.
 #[derive(Clone, Debug)]
 pub(super) struct RuntimeHandle {
     pub(super) handle: Handle,
     connections: Arc<AtomicUsize>,
 }
 
-/// One of the connections on a thread.
+/// Slot for one connection on a thread.
 #[derive(Debug)]
 pub(super) struct RuntimeSlot(Arc<AtomicUsize>);
 
@@ -74,7 +76,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// Fails if the system provides no more threads or files.
+    /// Returns an error if the system cannot provide more threads or file descriptors.
     pub fn start(threads: usize) -> io::Result<Self> {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -138,7 +140,7 @@ impl Drop for Worker {
 }
 
 impl Runtimes {
-    /// Returns a set with only the current runtime.
+    /// Returns a set that contains only the current runtime.
     pub(super) fn here() -> Self {
         Self {
             handles: Arc::new([RuntimeHandle::new(Handle::current())]),
@@ -149,9 +151,9 @@ impl Runtimes {
         &self.handles
     }
 
-    /// Assigns a connection to `runtime`, or to another that has clearly fewer connections.
+    /// Assigns a connection to `runtime`, or to another runtime that has clearly fewer connections.
     ///
-    /// Returns the other one, if chosen.
+    /// Also returns the other runtime, if it was chosen.
     pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
         // Slightly outdated counts are good enough: a wrong choice only affects the balance.
         let here = runtime.connections.load(Relaxed);

@@ -23,7 +23,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
-    /// Names of the trailers that are passed to the upstream.
+    /// Names of trailers that are passed on to the upstream.
     pub(super) trailers: Vec<HeaderName>,
 }
 
@@ -37,7 +37,7 @@ enum RequestKind {
 }
 
 impl RequestBody {
-    /// Wraps a body; the body type of hyper's server is not boxed.
+    /// Wraps a body; a body from hyper's server need not be boxed.
     pub(super) fn new<B>(body: B) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -146,11 +146,11 @@ fn is_too_large(error: &BoxError) -> bool {
     matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
 }
 
-/// Progress of a request's body, for the timeouts.
+/// Progress of a request's body, on which timeouts are based.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
 
-/// Party that a request's body waits for.
+/// Party that the transfer of a request's body is waiting for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Upload {
     AwaitsClient,

@@ -21,10 +21,10 @@ use super::{
     settings::HealthCheck,
 };
 
-/// Longest timeout for the response to a check.
+/// Maximum timeout for the response to a health check.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// Checks a server periodically, until `stop` or until the proxy is dropped.
+/// Checks a server periodically until `stop` is cancelled or the proxy is dropped.
 pub(super) async fn run(
     server: Weak<Server>,
     check: HealthCheck,
@@ -53,7 +53,7 @@ pub(super) async fn run(
     }
 }
 
-/// Requests the path over a new connection; a status from 200 to 399 means success.
+/// Requests the health check's path over a new connection; a status from 200 to 399 means success.
 pub(super) async fn once(
     server: &Arc<Server>,
     path: &str,

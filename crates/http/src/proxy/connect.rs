@@ -26,15 +26,17 @@ use super::{
     upstream::{Address, Protocol, Upstream},
 };
 
-/// Silence after which a server with open streams is sent a PING (RFC 9113 §6.7).
+/// Time without received data after which a server with open streams is sent a PING (RFC 9113
+/// §6.7).
 const PING_AFTER: Duration = Duration::from_secs(20);
 
-/// Number of streams on a connection before the server's SETTINGS (RFC 9113 §6.5.2).
+/// Maximum number of streams on a connection until the server's SETTINGS arrive (RFC 9113 §6.5.2).
 ///
-/// One, because a server with a low limit would refuse the others.
+/// The value is one, because a server with a low limit would refuse further streams.
 const FIRST_STREAMS: usize = 1;
 
-/// ENFILE and EMFILE, the same on every Unix; `io::ErrorKind` has no stable kind for them.
+/// Error numbers ENFILE and EMFILE, which are the same on every Unix; `io::ErrorKind` has no stable
+/// kind for them.
 const OUT_OF_FILES: [i32; 2] = [23, 24];
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -45,19 +47,19 @@ pub(super) struct Connector {
     http: HttpConnector,
     tls: Option<Tls>,
     timeout: Duration,
-    /// Whether connections cache the header lines of their server.
+    /// Whether connections cache the header lines that their server sends.
     fast_path: bool,
     tasks: TaskTracker,
 }
 
-/// New connection; an HTTP/2 connection already has its task.
+/// New connection; an HTTP/2 connection already has a running task.
 #[derive(Debug)]
 pub(super) enum NewConnection {
     Http1(Box<Connection>),
     Http2(SharedConnection),
 }
 
-/// Error of a connection attempt.
+/// Error that occurred while connecting to a server.
 #[derive(Debug)]
 pub(super) enum ConnectError {
     Timeout(Duration),
@@ -65,7 +67,7 @@ pub(super) enum ConnectError {
 }
 
 impl ConnectError {
-    /// Returns `true` if the process or the system may open no more files.
+    /// Returns `true` if the process or the system cannot open more files.
     pub(super) fn is_out_of_files(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = match self {
             Self::Timeout(_) => None,
@@ -112,9 +114,10 @@ impl Connector {
         self.tls.as_ref().is_some_and(|tls| tls.offers_http2)
     }
 
-    /// Connects, and starts the task of an HTTP/2 connection.
+    /// Connects to the server, and starts the task of an HTTP/2 connection.
     ///
-    /// With `switches` only HTTP/1.1 is offered: HTTP/2 cannot switch protocols (RFC 9113 §8.6).
+    /// With `switches`, only HTTP/1.1 is offered, because HTTP/2 cannot switch protocols (RFC 9113
+    /// §8.6).
     pub(super) async fn connect(
         &self,
         upstream: &Upstream,
@@ -138,7 +141,7 @@ impl Connector {
             .map_err(|error| ConnectError::Failed(error.into()))
     }
 
-    /// Connects and performs the TLS handshake, if any.
+    /// Connects to the server and performs the TLS handshake, if any.
     pub(super) async fn stream(
         &self,
         upstream: &Upstream,

@@ -1,4 +1,4 @@
-//! Dispatch of a request to one of the servers: selection, attempts, failures.
+//! Dispatch of a request to one of the servers: selection, attempts and failures.
 
 use std::{error::Error, mem, sync::Arc, time::Duration};
 
@@ -21,11 +21,11 @@ use super::{
     servers::{ServerSet, Servers},
 };
 
-/// Number of kept connections tried before a new one is opened: a restarted server has closed all
-/// of them.
+/// Maximum number of kept connections that are tried before a new one is opened: a restarted server
+/// has closed all of them.
 const MAX_REUSE_TRIES: usize = 3;
-/// Maximum number of servers tried for a request of which nothing was sent; more would make the
-/// client wait for several connect timeouts.
+/// Maximum number of servers that are tried while nothing of a request has been sent; more would
+/// make the client wait for too many connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
 /// Request that is ready to be sent to an upstream server.
@@ -33,7 +33,7 @@ const MAX_SERVERS: u32 = 3;
 pub(super) struct Message {
     pub(super) parts: Parts,
     pub(super) body: RequestBody,
-    /// Our own headers that are not in the request yet.
+    /// Headers added by the proxy that are not in the request yet.
     pub(super) added: Option<AddedHeaders>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum BodySource {
 }
 
 impl Default for Message {
-    /// Returns an empty message, to replace one that was taken.
+    /// Returns an empty message, which replaces one that was taken out.
     fn default() -> Self {
         let (parts, body) = Request::<RequestBody>::default().into_parts();
         Self {
@@ -65,7 +65,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Swaps the head of a request with the message's own.
+    /// Swaps the head of a request with that of the message.
     pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
         let parts = &mut self.parts;
         parts.version = request.version();
@@ -75,7 +75,7 @@ impl Message {
         mem::swap(&mut parts.extensions, request.extensions_mut());
     }
 
-    /// Drops its contents but keeps the memory of the header map.
+    /// Clears the message but keeps the memory of its header map.
     pub(super) fn clear(&mut self) {
         self.parts.uri = Uri::default();
         self.parts.headers.clear();
@@ -85,22 +85,22 @@ impl Message {
     }
 }
 
-/// Dispatch in progress: a slot is taken, and a first attempt may have failed.
+/// Dispatch in progress: a slot has been taken, and a first attempt may have failed.
 pub(super) struct StartedDispatch {
     pub(super) slot: ServerSlot,
     pub(super) tried: ServerSet,
     pub(super) attempt: Option<Attempt>,
 }
 
-/// Reason why there is no response.
+/// Reason why there is no response from the upstream.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
-    /// The connection failed, or the response is not HTTP.
+    /// The connection failed, or the response is not valid HTTP.
     Response(Box<dyn Error + Send + Sync>),
-    /// The connection ended without a byte of a response.
+    /// The connection ended before a single byte of a response was received.
     NoResponse(Box<dyn Error + Send + Sync>),
-    /// The upstream did not respond within this time.
+    /// The upstream did not respond within the given time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
     ClientSilent,
@@ -111,7 +111,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns the client's fault in the body of its request, if any.
+    /// Returns the failure that the client caused while sending its request's body, if any.
     pub(super) fn of_client(progress: &Progress) -> Option<Self> {
         match progress.state().0 {
             Upload::Broken => Some(Self::ClientBroke),
@@ -132,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// Returns the server's fault; `None` if the client is at fault.
+    /// Returns the reason for a failure of the server; `None` if the client caused the failure.
     pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Connect(ConnectError::Timeout(after)) => {
@@ -151,20 +151,20 @@ impl Failure {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,
-    /// Whether `Host` is set to the server's own name.
+    /// Whether the `Host` header is set to the server's own name.
     pub(super) sets_host: bool,
-    /// Whether the request asks for another protocol.
+    /// Whether the request asks to switch to another protocol.
     pub(super) switches: bool,
 }
 
 /// Sends the request and returns the response's head with its connection.
 ///
-/// `begun` is an already taken slot with the result of a first attempt. The body is taken out of
-/// the message, and over HTTP/2 the whole message.
+/// `begun` is a slot that has already been taken, with the result of a first attempt. The body is
+/// taken out of the message; over HTTP/2, the whole message is.
 ///
-/// A request goes to another server if one does not accept a connection. A server may close a kept
-/// connection while the request is in transit. An idempotent request without a body (RFC 9110
-/// §9.2.2, RFC 9112 §9.3.1) is then repeated over a new connection, unless a byte of a response has
+/// If a server does not accept a connection, the request is sent to another one. If a server closes
+/// a kept connection while a request is in transit, an idempotent request without a body (RFC 9110
+/// §9.2.2, RFC 9112 §9.3.1) is repeated over a new connection, unless a byte of a response has
 /// arrived.
 ///
 /// # Errors
@@ -217,7 +217,7 @@ pub(super) async fn dispatch(
     }))
 }
 
-/// Takes a slot of a server, whose name becomes `Host` unless the client's is preserved.
+/// Takes a slot of a server, and sets `Host` to the server's name unless the client's is preserved.
 pub(super) fn choose(
     servers: &Servers,
     tried: &mut ServerSet,
@@ -233,7 +233,7 @@ pub(super) fn choose(
     Some(slot)
 }
 
-/// Sends a request without a body over a connection opened for it.
+/// Sends a request without a body over a newly opened connection.
 pub(super) async fn ask(
     sender: Sender,
     mut message: Message,
@@ -251,10 +251,10 @@ fn note(health: &Health, failure: &Failure) {
     }
 }
 
-/// Result of trying a request at one server.
+/// Result of trying to send a request to one server.
 pub(super) enum Attempt {
     Answered(Response<()>, BodySource),
-    /// Nothing was sent: the request can go to another server.
+    /// Nothing was sent, so the request can be sent to another server.
     Unsent(Failure),
     Failed(Failure),
 }
@@ -334,7 +334,7 @@ async fn send(
 
 /// Waits until the upload has made no progress for the timeout.
 ///
-/// A large upload as a whole may take longer than that.
+/// A large upload may take longer than that as a whole.
 pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();
@@ -378,7 +378,7 @@ mod tests {
         assert!(message.parts.headers.is_empty());
     }
 
-    /// Returns the time until the exchange fails, after the given steps.
+    /// Returns the time until an exchange with the given upload steps fails, and the failure.
     async fn failure(steps: &[(u64, Upload)]) -> (u64, Failure) {
         let progress = Progress::default();
         let start = Instant::now();

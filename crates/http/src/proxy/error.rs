@@ -1,15 +1,15 @@
 use std::{error::Error, io, path::PathBuf, time::Duration};
 
-/// Error of an upstream that cannot be used.
+/// Error for an upstream that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// The setting is not the URL of an upstream.
+    /// The configured upstream is not a valid URL.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// Configured value of the upstream URL.
+        /// Configured upstream URL.
         url: String,
-        /// Problem with the value, and the expected form.
+        /// Description of the problem, and the expected form.
         reason: String,
     },
     /// No upstream server is configured.
@@ -20,7 +20,7 @@ pub enum ProxyError {
     TooManyServers(usize),
     /// Two servers of an upstream have different paths.
     #[error(
-        "upstream {0:?} has a different path from the first; all servers of an upstream must have the same path"
+        "upstream {0:?} has a different path from the first one; all servers of an upstream must have the same path"
     )]
     Prefix(String),
     /// The file of trusted certificates is unusable.
@@ -33,18 +33,18 @@ pub enum ProxyError {
     },
     /// The system has no trusted certificates.
     #[error(
-        "no trusted certificates for https: {0}; install ca-certificates, or set your own file"
+        "the system has no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
     /// The path of the health check is invalid.
     #[error("{0:?} is not a path such as /health")]
     HealthPath(String),
-    /// The health check of the upstream fails.
+    /// The health check of the upstream failed.
     #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
         /// URL of the upstream.
         url: String,
-        /// Failure that the health check found.
+        /// Reason for the failed health check.
         reason: String,
     },
     /// The upstream does not accept connections.
@@ -52,10 +52,10 @@ pub enum ProxyError {
     Connect {
         /// Upstream URL.
         url: String,
-        /// Reason given by the system.
+        /// Error returned by the system.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The upstream does not respond to connection attempts.
+    /// The upstream did not respond to a connection attempt in time.
     #[error(
         "could not connect to upstream {url} within {after:?}; check the address and firewalls in between"
     )]
@@ -67,7 +67,7 @@ pub enum ProxyError {
     },
 }
 
-/// Returns the error and its causes in one line, with a remedy.
+/// Returns the error and its causes on one line, with a remedy.
 fn with_step(error: &(dyn Error + 'static)) -> String {
     let text = chain(error);
     if certificate_step(&text).is_some() {
@@ -76,7 +76,7 @@ fn with_step(error: &(dyn Error + 'static)) -> String {
     format!("{text}; check that the server is running and that the address is correct")
 }
 
-/// Returns a remedy for a refused certificate, recognised by the error text of rustls.
+/// Returns a remedy for a rejected certificate, which is recognised by the error text of rustls.
 fn certificate_step(text: &str) -> Option<&'static str> {
     let (_, reason) = text.split_once("invalid peer certificate: ")?;
     Some(if reason.starts_with("certificate not valid for name") {
@@ -88,7 +88,7 @@ fn certificate_step(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the error and its causes in one line, with a remedy for certificate errors.
+/// Returns the error and its causes on one line, with a remedy for certificate errors.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -108,26 +108,26 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Error of a connection to the upstream, or of its response.
+/// Error of an upstream connection or of the upstream's response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
     /// Reading from or writing to the connection failed.
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
-    /// The connection ended before the response or within its head.
-    #[error("the upstream closed the connection before the end of the response's head")]
+    /// The connection ended before the response head was complete.
+    #[error("the upstream closed the connection before the response head was complete")]
     NoHead,
-    /// The connection ended within the body.
-    #[error("the upstream closed the connection before the end of the response")]
+    /// The connection ended before the body was complete.
+    #[error("the upstream closed the connection before the response was complete")]
     Cut,
-    /// The head has too many bytes or lines.
-    #[error("the response's head has more than 64 KiB or 100 headers")]
+    /// The response head has too many bytes or lines.
+    #[error("the response head exceeds 64 KiB or 100 headers")]
     HeadTooLarge,
     /// The head of the response is malformed.
-    #[error("the response's head is not valid HTTP/1.1: {0}")]
+    #[error("the response head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
-    /// The chunks of the body are malformed.
-    #[error("the chunks of the response are malformed: {0}")]
+    /// The chunked encoding of the body is malformed.
+    #[error("the chunked encoding of the response is malformed: {0}")]
     Chunks(&'static str),
 }

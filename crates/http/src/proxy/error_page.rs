@@ -7,7 +7,7 @@ use robot_detection_texts::Language;
 
 use super::proxy_body::ProxyBody;
 
-/// Page that the proxy returns if it cannot forward a request.
+/// Error page that the proxy returns if it cannot forward a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ErrorPage {
     /// The request violates HTTP.
@@ -16,13 +16,13 @@ pub(super) enum ErrorPage {
     RequestTimeout,
     /// The request's body exceeds the listener's limit.
     ContentTooLarge,
-    /// The method is for another kind of proxy, or the transfer coding is unknown.
+    /// The method is intended for a different kind of proxy, or the transfer coding is unknown.
     NotImplemented,
-    /// The upstream cannot be reached, or does not respond with HTTP.
+    /// The upstream cannot be reached, or its response is not valid HTTP.
     BadGateway,
-    /// The upstream takes too long.
+    /// The upstream did not respond in time.
     GatewayTimeout,
-    /// The request has passed this proxy before.
+    /// The request has passed through this proxy before.
     LoopDetected,
 }
 
@@ -43,10 +43,10 @@ impl ErrorPage {
         }
     }
 
-    /// Returns `true` if the connection ends with the page.
+    /// Returns `true` if the connection is closed after the page.
     ///
-    /// After a refused request, the following bytes may be a part of it that other servers parse as
-    /// a request (RFC 9112 §11.2).
+    /// After a refused request, the following bytes may belong to that request although other
+    /// servers would parse them as a new one (RFC 9112 §11.2).
     pub(super) fn is_last(self) -> bool {
         matches!(
             self,
@@ -80,7 +80,7 @@ impl ErrorPage {
         format!("{} {reason}", status.as_str())
     }
 
-    /// Returns the text for the visitor; the cause is only logged.
+    /// Returns the text for the visitor; the cause of the error is only logged.
     fn sentence(self, language: Language) -> &'static str {
         language.text(match self {
             Self::BadRequest => "error-400",
@@ -97,7 +97,7 @@ impl ErrorPage {
         format!("{}\n\n{}\n", self.title(), self.sentence(language))
     }
 
-    /// Built from fixed text only, so nothing has to be escaped.
+    /// Returns the page as HTML; it is built from fixed text only, so nothing has to be escaped.
     fn html(self, language: Language) -> String {
         let (title, sentence) = (self.title(), self.sentence(language));
         let tag = language.tag();

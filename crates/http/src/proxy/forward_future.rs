@@ -11,7 +11,8 @@ use crate::listen::fast_path::reuse;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
-/// Maximum number of boxes per thread: about as many as requests wait for responses at a time.
+/// Maximum number of boxes kept per thread: about as many as there are requests waiting for
+/// responses at a time.
 const MAX_KEPT: usize = 64;
 
 thread_local! {
@@ -19,19 +20,19 @@ thread_local! {
     static POOL: RefCell<Vec<Box<Allocation>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Boxed future of a forwarded request's response.
+/// Boxed future that resolves to the response to a forwarded request.
 ///
-/// Futures around it are moved and therefore stay small. Each thread reuses its boxes, because an
-/// allocation costs more than filling a box.
+/// Futures that contain this one are moved, so the box keeps them small. Each thread reuses its
+/// boxes, because an allocation costs more than filling a box.
 pub struct ForwardFuture {
-    /// Box of the future; `None` once it was returned.
+    /// Box of the future; `None` once the box has been returned.
     allocation: Option<Box<Allocation>>,
-    /// Whether the header map belongs to the listener's pool; values parsed by hyper share the
-    /// memory of a whole read buffer and must not be kept.
+    /// Whether the header map belongs to the listener's pool; header values parsed by hyper share
+    /// the memory of a whole read buffer and must not be kept.
     is_plain: bool,
 }
 
-/// Memory of a request, in which it stays while being forwarded.
+/// Memory in which a request stays while it is being forwarded.
 #[derive(Default)]
 struct Allocation {
     message: Message,
@@ -43,7 +44,7 @@ struct Allocation {
 const _: () = assert!(size_of::<Allocation>() <= 1024);
 
 impl ForwardFuture {
-    /// Creates the future of a request that `fill` writes into an empty message.
+    /// Creates the future for a request that `fill` writes into an empty message.
     pub(super) fn new(
         round_trip: RoundTrip,
         is_plain: bool,

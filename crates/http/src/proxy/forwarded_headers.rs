@@ -21,12 +21,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// Headers that report the client to the upstream: `X-Forwarded-For`, `-Proto`, `-Host` and
-/// `Forwarded` (RFC 7239).
+/// Headers that report the client's address, scheme and host to the upstream: `X-Forwarded-For`,
+/// `-Proto`, `-Host` and `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
-    /// Requested host, valid within a quoted string.
+    /// Requested host; valid inside a quoted string.
     host: HeaderValue,
 }
 
@@ -37,7 +37,7 @@ impl ForwardedHeaders {
 
     /// Removes the client's own forwarding headers, or appends to those of a trusted proxy.
     ///
-    /// Returns itself if the headers still have to be written.
+    /// Returns `Some(self)` if the headers still have to be written.
     pub(super) fn replace(self, headers: &mut HeaderMap) -> Option<Self> {
         if self.client.is_none_or(|client| !client.trusted) {
             // Any client can send these headers (RFC 7239 §8.1).
@@ -51,7 +51,7 @@ impl ForwardedHeaders {
         None
     }
 
-    /// Adds the headers to the existing ones.
+    /// Adds the headers to the existing headers.
     pub(super) fn insert(&self, headers: &mut HeaderMap) {
         let Some(client) = &self.client else {
             headers.insert(X_FORWARDED_HOST, self.host.clone());
@@ -71,7 +71,7 @@ impl ForwardedHeaders {
         }
     }
 
-    /// Writes the headers as lines of HTTP/1.1.
+    /// Writes the headers as HTTP/1.1 header lines.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
         let Self { client, host } = self;
         let before_host: &[u8] = match client {
@@ -98,12 +98,13 @@ fn proto(client: &ClientAddr) -> &'static str {
     if client.https { "https" } else { "http" }
 }
 
-/// Returns the client if it is not the peer: a new chain begins with it.
+/// Returns the client if it is not the peer; a new chain then begins with the client.
 fn began(client: &ClientAddr) -> Option<IpAddr> {
     (client.client != client.peer.ip()).then_some(client.client)
 }
 
-/// Appends the value of `Forwarded` (RFC 7239 §4); returns the size of the part for new lists only.
+/// Appends the value of `Forwarded` (RFC 7239 §4); returns the size of the part that only a new
+/// list needs.
 fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -116,7 +117,7 @@ fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) ->
     first_len
 }
 
-/// Appends the value of `X-Forwarded-For`; returns the size of the part for new lists only.
+/// Appends the value of `X-Forwarded-For`; returns the size of the part that only a new list needs.
 fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -128,7 +129,7 @@ fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     first_len
 }
 
-/// Appends to the list of a header, as one line; a new list begins with the whole text.
+/// Appends a text to the list in a header, on one line; a new list begins with the whole text.
 ///
 /// The first `first_len` bytes of the text are used only for a new list.
 fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usize) {
@@ -172,7 +173,7 @@ fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValu
     }
 }
 
-/// Appends an address; that of a Unix socket's peer is `unknown` (RFC 7239 §6.2).
+/// Appends an address; for the peer of a Unix socket, appends `unknown` (RFC 7239 §6.2).
 fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
     match addr {
         addr if addr.is_unspecified() => text.extend_from_slice(b"unknown"),
@@ -193,7 +194,8 @@ fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
     }
 }
 
-/// Appends like [`Ipv4Addr`]'s `Display`, without a formatter for each number.
+/// Appends an address in the format of [`Ipv4Addr`]'s `Display`, without a formatter for each
+/// number.
 fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     let (mut dotted, mut len) = ([0; 16], 0);
     for octet in addr.octets() {
@@ -208,7 +210,7 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
 
-/// Decimal text of each octet with a trailing dot, and its length.
+/// Decimal text of each octet value with a trailing dot, and the length of the text.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an error would be reported"

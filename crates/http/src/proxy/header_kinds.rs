@@ -11,7 +11,7 @@ use super::headers;
 
 /// Kinds of headers in a request, found in one pass over the names.
 ///
-/// Usually there are none, and the map need not be searched for any of them.
+/// Usually there are none, so the map need not be searched for any of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -25,12 +25,12 @@ pub(super) struct HeaderPresence {
     pub(super) has_via: bool,
     has_connection: bool,
     has_expect: bool,
-    /// Whether there are other hop-by-hop headers.
+    /// Whether the request has other hop-by-hop headers.
     has_hop: bool,
     has_proxy_fields: bool,
 }
 
-/// Values that are needed for every request.
+/// Header values that are needed for every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
@@ -50,7 +50,8 @@ impl HeaderPresence {
 
     /// Removes hop-by-hop headers and those for a forward proxy (RFC 9110 §7.6.1, §11.7.2).
     ///
-    /// `kept` are our own headers, which a client cannot remove by naming them.
+    /// `kept` contains headers set by this program, which a client's `Connection` header cannot
+    /// remove.
     pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
         let has_more = self.has_hop || self.has_te || self.has_upgrade || self.has_coding;
         if self.has_connection || has_more {

@@ -5,9 +5,9 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
 
-/// Removes hop-by-hop headers: the fixed ones and those that `Connection` names.
+/// Removes hop-by-hop headers: the standard ones, and those listed in `Connection`.
 ///
-/// `kept` are our own headers, which a client cannot remove by naming them.
+/// `kept` contains headers set by this program, which a client's `Connection` header cannot remove.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     for name in named_by_connection(headers) {
         // A client must not remove headers that frame or route the message: RFC 9110 §7.6.1 forbids
@@ -40,7 +40,7 @@ pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     });
 }
 
-/// Removes headers by their names; usually there are none, and nothing is allocated.
+/// Removes the headers whose names match; usually none do, and nothing is allocated.
 pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     if headers.keys().any(&is_out) {
         let names: Vec<_> = headers
@@ -54,7 +54,7 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
     }
 }
 
-/// Replaces several equal `Content-Length` values by one (RFC 9110 §8.6).
+/// Replaces several equal `Content-Length` values with one (RFC 9110 §8.6).
 ///
 /// Returns `false` if the values differ or are not numbers (RFC 9112 §6.3, rule 5).
 pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
@@ -90,7 +90,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
 }
 
-/// Returns `true` if `Connection` is only `keep-alive`, the default of HTTP/1.1.
+/// Returns `true` if `Connection` contains only `keep-alive`, the default of HTTP/1.1.
 pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(CONNECTION).iter();
     let line = lines.next();
@@ -98,7 +98,7 @@ pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
         && line.is_some_and(|line| line.as_bytes().eq_ignore_ascii_case(b"keep-alive"))
 }
 
-/// Returns `true` if a comma-separated header has the token in any of its lines.
+/// Returns `true` if a comma-separated header contains the token on any of its lines.
 pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
     tokens(headers, name).any(|found| found.eq_ignore_ascii_case(token.as_bytes()))
 }
@@ -119,7 +119,8 @@ pub(super) fn tokens<'a>(
 
 /// Returns `true` if the body has a transfer coding other than `chunked` (RFC 9112 §6.1, §7).
 ///
-/// Strict, because parsers disagree about lists with empty elements, which no client sends.
+/// The check is strict, because parsers disagree about lists with empty elements, which no client
+/// sends.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     lines.next().is_some_and(|coding| {
@@ -145,7 +146,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
-/// Returns `true` for the bytes of names that resolvers look up.
+/// Returns `true` for bytes that occur in host names that resolvers look up.
 pub(super) fn is_in_name(byte: u8) -> bool {
     // A table, because every byte of every request's host is looked up.
     #[expect(

@@ -11,11 +11,12 @@ use std::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Consecutive failures after which a server is excluded; a single one may be the request's fault.
+/// Number of consecutive failures after which a server is excluded; a single failure may be caused
+/// by the request.
 const MAX_FAILURES: u32 = 3;
-/// Consecutive failed checks after which a server is excluded.
+/// Number of consecutive failed health checks after which a server is excluded.
 const MAX_FAILED_CHECKS: u32 = 2;
-/// First exclusion period of a server; doubled with each failed trial.
+/// Length of a server's first exclusion; it doubles with each failed trial.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
@@ -23,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
-    /// Whether there are other servers: only then this one can be excluded.
+    /// Whether there are other servers; only then can this one be excluded.
     has_others: bool,
     since: Instant,
     /// Number of consecutive failed requests to the server.
@@ -35,15 +36,15 @@ pub(super) struct Health {
     last_error: Mutex<Option<Arc<str>>>,
 }
 
-/// Whether requests may go to a server.
+/// Availability of a server for requests.
 // Healthy → Out after consecutive failures, → Due when the exclusion is over; the trial leads back
 // to Healthy, or to Out for twice as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
-    /// The server is excluded after failures.
+    /// The server is excluded because of failures.
     Out,
-    /// The exclusion is over: one request may try the server.
+    /// The exclusion has ended, and one request may try the server.
     Due,
 }
 
@@ -71,7 +72,7 @@ impl Health {
         }
     }
 
-    /// Claims the trial that is due; only one of several threads succeeds.
+    /// Claims a trial that is due; returns `true` for only one of several threads.
     pub(super) fn claim_trial(&self) -> bool {
         let until = self.out_until_ms.load(Ordering::Relaxed);
         if until == 0 || self.state() != State::Due {
@@ -91,7 +92,7 @@ impl Health {
         claimed
     }
 
-    /// Records a response of the server.
+    /// Records a response from the server.
     pub(super) fn succeeded(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.recover();
@@ -117,13 +118,13 @@ impl Health {
         }
     }
 
-    /// Records the result of a check; a successful one also ends an exclusion.
+    /// Records the result of a health check; a successful one also ends an exclusion.
     pub(super) fn checked(&self, result: Result<(), String>) {
         match result {
             Ok(()) => {
                 let failed = self.failed_checks.swap(0, Ordering::Relaxed);
                 if failed >= MAX_FAILED_CHECKS && self.has_others {
-                    info!(upstream = %self.name, "upstream {} is back: its health check succeeded", self.name);
+                    info!(upstream = %self.name, "upstream {} is available again: its health check succeeded", self.name);
                 }
                 if self.failures.load(Ordering::Relaxed) != 0 {
                     self.recover();
@@ -145,13 +146,13 @@ impl Health {
         }
     }
 
-    /// Returns the number of consecutive failures, of requests or checks.
+    /// Returns the number of consecutive failures of requests or health checks.
     pub(super) fn failures(&self) -> u32 {
         let failed_checks = self.failed_checks.load(Ordering::Relaxed);
         self.failures.load(Ordering::Relaxed).max(failed_checks)
     }
 
-    /// Returns `true` if requests go to the server normally.
+    /// Returns `true` if requests are sent to the server normally.
     pub(super) fn is_good(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }
@@ -178,7 +179,7 @@ impl Health {
         *last = Some(reason.into());
     }
 
-    /// Returns the time since the start; never 0, which means "not excluded".
+    /// Returns the milliseconds since the start; never 0, which means "not excluded".
     fn now_ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis())
             .unwrap_or(u64::MAX)

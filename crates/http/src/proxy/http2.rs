@@ -20,14 +20,14 @@ use super::{
 /// Result of sending a request as a stream.
 pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
-    /// Not a byte was sent: the request is returned, and can use another connection.
+    /// Not a single byte was sent; the request is returned and can use another connection.
     Returned(hyper::Error),
     Failed(Failure),
 }
 
 type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
-/// Sends a request as a stream of a connection.
+/// Sends a request as a stream on a connection.
 ///
 /// A request that may be repeated is returned if no byte of a response has arrived.
 pub(super) async fn send(
@@ -70,7 +70,7 @@ pub(super) async fn send(
     }
 }
 
-/// Waits for the response as long as the upload makes progress, and a timeout longer.
+/// Waits for the response as long as the upload makes progress, and then for the timeout.
 async fn uploading(
     answer: impl Future<Output = SendResult>,
     progress: &Progress,
@@ -83,9 +83,10 @@ async fn uploading(
     }
 }
 
-/// Returns `true` if the server reset the stream after it may have processed it.
+/// Returns `true` if the server may have processed the stream before resetting it.
 ///
-/// Streams beyond the last one of a GOAWAY, and refused ones, were not processed (RFC 9113 §8.7).
+/// Streams beyond the last one in a GOAWAY frame, and refused streams, were not processed (RFC 9113
+/// §8.7).
 fn was_taken_up(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     cause.is_some_and(|error: &h2::Error| {
@@ -108,7 +109,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
 
 /// Converts a request that is ready for HTTP/1.1 into one for HTTP/2.
 ///
-/// Without a usable `Host` it is left unchanged.
+/// A request without a usable `Host` is left unchanged.
 pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     let map = request.headers_mut();
     // RFC 9113 §8.2.2: connection-specific headers are forbidden; `TE: trailers` may stay.

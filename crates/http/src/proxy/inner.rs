@@ -1,4 +1,4 @@
-//! State shared by all requests to one upstream, and the handling of its responses.
+//! State shared by all requests to one upstream, and handling of the upstream's responses.
 
 use std::{fmt, time::Duration};
 
@@ -37,11 +37,12 @@ pub(super) struct Inner {
     pub(super) stop: CancellationToken,
 }
 
-/// Requested switch of protocols, waiting for the upstream's consent.
+/// Requested protocol switch that waits for the upstream's consent.
 pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
-    /// Key of a client that asked over HTTP/2, whose proof is checked here (RFC 8441 §5).
+    /// WebSocket key sent on behalf of an HTTP/2 client; the server's proof is checked here (RFC
+    /// 8441 §5).
     pub(super) key: Option<websocket::Key>,
 }
 
@@ -159,7 +160,7 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// Removes hop-by-hop headers and makes the length unambiguous.
+/// Removes hop-by-hop headers from a response and makes its length unambiguous.
 ///
 /// Returns `false` if the response must not be passed on.
 pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
@@ -194,7 +195,7 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     true
 }
 
-/// Returns the protocol of a 101 if the request asked for it (RFC 9110 §7.8).
+/// Returns the protocol of a 101 response if the request asked for that protocol (RFC 9110 §7.8).
 pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Option<HeaderValue> {
     let mut lines = response.headers().get_all(UPGRADE).iter();
     // One protocol: a list would be an unrequested stack of layers (RFC 9110 §15.2.2).
@@ -206,7 +207,7 @@ pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Opt
         .then(|| protocol.clone())
 }
 
-/// Adds `Upgrade` and its connection option (RFC 9110 §7.8).
+/// Adds the `Upgrade` header and its connection option (RFC 9110 §7.8).
 pub(super) fn set_upgrade<B>(response: &mut Response<B>, protocol: HeaderValue) {
     headers::set(response.headers_mut(), CONNECTION, "upgrade");
     response.headers_mut().insert(UPGRADE, protocol);

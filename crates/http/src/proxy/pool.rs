@@ -1,4 +1,4 @@
-//! Pool of connections to one server, divided by threads.
+//! Pool of connections to one server, divided among threads.
 
 use std::{
     cell::Cell,
@@ -20,20 +20,21 @@ use super::{
     sender::{Http2Stream, SharedConnection},
 };
 
-/// Time for which an idle connection is kept; if the server closes it earlier, this is detected
-/// when it is taken.
+/// Time for which an idle connection is kept; if the server closes the connection earlier, this is
+/// detected when the connection is taken from the pool.
 const KEPT_FOR: Duration = Duration::from_secs(55);
-/// Maximum number of HTTP/2 connections per thread; beyond it requests wait for a stream.
+/// Maximum number of HTTP/2 connections per thread; if all are full, requests wait for a stream.
 const MAX_SHARED: usize = 4;
 
-/// Number of shards; if there are more threads, some share a shard.
+/// Number of shards; if there are more threads, some threads share a shard.
 ///
-/// The first one serves all multi-threaded runtimes, each of the others a single-threaded runtime:
-/// a connection is registered with the runtime that opened it, and its events would otherwise have
-/// to wake another thread, or could not wake a thread that waits for something else. There are more
-/// shards than cores because applications and tests start runtimes too.
+/// The first shard serves all multi-threaded runtimes, and each of the others serves a
+/// single-threaded runtime: a connection is registered with the runtime that opened it, and
+/// otherwise its events would have to wake another thread, or could not wake a thread that waits
+/// for something else. There are more shards than CPU cores because applications and tests start
+/// runtimes too.
 const SHARDS: usize = 64;
-/// Approximate maximum number of idle connections of all threads.
+/// Approximate maximum number of idle connections on all threads.
 const MAX_KEPT: usize = 1024;
 
 /// Pool of connections to one server.
@@ -45,14 +46,15 @@ pub(super) struct Pool {
 
 /// Part of the pool used by one thread.
 ///
-/// Aligned to two cache lines, which processors fetch together, so that threads share none.
+/// Aligned to two cache lines, which processors fetch together, so that threads share no cache
+/// lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shard {
     state: Mutex<State>,
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Locked while an HTTP/2 connection is opened, so that concurrent requests open only one.
+    /// Lock held while an HTTP/2 connection is opened, so that concurrent requests open only one.
     pub(super) connecting: tokio::sync::Mutex<()>,
 }
 
@@ -93,9 +95,9 @@ impl Pool {
         self.shards.get(number)
     }
 
-    /// Keeps a connection whose response has been read to its end.
+    /// Keeps a connection whose response has been read completely.
     ///
-    /// Returns `true` if a sweep has to be started.
+    /// Returns `true` if the caller has to start a sweep.
     pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
         let since = connection.used;
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
@@ -108,7 +110,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Shares an HTTP/2 connection; returns whether a sweep has to be started.
+    /// Shares an HTTP/2 connection; returns `true` if the caller has to start a sweep.
     pub(super) fn share(&self, number: usize, connection: SharedConnection) -> bool {
         let since = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
@@ -122,7 +124,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Closes idle connections and keeps no more from now on.
+    /// Closes idle connections; from then on, connections are closed instead of being kept.
     pub(super) fn close(&self) {
         for shard in &self.shards {
             let mut state = shard.lock();
@@ -132,7 +134,7 @@ impl Pool {
         }
     }
 
-    /// Closes connections that were idle for too long; returns `true` if any are left.
+    /// Closes connections that have been idle for too long; returns `true` if any are left.
     pub(super) fn sweep(&self, number: usize) -> bool {
         let now = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
@@ -161,7 +163,7 @@ impl Pool {
         self.begun().saturating_sub(ended)
     }
 
-    /// Returns the number of requests started so far.
+    /// Returns the number of requests that have been started.
     pub(super) fn begun(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
@@ -186,9 +188,10 @@ impl Shard {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the most recently used connection, so that surplus ones expire.
+    /// Takes the most recently used connection, so that surplus connections expire.
     ///
-    /// Connections that the upstream has closed, or over which it has sent bytes, are dropped.
+    /// Connections that the upstream has closed, or on which it has sent unexpected bytes, are
+    /// dropped.
     pub(super) fn take(&self, now: Instant) -> Option<Box<Connection>> {
         loop {
             let mut kept = self.lock().kept.pop()?;
@@ -200,7 +203,7 @@ impl Shard {
 
     /// Takes a stream of the connection with the fewest streams.
     ///
-    /// Returns `None` if all are full and another connection is allowed.
+    /// Returns `None` if all connections are full and another one is allowed.
     pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2Stream>> {
         let shared = &mut self.lock().shared;
         shared.retain(|kept| !kept.connection.is_closed());
@@ -230,7 +233,7 @@ fn max_kept() -> usize {
     (MAX_KEPT / threads).clamp(64, 512)
 }
 
-/// Returns the shard of this thread, below `count`.
+/// Returns the index of this thread's shard, which is less than `count`.
 fn current_shard(count: usize) -> usize {
     thread_local! {
         static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };

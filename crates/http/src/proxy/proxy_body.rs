@@ -31,26 +31,26 @@ enum Kind {
 /// Body that is entirely in memory.
 struct BufferedBody {
     data: Option<Bytes>,
-    /// Whether the length is announced; if not, the body is sent in chunks, as received.
+    /// Whether the length is announced; if not, the body is sent in chunks, as it was received.
     has_length: bool,
 }
 
-/// Error of a response's body that ended too early.
+/// Error for a response body that ended too early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyBodyError {
     /// The connection to the upstream failed, or the body is malformed.
     #[error("the upstream's response ended too early")]
     Upstream(#[source] Box<dyn Error + Send + Sync>),
-    /// The upstream sent nothing for the idle timeout.
+    /// The upstream sent nothing for the duration of the idle timeout.
     #[error("the upstream's response stalled for {0:?}")]
     Idle(Duration),
 }
 
 impl ProxyBodyError {
-    /// Logs that a response is truncated, and returns the error.
+    /// Logs that a response has been truncated, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
-        tracing::warn!("response cut: the upstream sent nothing for {timeout:?}");
+        tracing::warn!("response truncated: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
     }
 }
@@ -152,11 +152,11 @@ impl fmt::Debug for ProxyBody {
 /// Body of an HTTP/2 stream.
 struct Http2Body {
     body: Incoming,
-    /// Stream and slot, dropped at the end of the body or earlier.
+    /// Stream and slot, which are dropped at the end of the body or earlier.
     loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Whether the timer measures the current wait.
+    /// Whether the timer is running for the current wait.
     is_timed: bool,
 }
 

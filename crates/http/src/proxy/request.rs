@@ -19,9 +19,10 @@ use super::{
     upstream::Upstream,
 };
 
-/// Maximum number of proxies with this name in `Via`.
+/// Maximum number of `Via` entries with this proxy's name.
 ///
-/// Ends a loop with an intermediary that removes the comments of `Via`, and with them our marks.
+/// The limit ends a loop with an intermediary that removes comments from `Via`, and thereby the
+/// marks that identify this proxy.
 const MAX_PASSES: usize = 8;
 
 /// Rules for rewriting requests to an upstream.
@@ -29,14 +30,14 @@ const MAX_PASSES: usize = 8;
 pub(super) struct Rules {
     pub(super) upstream: Upstream,
     pub(super) preserve_host: bool,
-    /// Our own headers, which a client's `Connection` cannot remove.
+    /// Headers set by this program, which a client's `Connection` header cannot remove.
     pub(super) kept: Vec<HeaderName>,
-    /// Prefix of the names of headers that are not forwarded.
+    /// Name prefix of headers that are not forwarded.
     pub(super) hidden: Option<&'static str>,
     pub(super) via: Via,
 }
 
-/// Entry in `Via` with which loops are detected (RFC 9110 §7.6.3).
+/// `Via` entry by which loops are detected (RFC 9110 §7.6.3).
 #[derive(Clone, Debug)]
 pub(super) struct Via {
     /// Text that is unique to this proxy.
@@ -45,38 +46,38 @@ pub(super) struct Via {
     entries: [HeaderValue; 3],
 }
 
-/// Facts apart from the head that affect the rewriting.
+/// Properties of a request, apart from its head, that affect the rewriting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
     /// Whether the request has no body.
     pub(super) is_empty: bool,
     pub(super) has_known_length: bool,
-    /// Whether the listener can hand over the connection.
+    /// Whether the listener can hand over the connection after a protocol switch.
     pub(super) can_upgrade: bool,
 }
 
-/// Result of rewriting, apart from the head itself.
+/// Result of rewriting a request, apart from the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
-    /// Protocol to which the request asks to switch.
+    /// Protocol that the request asks to switch to.
     pub(super) protocol: Option<HeaderValue>,
-    /// `Accept` of the client, for an error page.
+    /// The client's `Accept` header, used for error pages.
     pub(super) accept: Option<HeaderValue>,
-    /// `Accept-Language` of the client, for an error page.
+    /// The client's `Accept-Language` header, used for error pages.
     pub(super) accept_language: Option<HeaderValue>,
     pub(super) added: AddedHeaders,
 }
 
-/// Headers that the proxy adds; usually written to the upstream without a map.
+/// Headers that the proxy adds; they are usually written to the upstream without a header map.
 #[derive(Debug)]
 pub(super) struct AddedHeaders {
     via: HeaderValue,
-    /// Forwarding headers; `None` if they are already in the head.
+    /// Forwarding headers; `None` if the head already contains them.
     forwarded_headers: Option<ForwardedHeaders>,
 }
 
 impl AddedHeaders {
-    /// Adds the headers to the existing ones.
+    /// Adds the headers to the existing headers.
     pub(super) fn insert(self, headers: &mut HeaderMap) {
         headers.append(VIA, self.via);
         if let Some(forwarded_headers) = self.forwarded_headers {
@@ -84,7 +85,7 @@ impl AddedHeaders {
         }
     }
 
-    /// Writes the headers as lines of HTTP/1.1.
+    /// Writes the headers as HTTP/1.1 header lines.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(b"via: ");
         output.extend_from_slice(self.via.as_bytes());
@@ -95,11 +96,11 @@ impl AddedHeaders {
     }
 }
 
-/// Rewrites the head for the upstream.
+/// Rewrites the request head for the upstream.
 ///
 /// # Errors
 ///
-/// Returns the page to respond with if the request must not be forwarded.
+/// Returns the error page to respond with if the request must not be forwarded.
 pub(super) fn rewrite(
     rules: &Rules,
     parts: &mut Parts,
@@ -173,7 +174,7 @@ pub(super) fn rewrite(
     })
 }
 
-/// Sets the target and version of the request to the upstream.
+/// Sets the target and version of the request that is sent to the upstream.
 fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
     if !upstream.keeps(&parts.uri) {
         parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
@@ -185,7 +186,7 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
 
 /// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
-/// A gateway only serves the schemes of HTTP (RFC 9110 §7.4).
+/// A gateway only serves the `http` and `https` schemes (RFC 9110 §7.4).
 fn is_usable(method: &Method, uri: &Uri) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if uri.scheme().is_some_and(is_other) {
@@ -199,13 +200,13 @@ fn is_usable(method: &Method, uri: &Uri) -> bool {
 }
 
 /// Returns `true` for a method that requests a tunnel to any server (RFC 9110 §9.3.6), or an echo
-/// of credentials (RFC 9110 §9.3.8); RFC 9110 §15.6.2.
+/// of credentials (RFC 9110 §9.3.8), and that is refused with 501 (RFC 9110 §15.6.2).
 fn is_for_others(method: &Method) -> bool {
     *method == Method::CONNECT || *method == Method::TRACE
 }
 
-/// Returns the status with which a [`Proxy`](super::Proxy) refuses a request for any upstream; for
-/// servers that decide about a request that another server forwards.
+/// Returns the status with which a [`Proxy`](super::Proxy) would refuse a request regardless of the
+/// upstream; for servers that decide about requests that another server forwards.
 pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let (method, uri) = (request.method(), request.uri());
     if is_for_others(method) {
@@ -217,10 +218,10 @@ pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     (!is_right).then(|| ErrorPage::BadRequest.status())
 }
 
-/// Returns the requested host: the target's authority, or otherwise `Host` (RFC 9112 §3.2.2, RFC
-/// 9113 §8.3.1).
+/// Returns the requested host: the target's authority, or else the `Host` header (RFC 9112 §3.2.2,
+/// RFC 9113 §8.3.1).
 ///
-/// The flag is `true` if the headers already have it.
+/// The returned flag is `true` if the headers already contain this host.
 fn host(
     rules: &Rules,
     parts: &Parts,
@@ -263,10 +264,11 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
         .ok_or(ErrorPage::BadRequest)
 }
 
-/// Returns `true` for a host and port without a user name, valid in `Host` and a quoted string.
+/// Returns `true` for a host and port without a user name that are valid in `Host` and in a quoted
+/// string.
 ///
-/// Of the names that RFC 3986 §3.2.2 allows, these are the ones that resolvers look up: programs
-/// interpret names with commas or percent signs differently.
+/// RFC 3986 §3.2.2 allows more names, but resolvers only look up these: programs disagree about the
+/// meaning of names with commas or percent signs.
 fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
@@ -304,7 +306,7 @@ fn is_port(digits: &[u8]) -> bool {
 
 /// Returns the protocol to switch to, if the request may switch.
 ///
-/// Over HTTP/2 only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS would
+/// Over HTTP/2, only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS would
 /// hide all further requests from every check in front of the upstream, and a body would have to be
 /// sent before the protocols switch (RFC 9110 §7.8).
 fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
@@ -331,7 +333,7 @@ fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     (!is_http && lines.next().is_none()).then(|| protocol.clone())
 }
 
-/// Sets the framing of a body of unknown length (RFC 9112 §6.1, §6.3).
+/// Sets the framing headers for a body of unknown length (RFC 9112 §6.1, §6.3).
 fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     if !facts.is_empty && !facts.has_known_length {
         headers.remove(CONTENT_LENGTH);
@@ -339,7 +341,7 @@ fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     }
 }
 
-/// Joins the cookie lines of HTTP/2 into the single one of HTTP/1.1 (RFC 9113 §8.2.3).
+/// Joins the `Cookie` lines of HTTP/2 into the single line of HTTP/1.1 (RFC 9113 §8.2.3).
 fn join_cookies(headers: &mut HeaderMap, version: Version) {
     if version != Version::HTTP_2 || headers.get_all(COOKIE).iter().nth(1).is_none() {
         return;
@@ -357,7 +359,7 @@ fn join_cookies(headers: &mut HeaderMap, version: Version) {
 impl Via {
     const NAME: &str = "robot-detection";
 
-    /// Creates the entry of one proxy; `id` distinguishes it from others with the same name.
+    /// Creates the entry for a proxy; `id` distinguishes this proxy from others with the same name.
     pub(super) fn new(id: u64) -> Self {
         let mark = format!("({id:016x})");
         let entries = ["1.0", "1.1", "2.0"].map(|version| {
@@ -367,7 +369,7 @@ impl Via {
         Self { mark, entries }
     }
 
-    /// Fails for a request that has passed this proxy before.
+    /// Returns an error for a request that has passed through this proxy before.
     fn check(&self, headers: &HeaderMap) -> Result<(), ErrorPage> {
         let mut passes = 0;
         for line in headers.get_all(VIA) {

@@ -1,4 +1,4 @@
-//! One request to the upstream, and the head of its response.
+//! A request to the upstream, up to the head of its response.
 
 use std::{
     mem,
@@ -35,20 +35,20 @@ use super::{
 
 /// Forwarding of one request, up to the head of its response.
 ///
-/// Nearly always a request has no body and uses a kept HTTP/1.1 connection: that case has its own
-/// state, without a box. All others continue in a boxed future.
+/// Nearly always, a request has no body and uses a kept HTTP/1.1 connection; this case has its own
+/// state, without a box. All other requests continue in a boxed future.
 pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
-    /// Start of the request, if its listener recorded it.
+    /// Time when the request started, if the listener recorded it.
     begun: Option<Instant>,
-    /// Boxed, because upgrades are rare.
+    /// Requested protocol switch; boxed, because such requests are rare.
     switch: Option<Box<PendingUpgrade>>,
     page_context: PageContext,
     stage: Stage,
 }
 
-/// Facts that determine the format of an error page.
+/// Properties of the request that determine the format of an error page.
 struct PageContext {
     accept: Option<HeaderValue>,
     accept_language: Option<HeaderValue>,
@@ -62,7 +62,7 @@ enum Stage {
     Refused(ErrorPage),
     SentRequest(SentRequest),
     Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, ErrorPage>> + Send>>),
-    /// The response was returned; the future is not polled again.
+    /// The response has been returned, and the future must not be polled again.
     Over,
 }
 
@@ -142,7 +142,7 @@ impl RoundTrip {
         }
     }
 
-    /// Sends a request without a body over a kept connection, if there is one.
+    /// Sends a request without a body over a kept connection, if one is available.
     fn send(&mut self, message: &mut Message) -> Stage {
         let options = self.inner.options(self.switch.is_some());
         let servers = &self.inner.servers;
@@ -164,7 +164,7 @@ impl RoundTrip {
         Stage::SentRequest(SentRequest { call, slot, tried })
     }
 
-    /// Continues in a boxed future.
+    /// Continues to forward the request in a boxed future.
     fn go_on(&mut self, message: &mut Message, begun: Option<StartedDispatch>) -> Stage {
         let inner = Arc::clone(&self.inner);
         let mut message = mem::take(message);
@@ -185,7 +185,7 @@ impl RoundTrip {
         }))
     }
 
-    /// Creates the response from a head without hop-by-hop headers.
+    /// Creates the response from a head that has no hop-by-hop headers.
     fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
         let (connection, slot) = (sent.call.into_connection(), sent.slot);
         slot.server.health.succeeded();
@@ -195,7 +195,7 @@ impl RoundTrip {
         response
     }
 
-    /// Polls for the response.
+    /// Polls the forwarded request for its response.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -234,7 +234,7 @@ impl RoundTrip {
         }
     }
 
-    /// Continues after an attempt without a response that can be passed on unchanged.
+    /// Continues after an attempt that did not return a response that can be passed on unchanged.
     fn attempted(
         &mut self,
         message: &mut Message,

@@ -32,7 +32,7 @@ pub(super) struct Http2Stream {
     pub(super) copy: HeadCopy,
 }
 
-/// Number of an HTTP/2 connection's streams, and its limit.
+/// Number of streams on an HTTP/2 connection, and the limit.
 #[derive(Debug)]
 pub(super) struct Streams {
     open: AtomicUsize,
@@ -78,14 +78,14 @@ impl SharedConnection {
         self.streams.open.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if a request need not wait for another one to end.
+    /// Returns `true` if a stream is available, so that a request need not wait.
     pub(super) fn has_room(&self) -> bool {
         self.open() < self.streams.max.load(Ordering::Relaxed)
     }
 }
 
 impl Streams {
-    /// Sets the maximum number of streams that the server allows.
+    /// Sets the maximum number of streams to the number that the server allows.
     pub(super) fn allow(&self, max: usize) {
         self.max.store(max.min(MAX_STREAMS), Ordering::Relaxed);
     }
@@ -130,9 +130,9 @@ pub(super) struct HeadCopy {
 }
 
 impl HeadCopy {
-    /// Keeps the head if repeating the request has no further effect (RFC 9110 §9.2.2).
+    /// Copies the head if repeating the request has no further effect (RFC 9110 §9.2.2).
     ///
-    /// The bytes are shared with the request.
+    /// The bytes are shared with the original request.
     pub(super) fn take(&mut self, request: &Request<RequestBody>) {
         self.head = None;
         self.headers.clear();
@@ -144,7 +144,7 @@ impl HeadCopy {
         }
     }
 
-    /// Returns the request of the copy, if there is one.
+    /// Returns a request made from the copy, if there is one.
     pub(super) fn request(&mut self) -> Option<Request<RequestBody>> {
         let (method, uri) = self.head.take()?;
         let mut request = Request::new(RequestBody::new(Empty::new()));

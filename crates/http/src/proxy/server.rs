@@ -1,4 +1,4 @@
-//! One server of an upstream: its address, health and connections.
+//! A server of an upstream, with its address, health and connections.
 
 use std::{
     sync::{
@@ -23,23 +23,23 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Delay before the next attempt if the process may open no more files.
+/// Delay before the next connection attempt if the process cannot open more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// Upstream server to which requests can go.
+/// Upstream server to which requests can be sent.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
     pub(super) health: Health,
     pub(super) pool: Pool,
     connector: Connector,
-    /// Whether the server uses HTTP/2, or is expected to until the first handshake (ALPN).
+    /// Whether the server uses HTTP/2; until the first handshake (ALPN), whether it is expected to.
     is_http2: AtomicBool,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// Slot of one request at a server, until its response has ended.
+/// Slot that a request occupies at a server until its response has ended.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     pub(super) server: Arc<Server>,
@@ -85,7 +85,7 @@ impl Server {
         connecting.await.map(|_| ())
     }
 
-    /// Opens a connection outside of the pool.
+    /// Opens a connection that does not belong to the pool.
     pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
         let connecting = self.connector.connect(&self.upstream, false);
         Ok(match connecting.await? {
@@ -114,12 +114,12 @@ impl ServerSlot {
         Self { server, shard }
     }
 
-    /// Returns the name of the upstream server.
+    /// Returns the name of the upstream server for log messages.
     pub(super) fn name(&self) -> &str {
         &self.server.upstream.name
     }
 
-    /// Takes an existing connection from the pool, if any.
+    /// Takes an existing connection from the pool, if there is one.
     pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
         let shard = self.server.pool.shard(self.shard)?;
         if !switches && self.server.is_http2() {
@@ -128,7 +128,7 @@ impl ServerSlot {
         shard.take(now).map(Sender::Http1)
     }
 
-    /// Takes an existing HTTP/1.1 connection, if the server uses that protocol.
+    /// Takes an existing HTTP/1.1 connection from the pool, if the server uses that protocol.
     pub(super) fn take_http1(&self, switches: bool, now: Instant) -> Option<Box<Connection>> {
         if !switches && self.server.is_http2() {
             return None;
@@ -136,9 +136,9 @@ impl ServerSlot {
         self.server.pool.shard(self.shard)?.take(now)
     }
 
-    /// Opens a connection; an HTTP/2 connection is shared from then on.
+    /// Opens a connection; an HTTP/2 connection is then shared with other requests.
     ///
-    /// If the process may open no more files, this waits for a free descriptor or for a connection
+    /// If the process cannot open more files, this waits for a free descriptor or for a connection
     /// that another request returns.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let deadline = Instant::now() + self.server.connector.timeout();
@@ -212,7 +212,7 @@ impl Drop for ServerSlot {
     }
 }
 
-/// Sweeps a shard as long as it has connections.
+/// Sweeps a shard periodically as long as it has connections.
 async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
     loop {
         tokio::select! {

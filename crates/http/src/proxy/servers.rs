@@ -1,4 +1,4 @@
-//! Servers of an upstream, and the selection among them.
+//! Servers of an upstream, and selection among them.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// Maximum number of servers of one upstream: a set has one bit for each.
+/// Maximum number of servers of one upstream: a [`ServerSet`] has one bit for each server.
 pub(super) const MAX_SERVERS: usize = 64;
 
 /// Servers of an upstream; at least one.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     first: Arc<Server>,
-    /// All servers, including the first; empty if there is only one.
+    /// All servers including the first, or empty if there is only one server.
     all: Arc<[Arc<Server>]>,
 }
 
-/// Set of servers, as bits.
+/// Set of servers, stored as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerSet(u64);
 
@@ -38,7 +38,7 @@ impl ServerSet {
 }
 
 impl Servers {
-    /// Creates the set of servers; returns `None` if there are none.
+    /// Creates the collection of servers; returns `None` if there are none.
     pub(super) fn new(servers: Vec<Arc<Server>>) -> Option<Self> {
         let first = Arc::clone(servers.first()?);
         let all = if servers.len() > 1 {
@@ -52,7 +52,7 @@ impl Servers {
         })
     }
 
-    /// Returns `true` if there is more than one.
+    /// Returns `true` if there is more than one server.
     pub(super) fn are_several(&self) -> bool {
         !self.all.is_empty()
     }
@@ -62,7 +62,8 @@ impl Servers {
         alone.into_iter().chain(self.all.iter())
     }
 
-    /// Takes a slot at a server that has not been tried; returns `None` if all have been.
+    /// Takes a slot at a server that has not been tried; returns `None` if all servers have been
+    /// tried.
     pub(super) fn choose(&self, tried: &mut ServerSet) -> Option<ServerSlot> {
         if self.all.is_empty() {
             if tried.has(0) {
@@ -78,8 +79,8 @@ impl Servers {
             .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
-    /// Returns a server whose trial is due, otherwise the less busy of two healthy ones, otherwise
-    /// of any two.
+    /// Returns a server whose trial is due; otherwise the less busy of two healthy servers;
+    /// otherwise the less busy of any two.
     ///
     /// Two random choices spread requests nearly as well as a search for the least busy server,
     /// without sending all threads to the same one.

@@ -40,9 +40,9 @@ use super::{
 /// Service that forwards requests to the servers of one upstream.
 ///
 /// Forwarding headers report the [`ClientAddr`] in the request's extensions to the upstream;
-/// without it they name no client, and the client's own are removed. Clones share the connections.
-/// The service never fails: an error becomes a page with status 400, 408, 413, 501, 502, 504 or
-/// 508.
+/// without this extension, they contain no client address, and those sent by the client are
+/// removed. Clones share the connections. The service never returns an error: a failure becomes an
+/// error page with status 400, 408, 413, 501, 502, 504 or 508.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -54,18 +54,18 @@ pub(super) struct Checks {
     are_running: Arc<AtomicBool>,
 }
 
-/// Future of a forwarded request's response.
+/// Future that resolves to the response to a forwarded request.
 pub type ProxyFuture =
     Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Infallible>> + Send>>;
 
 impl Proxy {
-    /// Creates a proxy, without connecting.
+    /// Creates a proxy without opening any connections.
     ///
     /// # Errors
     ///
-    /// Fails if there is no server, if one is not a valid URL for requests (because of a user name,
-    /// a query or another scheme), if their paths differ, or if one is HTTPS and there are no
-    /// trusted certificates.
+    /// Returns an error if there is no server, if a server's URL is not valid for requests (because
+    /// of a user name, a query or another scheme), if the paths differ, or if a server uses HTTPS
+    /// and there are no trusted certificates.
     pub fn new(settings: ProxySettings) -> Result<Self, ProxyError> {
         let upstreams = upstreams(&settings.servers)?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -115,19 +115,20 @@ impl Proxy {
         })
     }
 
-    /// Adds a header that a client's `Connection` cannot remove.
+    /// Adds a header that a client's `Connection` header cannot remove.
     #[must_use]
     pub fn keep_header(self, name: HeaderName) -> Self {
         self.with(|inner| inner.rules.kept.push(name))
     }
 
-    /// Sets the name prefix of headers that are hidden from the servers, except kept ones.
+    /// Sets the name prefix of headers that are hidden from the servers; [kept](Self::keep_header)
+    /// headers are still sent.
     #[must_use]
     pub fn hide_headers(self, prefix: &'static str) -> Self {
         self.with(|inner| inner.rules.hidden = Some(prefix))
     }
 
-    /// Sets how long a response may stall once it has begun.
+    /// Sets the maximum time that a response may stall once it has begun.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
         self.with(|inner| inner.idle_timeout = timeout)
@@ -135,8 +136,8 @@ impl Proxy {
 
     /// Starts the health checks, if configured; otherwise the first request does.
     ///
-    /// Must be called on a runtime. The checks end with [`Proxy::close`], or with the last clone of
-    /// the proxy.
+    /// Must be called on a runtime. The checks end with [`Proxy::close`], or when the last clone of
+    /// the proxy is dropped.
     pub fn start_checks(&self) {
         let inner = &self.inner;
         let Some(checks) = &inner.checks else { return };
@@ -156,7 +157,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns the error of the first server that fails or exceeds its timeout.
+    /// Returns the error of the first server that fails or times out.
     pub async fn check(&self) -> Result<(), ProxyError> {
         for server in self.inner.servers.iter() {
             self.inner.check(server).await?;
@@ -164,7 +165,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Checks each server like [`Proxy::check`]; returns its URL and the result.
+    /// Checks each server like [`Proxy::check`]; returns the URL and the result for each.
     pub async fn check_servers(&self) -> Vec<(String, Result<(), ProxyError>)> {
         let mut checked = Vec::new();
         for server in self.inner.servers.iter() {
@@ -188,10 +189,10 @@ impl Proxy {
         states.collect()
     }
 
-    /// Forwards a request; returns the response, or an error page if there is none.
+    /// Forwards a request; returns the response, or an error page if there is no response.
     ///
-    /// Equivalent to calling the service, but the thread reuses the box of the future. Must be
-    /// called on a runtime.
+    /// This is equivalent to calling the service, but the thread reuses the box of the future. Must
+    /// be called on a runtime.
     pub fn forward<B>(
         &self,
         mut request: Request<B>,
@@ -243,10 +244,10 @@ impl Proxy {
         self.inner.tunnels.wait().await;
     }
 
-    /// Ends tunnels, checks and kept connections, and waits for them.
+    /// Ends tunnels, health checks and kept connections, and waits until they have ended.
     ///
-    /// Call this after the listener has drained; later requests still get a response, over a new
-    /// connection.
+    /// Call this after the listener has drained; later requests are still forwarded, over new
+    /// connections.
     pub async fn close(&self) {
         self.inner.stop.cancel();
         for server in self.inner.servers.iter() {

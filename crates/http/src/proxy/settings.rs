@@ -7,39 +7,40 @@ use super::error::ProxyError;
 /// Settings of a reverse proxy.
 #[derive(Clone, Debug)]
 pub struct ProxySettings {
-    /// URLs of one to 64 equivalent servers behind the proxy.
+    /// URLs of the upstream's servers: one to 64 equivalent servers.
     ///
     /// `http(s)://host[:port]`, optionally with a path that is prepended to the path of each
     /// request (the same for all); `h2c://host:port` for HTTP/2 without TLS;
     /// `unix:/path/of/socket`.
     pub servers: Vec<String>,
-    /// Timeout for a connection, including its TLS handshake.
+    /// Timeout for opening a connection, including the TLS handshake.
     pub connect_timeout: Duration,
-    /// Timeout for the response's head, from the end of the request. The request's body may not
-    /// stall for longer.
+    /// Timeout for the response's head, measured from the end of the request. It is also the
+    /// maximum time that the request's body may stall.
     pub response_timeout: Duration,
-    /// Time that a response may stall once it has begun.
+    /// Maximum time that a response may stall once it has begun.
     pub idle_timeout: Duration,
-    /// Whether to preserve the client's `Host` instead of sending the server's.
+    /// Whether to preserve the client's `Host` header instead of sending the server's name.
     pub preserve_host: bool,
-    /// Whether to offer HTTP/2 to servers behind `https://` (ALPN).
+    /// Whether to offer HTTP/2 (by ALPN) to servers with an `https://` URL.
     ///
     /// Requests that switch protocols, such as for a WebSocket, still use HTTP/1.1.
     pub http2: bool,
-    /// PEM file of the authorities trusted for servers behind `https://`, instead of the system's.
+    /// PEM file with the authorities trusted for `https://` servers, instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether to recognise header lines that a server has sent before, without parsing them again.
+    /// Whether to cache the header lines that a server sends, so that they need not be parsed
+    /// again.
     ///
-    /// This saves a sixth of the instructions of a proxied request.
+    /// The cache saves a sixth of the instructions for a proxied request.
     pub fast_path: bool,
-    /// Health check of the servers, in addition to the results of requests.
+    /// Health check of the servers, which supplements the results of requests.
     pub health_check: Option<HealthCheck>,
 }
 
 /// Request that shows whether a server is healthy.
 ///
 /// A status from 200 to 399 means success. A server whose check fails twice in a row is excluded
-/// until one succeeds, as long as there is another server.
+/// until a check succeeds, as long as there is another server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HealthCheck {
     pub(super) path: Arc<str>,
@@ -54,22 +55,23 @@ pub struct HealthCheck {
 pub struct ServerState {
     /// URL of the upstream server.
     pub url: String,
-    /// Whether requests go to the server normally.
+    /// Whether the server is healthy, so that requests are sent to it normally.
     pub is_healthy: bool,
     /// Number of requests whose response has not ended, including open tunnels.
     pub in_flight: u64,
-    /// Number of requests since the start, including those in flight.
+    /// Number of requests since the proxy started, including those in flight.
     pub requests: u64,
-    /// Number of consecutive failures up to now.
+    /// Current number of consecutive failures.
     pub failures: u32,
-    /// Number of connections that wait for requests or are shared by some.
+    /// Number of connections that are idle or shared by requests.
     pub kept_connections: usize,
-    /// Last error since the start, even if the server has recovered.
+    /// Most recent error since the proxy started, even if the server has recovered.
     pub last_error: Option<String>,
 }
 
 impl Default for ProxySettings {
-    /// No server; 5 seconds to connect, a minute for a response, five minutes of silence within it.
+    /// Settings without a server: 5 seconds to connect, a minute for a response to start, and five
+    /// minutes of silence within a response.
     fn default() -> Self {
         Self {
             servers: Vec::new(),
@@ -90,7 +92,7 @@ impl HealthCheck {
     ///
     /// # Errors
     ///
-    /// Fails if the path is invalid.
+    /// Returns an error if the path is invalid.
     pub fn new(path: &str, interval: Duration) -> Result<Self, ProxyError> {
         if !path.starts_with('/') || PathAndQuery::try_from(path).is_err() {
             return Err(ProxyError::HealthPath(path.to_owned()));

@@ -1,4 +1,4 @@
-//! TLS to the upstream, and its trusted authorities.
+//! TLS connections to the upstream, and the trusted authorities.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::error::ProxyError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// TLS connectors; certificates are checked against the host of the URL.
+/// TLS connectors, which verify certificates against the host in the URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     /// Connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).
@@ -19,11 +19,11 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// Creates connectors that trust the authorities in a file, or the system's.
+    /// Creates connectors that trust the authorities in a file, or by default those of the system.
     ///
     /// # Errors
     ///
-    /// Fails if no certificate can be found.
+    /// Returns an error if no certificate can be found.
     pub(super) fn new(
         ca_file: Option<&Path>,
         offers_http2: bool,

@@ -1,6 +1,6 @@
 //! Trailers that are passed on (RFC 9110 §6.5.1).
 //!
-//! A recipient may merge them into the header section, which was evaluated without them.
+//! A recipient may merge trailers into the header section, which was evaluated without them.
 
 use http::{HeaderMap, HeaderName, header::TRAILER};
 
@@ -9,7 +9,7 @@ use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
 use super::headers::{remove_where, tokens};
 
 /// Fields that frame, route, authenticate or modify a message, or control a response: those that
-/// RFC 9110 §6.5.1 excludes, and similar fields in use.
+/// RFC 9110 §6.5.1 excludes, and similar fields that are in use.
 const FORBIDDEN: [&str; 35] = [
     "accept",
     "age",
@@ -57,12 +57,13 @@ const FORBIDDEN_PREFIXES: [&str; 7] = [
     "sec-",
     "x-forwarded",
 ];
-/// A digest is known when the body has been sent, so it is intended for trailers (RFC 9530 §2).
+/// Digest field, which is allowed: a digest is known only when the body has been sent, so it is
+/// intended for trailers (RFC 9530 §2).
 const DIGEST: &str = "content-digest";
 
 /// Returns the allowed trailers that a request announces (RFC 9110 §6.6.2).
 ///
-/// `kept` are our own headers, which a client may not send.
+/// `kept` contains headers set by this program, which a client must not send.
 pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
     let is_ours = |name: &HeaderName| {
         let is_it = |kept: &HeaderName| is_spelling(name, kept.as_str());
@@ -75,13 +76,13 @@ pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderN
         .collect()
 }
 
-/// Removes the trailers of a request that are not among the names.
+/// Removes the trailers of a request that are not among the announced names.
 pub(super) fn keep(trailers: &mut HeaderMap, announced: &[HeaderName]) {
     remove_where(trailers, |name| !announced.contains(name));
     trim_values(trailers);
 }
 
-/// Removes the forbidden trailers of a response, announced or not.
+/// Removes forbidden trailers from a response, whether announced or not.
 pub(super) fn clean(trailers: &mut HeaderMap) {
     remove_where(trailers, is_forbidden);
     trim_values(trailers);

@@ -14,10 +14,10 @@ use tracing::debug;
 /// Timeout for one side to close after the other has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Copies in both directions until both sides have ended, or until `stop`.
+/// Copies data in both directions until both sides have ended, or until `stop` is cancelled.
 ///
-/// A tunnel may be idle for any time. When one side closes, the other side is closed for writing
-/// and has half a minute to close too.
+/// A tunnel may be idle for any length of time. When one side closes, the other side is closed for
+/// writing and has half a minute to close too.
 pub(super) async fn run(
     client: OnUpgrade,
     upstream: impl AsyncRead + AsyncWrite,
@@ -51,9 +51,9 @@ async fn copy_both_ways(
     }
 }
 
-/// Copies until the end or an error, then shuts the other side down.
+/// Copies data until the end or an error, then shuts the other side down.
 ///
-/// A side that accepts nothing more may have sent a last message before, such as the reason for
+/// A side that accepts no more data may already have sent a last message, such as the reason for
 /// closing (RFC 6455 §5.5.1), so the other direction continues.
 async fn copy_one_way(from: impl AsyncRead, to: impl AsyncWrite) -> io::Result<()> {
     let (mut from, mut to) = (pin!(from), pin!(to));
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the peers' ends of a tunnel's two sides, and the tunnel.
+    /// Returns the peers' ends of both sides of a tunnel, and the tunnel itself.
     fn tunnel() -> (
         DuplexStream,
         DuplexStream,

@@ -7,16 +7,16 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Server for requests: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
+/// Upstream server: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of `Host` if the client's is not preserved.
+    /// Value of the `Host` header if the client's is not preserved.
     pub(super) host: HeaderValue,
-    /// Name for messages: the URL without the prefix.
+    /// Name used in log messages: the URL without the prefix.
     pub(super) name: Arc<str>,
-    /// Path prefix without a slash at the end; empty for none.
+    /// Path prefix without a slash at the end; empty if there is none.
     prefix: String,
 }
 
@@ -46,17 +46,17 @@ impl Upstream {
         })
     }
 
-    /// Returns the path prepended to that of each request, without a slash at the end.
+    /// Returns the path that is prepended to the path of each request, without a slash at the end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Returns `true` if the client's target is sent unchanged.
+    /// Returns `true` if the client's request target is sent unchanged.
     pub(super) fn keeps(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
 
-    /// Returns the request target to send: the client's bytes after the prefix.
+    /// Returns the request target to send: the prefix followed by the client's bytes.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
         // `*` applies to the server as a whole (RFC 9112 §3.2.4) and has no path to prefix.
@@ -80,7 +80,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     }
     // `Uri` drops a fragment without an error.
     if url.contains('#') {
-        return Err("a fragment (#…) is never sent to a server; omit it".into());
+        return Err("a fragment (#…) is never sent to a server; remove it".into());
     }
     let uri: Uri = url.parse().map_err(|error: InvalidUri| {
         format!("not a URL: {error}; use a URL such as http://127.0.0.1:3000")
@@ -98,10 +98,10 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     };
     let authority = authority(&uri)?;
     if uri.query().is_some() {
-        return Err("a query (?…) cannot be part of an upstream; omit it".into());
+        return Err("an upstream URL must not contain a query (?…); remove it".into());
     }
     let host = HeaderValue::try_from(authority.as_str())
-        .map_err(|_| "the host cannot be sent as a header")?;
+        .map_err(|_| "the host contains characters that are not allowed in a header")?;
     let prefix = uri.path().trim_end_matches('/').to_owned();
     let name = format!("{}://{authority}/", uri.scheme_str().unwrap_or_default());
     let uri = Uri::builder()
@@ -119,11 +119,11 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     })
 }
 
-/// Parses a Unix socket: `unix:/run/app.sock`, or `unix:///run/app.sock`.
+/// Parses the path of a Unix socket from `unix:/run/app.sock` or `unix:///run/app.sock`.
 fn unix(path: &str) -> Result<Upstream, &'static str> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {
-        return Err("the path of the socket must begin with a slash, as in unix:/run/app.sock");
+        return Err("the socket path must begin with a slash, as in unix:/run/app.sock");
     }
     Ok(Upstream {
         address: Address::Unix(path.into()),
@@ -141,7 +141,7 @@ fn authority(uri: &Uri) -> Result<&Authority, &'static str> {
         .filter(|authority| !authority.host().is_empty())
         .ok_or("the host is missing; use a URL such as http://127.0.0.1:3000")?;
     if authority.as_str().contains('@') {
-        return Err("user name and password cannot be in the URL; omit them");
+        return Err("the URL must not contain a user name or password; remove them");
     }
     if has_bad_port(authority) {
         return Err("the port is not a number from 1 to 65535");
@@ -202,7 +202,7 @@ mod tests {
             ("unix:/run/", "unix:/run/app.sock"),
             (
                 "http://user:secret@origin.example",
-                "password cannot be in the URL",
+                "must not contain a user name or password",
             ),
             ("http://origin.example/?a=b", "a query"),
             ("http://origin.example/#top", "a fragment"),

@@ -14,7 +14,7 @@ use super::headers;
 /// Text that a server appends to the key before hashing it (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Key of a handshake on behalf of an HTTP/2 client, which has none.
+/// Key of a handshake on behalf of an HTTP/2 client, which sends no key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
     answer: String,
@@ -49,8 +49,8 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
 }
 
 impl Key {
-    /// Returns `true` if the server's proof is correct (RFC 6455 §4.2.2), and removes it, because
-    /// HTTP/2 has none (RFC 8441 §5).
+    /// Returns `true` if the server's proof is correct (RFC 6455 §4.2.2), and removes the proof,
+    /// because HTTP/2 has none (RFC 8441 §5).
     pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
         let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
         answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())

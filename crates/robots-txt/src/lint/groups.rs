@@ -1,4 +1,4 @@
-//! Checks of groups: which lines belong to a group, and whether robots read the group.
+//! Checks of groups: which lines belong to a group, and whether robots read that group.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// State between two lines, updated like the parser's, so that warnings describe what the parser
-/// does.
+/// State between two lines, which is updated in the same way as the parser's state, so that
+/// warnings match what the parser does.
 #[derive(Debug)]
 pub(super) struct Groups<'t> {
     dialect: &'t Dialect,
     open: Option<Group<'t>>,
-    /// Blank line that ended the last group, and the line of that group.
+    /// Line numbers of the blank line that ended the last group, and of that group's start.
     ended_by_blank: Option<(usize, usize)>,
     has_told_orphan: bool,
     has_agent: bool,
-    /// Names of robots, with the line of the first group of each.
+    /// Names of robots, each with the line of the first group that contains the name.
     named: HashMap<Vec<u8>, usize>,
 }
 
@@ -74,7 +74,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Checks `Crawl-delay` or `Request-rate`, which belong to a group like rules.
+    /// Checks `Crawl-delay` or `Request-rate`, which belong to a group in the same way as rules.
     pub(super) fn pace(&mut self, line: usize, warnings: &mut Warnings) {
         if self.open.is_none() {
             self.orphan(line, warnings);
@@ -103,7 +103,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Ends the group, which is now complete.
+    /// Ends the current group, and checks the names and rules in it.
     pub(super) fn close(&mut self, warnings: &mut Warnings) {
         let Some(group) = self.open.take() else {
             return;
@@ -134,18 +134,18 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Warns of a rule without a group; once for several in a row.
+    /// Adds a warning for a rule without a group; only one for several such rules in a row.
     fn orphan(&mut self, line: usize, warnings: &mut Warnings) {
         if std::mem::replace(&mut self.has_told_orphan, true) {
             return;
         }
         if let Some((blank, group)) = self.ended_by_blank {
             warnings.add(blank, WarningKind::BlankLine, || {
-                format!("the blank line ends the group of line {group}, so robots ignore the rules below; delete the blank line")
+                format!("the blank line ends the group that starts on line {group}, so robots ignore the rules below; delete the blank line")
             });
         } else if self.dialect.orphans_for_all && !self.has_agent {
             warnings.add(line, WarningKind::OrphanRule, || {
-                "no User-agent line precedes the rule: this dialect applies the rule to all robots, others ignore it; write User-agent: * above".to_owned()
+                "no User-agent line precedes the rule: this dialect applies the rule to all robots, but others ignore it; write User-agent: * above".to_owned()
             });
         } else {
             warnings.add(line, WarningKind::OrphanRule, || {
@@ -162,22 +162,22 @@ impl<'t> Groups<'t> {
             }
             Grouping::FirstThenAny if name != b"*" => (
                 WarningKind::UnreadGroup,
-                "robots read this group only if both name the same robots",
+                "robots read this group only if both groups name the same robots",
             ),
             _ => (
                 WarningKind::SplitGroup,
-                "this dialect combines both groups, older robots read only the first",
+                "this dialect combines both groups, but older robots read only the first",
             ),
         };
         warnings.add(line, kind, || {
             format!(
-                "the group of line {first} also names {}: {effect}; write one group",
+                "the group that starts on line {first} also names {}: {effect}; write one group",
                 quote(name)
             )
         });
     }
 
-    /// Returns a name as the dialect compares it.
+    /// Returns a name in the form in which the dialect compares it.
     fn name(&self, value: &[u8]) -> Vec<u8> {
         let is_token = |octet: &&u8| octet.is_ascii_alphabetic() || matches!(octet, b'-' | b'_');
         let value = match self.dialect.names {

@@ -22,7 +22,7 @@ pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     })
 }
 
-/// Warns of a line that is ignored; `is_first` is set for the first `Host` line.
+/// Adds a warning if the line is ignored; `is_first` is set for the first `Host` line.
 pub(super) fn host(
     value: &[u8],
     is_first: bool,

@@ -1,7 +1,7 @@
-//! Linter: finds lines that robots read differently than intended.
+//! Linter that finds lines that robots interpret differently than intended.
 //!
-//! A separate pass over the octets: the parser stays fast, and lines that the parser skips are the
-//! ones that matter here.
+//! The linter is a separate pass over the octets, which keeps the parser fast; lines that the
+//! parser skips are the ones that matter most here.
 
 mod groups;
 mod host;

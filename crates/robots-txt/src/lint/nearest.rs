@@ -1,13 +1,14 @@
-//! Search for the name that was probably intended.
+//! Search for the name that a misspelt name was probably intended to be.
 
-/// Maximum length of a compared name: all known names are shorter, and the time grows with the
-/// product of both lengths.
+/// Maximum length of a name that is compared: all known names are shorter, and the time grows with
+/// the product of both lengths.
 const MAX_NAME: usize = 24;
 
-/// Returns the most similar of several names, if similar enough.
+/// Returns the most similar of the known names, if it is similar enough.
 ///
-/// Ignores case and everything except letters. A missing, additional, changed or transposed letter
-/// is an error; at most two errors, and errors in a third of the letters, are accepted.
+/// Case and everything except letters are ignored. A missing, additional, changed or transposed
+/// letter is an error; at most two errors are accepted, and errors in at most a third of the
+/// letters.
 #[must_use]
 pub fn nearest<'k>(name: &[u8], known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > MAX_NAME {

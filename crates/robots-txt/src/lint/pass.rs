@@ -23,11 +23,12 @@ use super::{
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl RobotsTxt {
-    /// Returns warnings about lines that robots will read differently than intended.
+    /// Returns warnings about lines that robots interpret differently than intended.
     ///
     /// The warnings are sorted by line. Only the first 200 warnings in the first 500 KiB are
-    /// returned, followed by one with the number of omitted warnings. They apply to the file's
-    /// dialect, because correct lines in one dialect may be wrong in another.
+    /// returned, followed by a warning that states the number of omitted ones. All warnings refer
+    /// to the file's dialect, because lines that are correct in one dialect may be wrong in
+    /// another.
     ///
     /// # Example
     ///
@@ -47,8 +48,8 @@ impl RobotsTxt {
 
     /// Returns the warnings, except those about `User-agent` names that are known to be valid.
     ///
-    /// RFC 9309 §2.2.1 only permits product tokens of letters, `-` and `_`. Some robots
-    /// nevertheless use names with spaces or dots; pass a function that recognises them, for
+    /// RFC 9309 §2.2.1 only permits product tokens that consist of letters, `-` and `_`. Some
+    /// robots nevertheless use names with spaces or dots; pass a function that recognises them, for
     /// example by looking them up in a registry.
     ///
     /// # Example
@@ -85,7 +86,7 @@ impl RobotsTxt {
     }
 }
 
-/// Returns `true` if robots cannot read the file as text at all.
+/// Returns `true`, and adds a warning, if robots cannot read the file as text at all.
 fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
@@ -125,7 +126,7 @@ fn start<'t>(text: &'t [u8], dialect: &Dialect, warnings: &mut Warnings) -> &'t 
         LineReading::Standard | LineReading::Google => {
             "which some robots read as part of the first field"
         }
-        _ => "so robots with this dialect ignore the first line",
+        _ => "so robots that use this dialect ignore the first line",
     };
     warnings.add(1, WarningKind::ByteOrderMark, || {
         format!("the file starts with a byte order mark, {effect}; save the file without it")
@@ -147,7 +148,7 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
     beginning(text)
 }
 
-/// State of the pass between two lines.
+/// State of the linter's pass between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
     is_name: &'f dyn Fn(&str) -> bool,
@@ -204,7 +205,8 @@ impl<'t> Pass<'t, '_> {
         }
     }
 
-    /// Warns of an unknown field name, and returns the field that the dialect reads it as, if any.
+    /// Adds a warning for an unknown field name, and returns the field that the dialect interprets
+    /// the name as, if any.
     fn slip(&mut self, name: &[u8], line: usize) -> Option<Field> {
         let forgiven = Field::forgiven(name);
         let is_read = forgiven.is_some() && self.dialect.lines == LineReading::Google;
@@ -240,7 +242,7 @@ impl<'t> Pass<'t, '_> {
             }
             Field::Allow if !dialect.allow => {
                 warnings.add(line, WarningKind::UnknownAllow, || {
-                    "robots with this dialect ignore Allow; write Disallow for the other paths instead"
+                    "robots that use this dialect ignore Allow; write Disallow for the other paths instead"
                         .to_owned()
                 });
                 self.groups.other(false);
@@ -270,7 +272,7 @@ impl<'t> Pass<'t, '_> {
         }
     }
 
-    /// Checks a field that applies to the whole file.
+    /// Checks the value of a field that applies to the whole file.
     fn other(&mut self, field: Field, value: &[u8], line: usize) {
         match field {
             Field::Sitemap => values::sitemap(value, line, self.warnings),
@@ -319,14 +321,14 @@ impl<'t> Pass<'t, '_> {
     }
 }
 
-/// Splits a field from its value.
+/// Splits a line into a field and its value.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, value) = text.split_at_checked(memchr(b':', text)?)?;
     let value = value.get(1..).unwrap_or_default();
     Some((name.trim_ascii(), value.trim_ascii()))
 }
 
-/// Field that some robots read.
+/// Field that at least some robots read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -339,7 +341,7 @@ pub(super) enum Field {
     CleanParam,
     Noindex,
     Preferences(Vocabulary),
-    /// Field that some robots read, with any value.
+    /// Field that some robots read; its value is not checked.
     Other,
 }
 
@@ -366,7 +368,7 @@ const FIELDS: [(&str, Field); 18] = [
     ("License", Field::Other),
 ];
 
-/// Misspelt prefixes that Google's parser accepts.
+/// Spellings that Google's parser accepts as the beginning of a field name.
 const FORGIVEN: [(&str, Field); 12] = [
     ("user-agent", Field::UserAgent),
     ("useragent", Field::UserAgent),
@@ -383,13 +385,13 @@ const FORGIVEN: [(&str, Field); 12] = [
 ];
 
 impl Field {
-    /// Returns the field with a name, ignoring case.
+    /// Returns the field with the given name, ignoring case.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
         let is_name = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         find(&FIELDS, is_name)
     }
 
-    /// Returns the field that Google's parser reads a name as.
+    /// Returns the field that Google's parser interprets a name as.
     pub(super) fn forgiven(name: &[u8]) -> Option<Self> {
         let begins = |known: &str| {
             name.get(..known.len())
@@ -398,7 +400,7 @@ impl Field {
         find(&FORGIVEN, begins)
     }
 
-    /// Returns the name that was probably intended.
+    /// Returns the field name that was probably intended.
     pub(super) fn nearest(name: &[u8]) -> Option<&'static str> {
         nearest(name, FIELDS.iter().map(|(known, _)| *known))
     }

@@ -8,7 +8,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Warns of parts of a preference line that robots ignore.
+/// Adds warnings for the parts of a preference line that robots ignore.
 pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings: &mut Warnings) {
     let kind = match words {
         Vocabulary::Signal => WarningKind::ContentSignal,
@@ -73,7 +73,8 @@ fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
     ))
 }
 
-/// Compares words; those of `Content-Usage` are case-sensitive (draft-ietf-aipref-vocab §6.1).
+/// Compares two words; the words of `Content-Usage` are case-sensitive (draft-ietf-aipref-vocab
+/// §6.1).
 fn is(words: Vocabulary, word: &[u8], known: &str) -> bool {
     match words {
         Vocabulary::Signal => word.eq_ignore_ascii_case(known.as_bytes()),

@@ -1,4 +1,4 @@
-//! Comparison of the rules in a group.
+//! Comparison of a group's rules with each other.
 
 use crate::{Dialect, EmptyPath, Winner};
 
@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Rule as written.
+/// Rule as written in the file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 // The derived order compares the path first, on which `compare` relies.
 pub(super) struct WrittenRule<'t> {
@@ -16,10 +16,10 @@ pub(super) struct WrittenRule<'t> {
     pub(super) is_allow: bool,
 }
 
-/// Warns of rules that are duplicated or never decide.
+/// Adds warnings for rules that are duplicated or never take effect.
 ///
-/// Sorted by path, a rule follows those that are prefixes of its path: one pass finds the first of
-/// them.
+/// When sorted by path, a rule comes after the rules whose paths are prefixes of its path, so one
+/// pass finds the first of these.
 pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());
@@ -46,7 +46,7 @@ fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warni
             } else {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: {} in line {} comes first and matches all its paths; move the rule up or remove it",
+                        "the rule never takes effect: {} on line {} comes first and matches all its paths; move the rule up or remove it",
                         quote(first.path), first.line
                     )
                 });
@@ -77,7 +77,7 @@ fn longest_wins(rules: &[WrittenRule<'_>], warnings: &mut Warnings) {
             } else if let Some(allow) = allow.filter(|_| !rule.is_allow) {
                 warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
-                        "the rule never decides: line {} allows the same path, and Allow wins; remove one of them",
+                        "the rule never takes effect: line {} allows the same path, and Allow wins; remove one of them",
                         allow.line
                     )
                 });

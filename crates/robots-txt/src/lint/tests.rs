@@ -10,7 +10,7 @@ fn warnings(dialect: &str, text: impl AsRef<[u8]>) -> Vec<Warning> {
     RobotsTxt::parse(text.as_ref(), dialect).warnings()
 }
 
-/// Returns lines and kinds, such as `2 unknown-field`.
+/// Returns the lines and kinds of all warnings, such as `2 unknown-field`.
 fn kinds(dialect: &str, text: impl AsRef<[u8]>) -> String {
     let warnings = warnings(dialect, text);
     let kinds = warnings.iter().map(|it| format!("{} {}", it.line, it.kind));
@@ -149,7 +149,7 @@ fn agents_must_be_product_tokens() {
     assert!(text.contains("reads only \"Example\""), "{text}");
 }
 
-/// No preset has these combinations of options.
+/// These combinations of options do not occur in any preset.
 #[test]
 fn linter_and_parser_agree_on_groups_of_changed_presets() {
     let text = "User-agent: a\nAllow: /x\nUser-agent: a\nDisallow: /\n";

@@ -1,4 +1,4 @@
-//! Checks of values.
+//! Checks of field values.
 
 use crate::{
     CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, RequestRate, request_rate as pace,
@@ -51,13 +51,13 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
     let (kind, text) = match (is_allow, dialect.empty_path) {
         (false, EmptyPath::MatchesAll) => (
             WarningKind::EmptyDisallow,
-            "in this dialect an empty Disallow disallows everything, in all others nothing; write Disallow: / to disallow everything",
+            "in this dialect an empty Disallow disallows everything, but in all others it disallows nothing; write Disallow: / to disallow everything",
         ),
         // As the only rule it allows everything, which is fine: see `useless_disallow`.
         (false, _) => return,
         (true, EmptyPath::Inverted) => (
             WarningKind::EmptyAllow,
-            "in this dialect an empty Allow allows nothing, others ignore it; write Allow: / to allow everything",
+            "in this dialect an empty Allow allows nothing, but other dialects ignore it; write Allow: / to allow everything",
         ),
         (true, _) => (
             WarningKind::EmptyAllow,
@@ -67,7 +67,7 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings
     warnings.add(line, kind, || text.to_owned());
 }
 
-/// Warns of an empty `Disallow` next to other rules, where it has no effect.
+/// Adds a warning for an empty `Disallow` next to other rules, where it has no effect.
 pub(super) fn useless_disallow(line: usize, warnings: &mut Warnings) {
     warnings.add(line, WarningKind::EmptyDisallow, || {
         "an empty Disallow has no effect next to other rules; remove it, or write Disallow: / to disallow everything".to_owned()
@@ -122,7 +122,7 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
         return;
     }
     let next = if value.contains(&b'*') {
-        "names have no wildcards; write a complete name, or only *".to_owned()
+        "names cannot contain wildcards; write a complete name, or only *".to_owned()
     } else if value.contains(&b'(') {
         "write the robot's product token".to_owned()
     } else if value.get(token.len()) == Some(&b'/') && !token.is_empty() {
@@ -140,14 +140,15 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut
     };
     let effect = match dialect.names {
         Naming::TokenPrefix => format!("this dialect reads only {}", quote(token)),
-        _ => "robots search for their own name of letters, - and _, and may not find it".to_owned(),
+        _ => "robots look for their own name, which consists of letters, - and _, and may not find it".to_owned(),
     };
     warnings.add(line, WarningKind::BadAgent, || {
         format!("{} is not a product token: {effect}; {next}", quote(value))
     });
 }
 
-/// Returns the part of a value that may be a name; digits are accepted despite RFC 9309.
+/// Returns the part of a value that may be a name; digits are accepted although RFC 9309 does not
+/// permit them.
 fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
     let has_digits = dialect.names != Naming::TokenPrefix;
     let is_token = |octet: &&u8| {
@@ -162,17 +163,17 @@ fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
 pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     let text = match dialect.crawl_delay {
         _ if dialect.lines == LineReading::Google => {
-            "Google's robots ignore Crawl-delay; they slow down after responses with 429 and 503"
+            "Google's robots ignore Crawl-delay; they slow down after 429 and 503 responses"
                 .to_owned()
         }
-        CrawlDelay::Unknown => "robots with this dialect ignore Crawl-delay".to_owned(),
+        CrawlDelay::Unknown => "robots that use this dialect ignore Crawl-delay".to_owned(),
         CrawlDelay::LastInFile if pace::whole_crawl_delay(value).is_none() => format!(
             "{} is not a whole number and is ignored in this dialect; write seconds, such as 10",
             quote(value)
         ),
         _ if pace::crawl_delay(value).is_some() => return,
         _ => format!(
-            "{} is not a number of seconds and is ignored; write one, such as 10 or 0.5",
+            "{} is not a number of seconds and is ignored; write a number such as 10 or 0.5",
             quote(value)
         ),
     };
@@ -183,7 +184,7 @@ pub(super) fn request_rate(value: &[u8], line: usize, warnings: &mut Warnings) {
     if RequestRate::parse(value).is_none() {
         warnings.add(line, WarningKind::RequestRate, || {
             format!(
-                "{} is not a rate and is ignored; write documents per seconds, such as 1/5",
+                "{} is not a rate and is ignored; write a number of documents per number of seconds, such as 1/5",
                 quote(value)
             )
         });
@@ -194,7 +195,7 @@ pub(super) fn sitemap(value: &[u8], line: usize, warnings: &mut Warnings) {
     if !is_absolute_url(value) {
         warnings.add(line, WarningKind::Sitemap, || {
             format!(
-                "{} is not an absolute URL and is ignored; write it with https:// and the host",
+                "{} is not an absolute URL and is ignored; include https:// and the host",
                 quote(value)
             )
         });

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// Warning about a line that robots will read differently than intended.
+/// Warning about a line that robots interpret differently than intended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// Line of the warning, counted from 1.
+    /// Line that the warning is about, counted from 1.
     pub line: usize,
     /// Kind of the warning.
     pub kind: WarningKind,
-    /// Effect on robots, and the correction; contains no control characters.
+    /// Text that describes the effect on robots and the correction; contains no control characters.
     pub text: String,
 }
 
-/// Declares the kinds and their names.
+/// Declares the kinds of warnings and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $word:literal,)+) => {
         /// Kind of a warning.
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl WarningKind {
-            /// Returns the kind's name, in lower case with hyphens.
+            /// Returns the name of the kind, in lower case with hyphens.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -37,19 +37,19 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Field that robots do not support.
+    /// Field that no robot supports.
     UnknownField = "unknown-field",
     /// Line without a colon.
     MissingColon = "missing-colon",
-    /// Rule outside of any group.
+    /// Rule that belongs to no group.
     OrphanRule = "orphan-rule",
-    /// `Disallow` without a path, without effect or disallowing everything in this dialect.
+    /// `Disallow` without a path, which has no effect or disallows everything in this dialect.
     EmptyDisallow = "empty-disallow",
-    /// `Allow` without a path.
+    /// `Allow` line without a path.
     EmptyAllow = "empty-allow",
     /// `Allow` in a dialect that does not support `Allow`.
     UnknownAllow = "unknown-allow",
-    /// `User-agent` without a name.
+    /// `User-agent` line without a name.
     EmptyAgent = "empty-agent",
     /// `User-agent` with a value that is not a product token.
     BadAgent = "bad-agent",
@@ -67,25 +67,25 @@ kinds! {
     DuplicateRule = "duplicate-rule",
     /// Name that is duplicated in a group.
     DuplicateAgent = "duplicate-agent",
-    /// Robot with several groups, which are combined.
+    /// Robot with several groups that are combined.
     SplitGroup = "split-group",
     /// Robot with several groups, of which only the first is read.
     UnreadGroup = "unread-group",
     /// Blank line that ends a group before its last rule.
     BlankLine = "blank-line",
-    /// `Crawl-delay` that is ignored.
+    /// `Crawl-delay` line that is ignored.
     CrawlDelay = "crawl-delay",
-    /// `Request-rate` that is ignored.
+    /// `Request-rate` line that is ignored.
     RequestRate = "request-rate",
-    /// `Sitemap` that is not an absolute URL.
+    /// `Sitemap` line whose value is not an absolute URL.
     Sitemap = "sitemap",
-    /// `Host` that is ignored.
+    /// `Host` line that is ignored.
     Host = "host",
-    /// `Clean-param` that is ignored.
+    /// `Clean-param` line that is ignored.
     CleanParam = "clean-param",
-    /// `Content-Signal` with an unknown word.
+    /// `Content-Signal` line with an unknown word.
     ContentSignal = "content-signal",
-    /// `Content-Usage` with an unknown word.
+    /// `Content-Usage` line with an unknown word.
     ContentUsage = "content-usage",
     /// `Noindex` or a similar field, which robots.txt does not support.
     Noindex = "noindex",
@@ -97,15 +97,15 @@ kinds! {
     ControlCharacter = "control-character",
     /// Invalid UTF-8.
     NotUtf8 = "not-utf-8",
-    /// Line of more than 16,663 octets.
+    /// Line that is longer than 16,663 octets.
     LongLine = "long-line",
-    /// File of more than 500 KiB.
+    /// File that is larger than 500 KiB.
     LongFile = "long-file",
-    /// HTML instead of text.
+    /// HTML document instead of plain text.
     Html = "html",
     /// File in UTF-16 encoding.
     Utf16 = "utf-16",
-    /// Number of omitted warnings.
+    /// Statement of how many warnings were omitted.
     More = "more",
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for WarningKind {
     }
 }
 
-/// Shows the line and the text.
+/// Writes the line number and the text.
 impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.text)

@@ -2,14 +2,14 @@
 
 use super::{Warning, WarningKind};
 
-/// Maximum number of returned warnings, not including the one that counts the others.
+/// Maximum number of returned warnings, not including the one that states how many were omitted.
 // A file of 500 KiB may cause more than a hundred thousand.
 pub(super) const MAX_WARNINGS: usize = 200;
 
-/// Number of octets of a value that a warning quotes.
+/// Maximum number of octets of a value that are quoted in a warning.
 const MAX_QUOTED: usize = 60;
 
-/// Collector of warnings.
+/// Collector of a file's warnings.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     warnings: Vec<Warning>,
@@ -26,7 +26,8 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings sorted by line, followed by the number of omitted ones.
+    /// Returns the warnings sorted by line, followed by one that states the number of omitted
+    /// warnings.
     pub(super) fn finish(self) -> Vec<Warning> {
         let mut warnings = self.warnings;
         // The sort is stable: warnings about one line stay in the order of the pass.

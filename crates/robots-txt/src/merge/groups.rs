@@ -11,7 +11,7 @@ use super::{
 /// Maximum size of the merged file in octets.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum numbers of octets to read and to keep when combining groups.
+/// Maximum number of octets that are read, and that are kept, when groups are combined.
 // A group of a thousand robots is read for each of them, so small files can take long.
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
@@ -25,23 +25,25 @@ const MAX_COMPARISONS: usize = 50_000_000;
 pub struct MergedFile {
     /// Content of the merged file.
     pub text: Vec<u8>,
-    /// Whether the file disallows exactly what one of the two files disallows.
+    /// Whether the merged file disallows exactly what at least one of the two files disallows.
     ///
-    /// With several `*` in rules, no list of rules may be exact; then the result disallows more.
+    /// For rules that contain several `*`, there may be no exact list of rules; the result then
+    /// disallows more.
     pub is_exact: bool,
 }
 
-/// Merges our rules into the file of an upstream.
+/// Merges our rules into the robots.txt file of an upstream.
 ///
-/// The result disallows each path for each robot that one of the two files disallows, as defined by
-/// RFC 9309. A robot named by either file has a group of its own with the rules of both; if a file
-/// does not name the robot, its `*` rules are used. The longer `Crawl-delay` applies. For
-/// `Content-Signal` and `Content-Usage` the more restrictive preference applies, per use and path;
-/// `License` lines of both files are kept. Other fields of a group are ours if we have the field,
-/// otherwise theirs; sitemaps and fields for the whole file are kept from both.
+/// For each robot, the result disallows every path that at least one of the two files disallows, as
+/// defined by RFC 9309. A robot that either file names gets its own group with the rules of both
+/// files; if a file does not name the robot, that file's `*` rules are used. The longer
+/// `Crawl-delay` applies. For `Content-Signal` and `Content-Usage` the more restrictive preference
+/// applies, per use and path; `License` lines of both files are kept. Other fields of a group are
+/// taken from our file if it contains the field, otherwise from theirs; sitemaps and fields for the
+/// whole file are kept from both.
 ///
-/// Rules of more than 2,000 octets are truncated if they disallow and removed if they allow, so
-/// that more is disallowed. Comments are removed.
+/// Rules longer than 2,000 octets are truncated if they disallow and removed if they allow, so that
+/// more is disallowed. Comments are removed.
 ///
 /// Returns `None` if the result would exceed 8 MiB or take seconds to compute.
 ///
@@ -89,7 +91,7 @@ pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<MergedFile> {
     Some(merged)
 }
 
-/// Parses a file with the groups of RFC 9309, regardless of its dialect.
+/// Parses a file again with the groups of RFC 9309, regardless of its dialect.
 pub(super) fn reread(file: &RobotsTxt) -> RobotsTxt {
     RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309())
 }
@@ -110,7 +112,7 @@ pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rul
     text.push(b'\n');
 }
 
-/// Writes the fields for the whole file.
+/// Writes the fields that apply to the whole file.
 pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) {
     text.extend(whole_file(theirs, ours));
     while text.ends_with(b"\n\n") {
@@ -118,20 +120,20 @@ pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) 
     }
 }
 
-/// Content of a group before its rules are merged.
+/// Content of a group before its rules have been merged.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Content {
     pub(super) theirs: Vec<RuleLine>,
     pub(super) ours: Vec<RuleLine>,
-    /// Lines of other fields.
+    /// Lines of the group's other fields.
     pub(super) fields: Vec<u8>,
 }
 
-/// Groups' contents with the robots that they apply to.
+/// Contents of groups, each with the robots that it applies to.
 pub(super) struct Contents<'f> {
-    /// Groups; the `*` group is the last.
+    /// Contents and robots of each group; the `*` group is the last.
     pub(super) groups: Vec<(Content, Vec<&'f str>)>,
-    /// Robots with too much content to combine.
+    /// Robots whose groups have too much content to be combined.
     pub(super) too_many: Vec<&'f str>,
 }
 
@@ -248,7 +250,7 @@ pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     text
 }
 
-/// Returns the lines for the whole file at its end.
+/// Returns the lines at the end of the file that apply to the whole file.
 fn whole_file(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut seen = HashSet::new();
@@ -416,8 +418,8 @@ mod tests {
         assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
     }
 
-    /// Paths of few letters, so that rules overlap each other and the checked paths, with wildcards
-    /// and their escapes.
+    /// Generates paths of few different letters, with wildcards and their escapes, so that rules
+    /// overlap each other and the checked paths.
     fn path() -> impl Strategy<Value = String> {
         "/[ab/]{0,3}(([*]|%2A|%24)[ab/]{0,2}){0,2}[$]?"
     }

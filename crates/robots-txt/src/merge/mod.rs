@@ -1,4 +1,4 @@
-//! Merging of two files: the result disallows what either file disallows.
+//! Merging of two files into one that disallows what either file disallows.
 
 mod groups;
 mod refusals;

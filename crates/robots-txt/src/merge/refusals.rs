@@ -7,10 +7,10 @@ use super::{
     union::RuleLine,
 };
 
-/// Combines the `Disallow` rules of two files of any size, without their `Allow` rules.
+/// Combines the `Disallow` rules of two files of any size, and omits their `Allow` rules.
 ///
 /// Used for files that cannot be [merged](super::merge): the result disallows at least what either
-/// file disallows. Robots with rules that do not fit into 8 MiB are disallowed everything.
+/// file disallows. Robots whose rules do not fit into 8 MiB are disallowed from fetching anything.
 #[must_use]
 pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let (theirs, ours) = (reread(theirs), reread(ours));

@@ -1,7 +1,7 @@
 //! Sets of paths that rules match: comparison, intersection and writing.
 
-/// Maximum number of patterns for an intersection: two patterns with many `*` may have
-/// exponentially many in common.
+/// Maximum number of patterns for an intersection: the intersection of two patterns with many `*`
+/// may consist of exponentially many patterns.
 const MAX_PATTERNS: usize = 64;
 
 /// Maximum number of steps to compute an intersection, or to compare two patterns.
@@ -17,17 +17,17 @@ enum Token {
 
 /// Set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
 ///
-/// Equal sets mostly have equal patterns: escapes are normalised, and `*` neither follows another
-/// `*` nor ends the pattern.
+/// Equal sets usually have equal patterns: escapes are normalised, and a `*` neither follows
+/// another `*` nor ends the pattern.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Region {
-    /// Tokens of the whole path, so the last one is usually `Any`.
+    /// Tokens that match the whole path, so the last one is usually `Any`.
     tokens: Vec<Token>,
 }
 
 impl Region {
-    /// Parses a pattern; also returns its length as written, which counts for the longest match
-    /// including each `*` (RFC 9309 §2.2.2).
+    /// Parses a pattern; also returns its length as written, including each `*`, which determines
+    /// the longest match (RFC 9309 §2.2.2).
     pub(super) fn read(written: &[u8]) -> (Self, usize) {
         let (text, ends) = match written {
             [text @ .., b'$'] => (text, true),
@@ -57,7 +57,7 @@ impl Region {
         (Self { tokens }, length)
     }
 
-    /// Returns `true` only if this set contains the other one; `false` may be wrong.
+    /// Returns `true` only if this set contains the other one; a result of `false` may be wrong.
     pub(super) fn contains(&self, other: &Self) -> bool {
         self.covers(other) == Some(true)
     }
@@ -96,7 +96,7 @@ impl Region {
         Some(rest.iter().all(|token| *token == Token::Any))
     }
 
-    /// Returns `false` if the sets are disjoint; `true` may be wrong.
+    /// Returns `false` only if the sets are disjoint; a result of `true` may be wrong.
     pub(super) fn may_meet(&self, other: &Self) -> bool {
         // Without a `*` the set is a single path, which is in any set that covers it.
         if !self.has_any() {
@@ -114,8 +114,8 @@ impl Region {
 
     /// Returns the intersection of both sets as a list of sets.
     ///
-    /// Returns `None` if there are too many, or if more than `steps` are needed; the steps taken
-    /// are subtracted.
+    /// Returns `None` if there are too many sets, or if more than `steps` steps are needed; the
+    /// steps taken are subtracted from `steps`.
     pub(super) fn common(&self, other: &Self, steps: &mut usize) -> Option<Vec<Self>> {
         // Most sets contain each other or are disjoint: only search if they overlap.
         if self.contains(other) {
@@ -142,7 +142,7 @@ impl Region {
         }
     }
 
-    /// Returns the length of the shortest pattern in octets.
+    /// Returns the length in octets of the shortest way to write the pattern.
     pub(super) fn length(&self) -> usize {
         let pattern = self.pattern();
         // Both signs are written as escapes of three octets.
@@ -187,7 +187,8 @@ impl Region {
         self.tokens.last() != Some(&Token::Any)
     }
 
-    /// Returns the tokens to write: a final `*` is implied, but an empty pattern is not a rule.
+    /// Returns the tokens to write; a final `*` is implied and omitted, unless the pattern would be
+    /// empty.
     fn pattern(&self) -> &[Token] {
         let tokens = self.tokens.as_slice();
         match tokens.strip_suffix(&[Token::Any]) {
@@ -198,7 +199,7 @@ impl Region {
     }
 }
 
-/// Returns `true` if no two octets before the first `*` differ.
+/// Returns `true` if both lists have the same octets before the first `*`.
 fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     let mut octets = pairs.map_while(|(one, other)| match (one, other) {
         (Token::Octet(one), Token::Octet(other)) => Some(one == other),
@@ -207,7 +208,7 @@ fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     octets.all(|agree| agree)
 }
 
-/// Adds a `*`, or returns `false` if the last token is one already.
+/// Adds a `*`, or returns `false` if the last token already is a `*`.
 fn push_any(tokens: &mut Vec<Token>) -> bool {
     let is_new = tokens.last() != Some(&Token::Any);
     if is_new {
@@ -216,7 +217,8 @@ fn push_any(tokens: &mut Vec<Token>) -> bool {
     is_new
 }
 
-/// Adds an escaped octet: decoded if required by RFC 9309 §2.2.2, or if it is one of the two signs.
+/// Adds an escaped octet, decoded if RFC 9309 §2.2.2 requires this or if it is one of the two
+/// wildcard characters.
 fn push_escaped(tokens: &mut Vec<Token>, octet: u8) {
     let is_literal = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
     if is_literal {
@@ -231,7 +233,7 @@ fn push_triple(tokens: &mut Vec<Token>, octet: u8) {
     tokens.extend(triple.bytes().map(Token::Octet));
 }
 
-/// Returns the octet of an escape after its `%`.
+/// Returns the octet that is encoded by the two digits after a `%`.
 fn escaped(rest: &[u8]) -> Option<u8> {
     let digit = |at| {
         let octet: u8 = *rest.get(at)?;
@@ -242,7 +244,8 @@ fn escaped(rest: &[u8]) -> Option<u8> {
 
 /// Search for the patterns that two lists of tokens have in common.
 ///
-/// Pending branches are stored in a list, not on the stack, because there may be as many as octets.
+/// Pending branches are stored in a list instead of on the stack, because there may be as many
+/// branches as octets.
 struct Search<'t> {
     found: Vec<Region>,
     steps: usize,
@@ -250,13 +253,13 @@ struct Search<'t> {
     branches: Vec<Branch<'t>>,
 }
 
-/// Rest of both lists, and the tokens before it.
+/// Branch of a search: the rest of both lists, and the tokens before the rest.
 struct Branch<'t> {
     one: &'t [Token],
     other: &'t [Token],
-    /// Number of tokens found so far before this branch.
+    /// Number of common tokens found before this branch.
     behind: usize,
-    /// Next token.
+    /// Next common token, if any.
     next: Option<Token>,
 }
 
@@ -272,7 +275,7 @@ impl<'t> Search<'t> {
         search
     }
 
-    /// Stores a branch; the last one is followed first.
+    /// Stores a branch; the branch stored last is followed first.
     fn push(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
         self.branches.push(Branch {
             one,
@@ -282,7 +285,7 @@ impl<'t> Search<'t> {
         });
     }
 
-    /// Follows all branches, unless there are too many.
+    /// Follows all branches; returns `None` if there are too many.
     fn run(&mut self, most: usize) -> Option<()> {
         while let Some(branch) = self.branches.pop() {
             self.steps += 1;
@@ -325,7 +328,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Returns the sets that are not contained in others.
+    /// Returns the sets that are not contained in other sets.
     fn largest(self) -> Vec<Region> {
         let mut largest: Vec<Region> = Vec::new();
         for region in self.found {

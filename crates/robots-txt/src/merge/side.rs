@@ -1,4 +1,4 @@
-//! One of the two files, indexed by robots' names.
+//! Access to one of the two merged files by robots' names.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,22 +7,22 @@ use super::{
     union::RuleLine,
 };
 
-/// One of the two files.
+/// One of the two files to merge, indexed by robots' names.
 pub(super) struct Side<'f> {
     pub(super) file: &'f RobotsTxt,
     groups: Vec<(Group<'f>, Vec<Field>)>,
     /// Size of each group's content in octets.
     octets: Vec<usize>,
-    /// Indexes of the groups by the robots that they name, in lower case.
+    /// Indexes of groups, by the names of the robots in lower case.
     pub(super) by_name: HashMap<String, Vec<usize>>,
-    /// Fields before the first group.
+    /// Fields that precede the first group.
     pub(super) before: Vec<Field>,
-    /// Lines for the whole file, regardless of their position.
+    /// Lines that apply to the whole file, regardless of their position.
     pub(super) whole: Vec<Field>,
     has_host: bool,
 }
 
-/// Line other than a rule.
+/// Line that is not a rule, as field and value.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Field {
     pub(super) key: String,
@@ -30,22 +30,22 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Returns `true` for a `Host` line that ours replaces.
+    /// Returns `true` for a `Host` line that is replaced by one of ours.
     pub(super) fn is_moot(&self, ours: &Side<'_>) -> bool {
         self.key == "host" && ours.has_host
     }
 
-    /// Returns `true` for license terms, which apply in addition to others.
+    /// Returns `true` for license terms, which apply in addition to those of the other file.
     pub(super) fn is_license(&self) -> bool {
         self.key == "license"
     }
 
-    /// Returns `true` for preferences for the use of content.
+    /// Returns `true` for preferences about the use of content.
     pub(super) fn is_preference(&self) -> bool {
         Vocabulary::of_field(&self.key).is_some()
     }
 
-    /// Returns the name as written.
+    /// Returns the field's name as written.
     pub(super) fn name(&self) -> &[u8] {
         let name = self.line.split(|octet| *octet == b':').next();
         name.unwrap_or_default().trim_ascii()
@@ -115,7 +115,7 @@ impl<'f> Side<'f> {
         agents.map(AsRef::as_ref)
     }
 
-    /// Returns the groups that apply to a robot, by its name in lower case.
+    /// Returns the groups that apply to the robot with the given lower-case name.
     pub(super) fn groups(&self, key: &str) -> impl Iterator<Item = &(Group<'f>, Vec<Field>)> {
         let places = self.places(key).iter();
         places.filter_map(|place| self.groups.get(*place))
@@ -136,9 +136,10 @@ impl<'f> Side<'f> {
         self.groups(key).flat_map(|(_, fields)| fields)
     }
 
-    /// Returns the values of a field for a robot, including those before all groups.
+    /// Returns the values of a field for a robot, including values before the first group.
     ///
-    /// RFC 9309 has no fields there; reservations before all groups are meant for all robots.
+    /// RFC 9309 defines no fields there; preferences before the first group are meant for all
+    /// robots.
     pub(super) fn values(&self, key: &str, name: &str) -> Vec<&[u8]> {
         let fields = self.before.iter().chain(self.fields(key));
         let fields = fields.filter(|field| field.key == name);
@@ -162,7 +163,7 @@ fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
     rules.chain(fields).sum()
 }
 
-/// Parses a line other than a rule or a field that is handled elsewhere.
+/// Parses a line that is neither a rule nor a field that is handled elsewhere.
 fn field(line: &[u8]) -> Option<Field> {
     let text = line.trim_ascii();
     let colon = text.iter().position(|octet| *octet == b':')?;

@@ -1,27 +1,30 @@
 //! Merging of one robot's rules from two files into one list.
 //!
-//! In each file, the longest matching rule decides. In the merged list, `Disallow` must win if it
-//! does in one of the files, again by the longest rule. So for each pair of rules, the list
-//! contains the decision of the pair for their common paths, longer than the rules of lesser pairs:
+//! In each file, the longest matching rule decides. In the merged list, where the longest rule
+//! decides as well, `Disallow` must win if it wins in one of the files. Therefore, for each pair of
+//! rules, the list contains the pair's decision for their common paths, with a rule that is longer
+//! than those of lesser pairs:
 //!
-//! - our `Disallow` rules are longer than all their `Allow` rules;
-//! - our `Allow` rules are combined with their rules, in their order, each for the paths in common.
+//! - our `Disallow` rules are made longer than all their `Allow` rules;
+//! - our `Allow` rules are combined with their rules, in the order of those, each for the common
+//!   paths.
 //!
-//! A pattern is extended by repeating its `*`, or by appending one, which does not change the
-//! matching paths. Usually this is not necessary: rules within a longer rule are omitted, and the
-//! original lengths are right.
+//! A pattern is extended by repeating one of its `*` or appending one, which does not change the
+//! set of matching paths. Usually this is not necessary, because rules within a longer rule are
+//! omitted and the original lengths are sufficient.
 
 use std::borrow::Cow;
 
 use super::region::Region;
 
-/// Maximum number of our rules after combination.
+/// Maximum number of our rules after they have been combined with theirs.
 const MAX_RULES: usize = 5_000;
 
 /// Maximum number of comparisons of our rules with theirs.
 const MAX_COMPARISONS: usize = 2_000_000;
 
-/// Maximum length of a combined rule in octets: comparing costs the product of the lengths.
+/// Maximum length of a combined rule in octets: the cost of a comparison is the product of the
+/// lengths.
 const MAX_LENGTH: usize = 2_000;
 
 /// Maximum number of steps to compute the intersections of rules.
@@ -34,15 +37,15 @@ pub(super) struct RuleLine {
     pub(super) path: Vec<u8>,
 }
 
-/// Rules of one robot.
+/// Merged rules of one robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Union {
     pub(super) rules: Vec<RuleLine>,
-    /// Whether the rules disallow exactly what one of the two files disallows.
+    /// Whether the rules disallow exactly what at least one of the two files disallows.
     pub(super) is_exact: bool,
 }
 
-/// Rule with its data for comparison.
+/// Rule with the data needed for comparing it.
 #[derive(Clone, Debug)]
 struct Ranked {
     allow: bool,
@@ -50,7 +53,7 @@ struct Ranked {
     length: usize,
 }
 
-/// Merges the rules of two files for one robot; each may be empty.
+/// Merges the rules of two files for one robot; each list may be empty.
 ///
 /// Returns `None` if the result would exceed `most` octets.
 pub(super) fn union(theirs: &[RuleLine], ours: &[RuleLine], most: usize) -> Option<Union> {
@@ -81,7 +84,7 @@ fn octets(rules: &[RuleLine]) -> usize {
 
 /// Removes long `Allow` rules, and truncates long `Disallow` rules, which then match more.
 ///
-/// Truncated rules remain longer than all `Allow` rules, so that they still win.
+/// Truncated rules are still longer than all `Allow` rules, so they still win.
 fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
     // Escapes may be written with fewer octets than in their compared form.
     let is_short = |rule: &RuleLine| {
@@ -102,7 +105,7 @@ fn short(rules: &[RuleLine]) -> Cow<'_, [RuleLine]> {
     Cow::Owned(rules.iter().filter_map(cut).collect())
 }
 
-/// Omits our `Allow` rules, which disallows more than necessary.
+/// Merges the rules without our `Allow` rules; the result disallows more than necessary.
 fn refusals_alone(
     theirs: &[RuleLine],
     below: &[Ranked],
@@ -136,7 +139,7 @@ fn refusals_alone(
     })
 }
 
-/// Returns the rules above theirs, in ascending order.
+/// Returns the rules that must win over theirs, in ascending order.
 fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>> {
     let (mut steps, mut octets) = (MAX_STEPS, 0);
     let mut ours: Vec<Ranked> = ours.iter().map(Ranked::new).collect();
@@ -173,7 +176,7 @@ fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>
     Some(above)
 }
 
-/// Stacks our rules above theirs, each long enough for its position.
+/// Stacks our rules above theirs, and makes each rule long enough for its position.
 ///
 /// Returns `None` if the result would exceed `most` octets.
 fn stack(
@@ -227,7 +230,7 @@ fn stack(
     Some(union)
 }
 
-/// Removes rules that never decide because they are within a rule above.
+/// Removes rules that never take effect because they are within a rule above.
 fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     let mut visible: Vec<Ranked> = Vec::with_capacity(above.len());
     for rule in above.into_iter().rev() {
@@ -242,7 +245,8 @@ fn visible(above: Vec<Ranked>) -> Vec<Ranked> {
     visible
 }
 
-/// Returns the length by which a rule wins over contradicting rules below, if there are any.
+/// Returns the length that a rule needs to win over the contradicting rules below it, if there are
+/// any.
 fn needed(rule: &Ranked, lower: &[Ranked]) -> Option<usize> {
     let others = lower
         .iter()
@@ -252,13 +256,13 @@ fn needed(rule: &Ranked, lower: &[Ranked]) -> Option<usize> {
     longest.map(|longest| longest + usize::from(!rule.allow))
 }
 
-/// Returns `true` if a rule that no rule below contradicts is redundant.
+/// Returns `true` if a rule is redundant; no rule below it must contradict it.
 fn is_said(rule: &Ranked, lower: &[Ranked]) -> bool {
     let same = |other: &Ranked| !other.allow && other.region.contains(&rule.region);
     rule.allow || lower.iter().any(same)
 }
 
-/// Removes the `Allow` rules that would win over a `Disallow` rule that cannot be extended.
+/// Removes the `Allow` rules that would win over `Disallow` rules that cannot be extended.
 fn make_room(
     rule: &mut Ranked,
     lower: &mut Vec<Ranked>,

@@ -7,9 +7,9 @@ const MAX_CHARS: usize = 64;
 /// Parses a date with an optional time to seconds since 1970-01-01 UTC.
 ///
 /// Supported formats are RFC 822 (and 1123, 5322), RFC 850, asctime and ISO 8601, with or without
-/// weekday and time, and `June 25, 2010`. The default time is midnight, the default zone UTC. An
-/// unknown zone of letters counts as UTC (RFC 5322 §4.3), a two-digit year from 70 as in the last
-/// century. Numeric days and months (`25/06/2010`) are ambiguous and rejected.
+/// weekday and time, and `June 25, 2010`. The default time is midnight, and the default zone is
+/// UTC. An unknown zone name counts as UTC (RFC 5322 §4.3); a two-digit year from 70 on belongs to
+/// the 20th century. Numeric days and months (`25/06/2010`) are ambiguous and rejected.
 pub(crate) fn parse(text: &str) -> Option<i64> {
     if text.len() > MAX_CHARS {
         return None;
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     scan.rest.is_empty().then(|| moment.seconds()).flatten()
 }
 
-/// Parts of a date, not yet validated.
+/// Parts of a date that have not been validated yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     year: i64,
@@ -31,7 +31,7 @@ struct Moment {
     day: i64,
     /// Seconds since midnight.
     time: i64,
-    /// Offset of the zone from UTC in seconds.
+    /// Offset of the time zone from UTC in seconds.
     offset: i64,
 }
 
@@ -45,7 +45,7 @@ impl Moment {
     }
 }
 
-/// Parser of the remaining text.
+/// Parser for the remaining text of a date.
 struct Scan<'t> {
     rest: &'t [u8],
 }
@@ -131,7 +131,7 @@ impl<'t> Scan<'t> {
         self.with_time(year, month, day)
     }
 
-    /// Parses the rest after the date: nothing, or a time with an optional zone.
+    /// Parses the text after the date: nothing, or a time with an optional zone.
     fn with_time(&mut self, year: i64, month: i64, day: i64) -> Option<Moment> {
         let mut moment = Moment {
             year,
@@ -285,7 +285,7 @@ impl<'t> Scan<'t> {
         (self.eat(b'-') || self.eat(b'/') || self.blanks()).then_some(())
     }
 
-    /// Parses a number with the given count of digits; further digits remain.
+    /// Parses a number with the given number of digits; further digits are not consumed.
     fn number(&mut self, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
         let count = self.count(u8::is_ascii_digit).min(*digits.end());
         let text = self.rest.get(..count)?;
@@ -352,7 +352,8 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the index of the name that a word equals or abbreviates to three letters or more.
+/// Returns the index of the name that a word equals, or of which the word is an abbreviation with
+/// at least three letters.
 fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
     let is_start = |name: &&str| {
         let start = name.as_bytes().get(..word.len());
@@ -365,8 +366,8 @@ fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
 
 /// Returns a named zone's offset from UTC in hours.
 ///
-/// The American zones are those of RFC 822 §5.1; its single letters except `Z` are unreliable
-/// (RFC 5322 §4.3).
+/// The American zones are those of RFC 822 §5.1; single-letter zones except `Z` are unreliable (RFC
+/// 5322 §4.3).
 fn zone_hours(name: &[u8]) -> Option<i64> {
     const ZONES: [(&str, i64); 20] = [
         ("EST", -5),

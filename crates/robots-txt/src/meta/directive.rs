@@ -6,7 +6,7 @@ use super::UnavailableAfter;
 
 /// Directive that restricts a robot.
 ///
-/// `index`, `follow` and `all` state the default and are not directives; `none` is
+/// `index`, `follow` and `all` state the default and are not directives; `none` is represented as
 /// [`NoIndex`](Self::NoIndex) and [`NoFollow`](Self::NoFollow).
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -15,9 +15,10 @@ pub enum Directive {
     NoIndex,
     /// `nofollow`: links on the page are not followed.
     NoFollow,
-    /// `noarchive`: no cached copy is shown; Bing's chat does not use the page.
+    /// `noarchive`: no cached copy is shown, and Bing's chat does not use the page.
     NoArchive,
-    /// `nocache`: Bing's name for `noarchive`; its chat may show address, title and snippet.
+    /// `nocache`: Bing's name for `noarchive`, except that Bing's chat may show the URL, title and
+    /// snippet.
     NoCache,
     /// `nosnippet`: no text or video of the page is shown.
     NoSnippet,
@@ -31,18 +32,18 @@ pub enum Directive {
     MaxSnippet(Limit),
     /// `max-image-preview`: maximum size of a preview image.
     MaxImagePreview(ImagePreview),
-    /// `max-video-preview`: maximum seconds of a preview video.
+    /// `max-video-preview`: maximum length of a preview video in seconds.
     MaxVideoPreview(Limit),
-    /// `unavailable_after`: the page is not shown after a point in time.
+    /// `unavailable_after`: the page is not shown after the given time.
     UnavailableAfter(UnavailableAfter),
 }
 
-/// Limit of a preview; smaller limits are stricter.
+/// Limit for a text or video preview; smaller limits are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Limit {
-    /// Maximum number of characters or seconds; 0 for none.
+    /// Maximum number of characters or seconds; 0 means no preview.
     AtMost(u32),
-    /// `-1`: no limit.
+    /// No limit (`-1`).
     Unlimited,
 }
 
@@ -57,7 +58,7 @@ pub enum ImagePreview {
     Large,
 }
 
-/// Names of directives with a value.
+/// Names of directives that have a value.
 const VALUED: [&str; 4] = [
     "max-snippet",
     "max-image-preview",
@@ -65,7 +66,7 @@ const VALUED: [&str; 4] = [
     "unavailable_after",
 ];
 
-/// Words of directives without a value.
+/// Names of directives that have no value.
 const WORDS: [(&str, Directive); 8] = [
     ("noindex", Directive::NoIndex),
     ("nofollow", Directive::NoFollow),
@@ -78,7 +79,7 @@ const WORDS: [(&str, Directive); 8] = [
 ];
 
 impl Directive {
-    /// Returns all known names, without values.
+    /// Returns all known directive names, without values.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
         let words = WORDS.iter().map(|(word, _)| *word);
         words
@@ -99,7 +100,7 @@ impl Directive {
         Some([Some(directive.clone()), None])
     }
 
-    /// Returns the directive with a name and a value.
+    /// Returns the directive with the given name and value.
     pub(super) fn from_pair(name: &str, value: &str) -> Option<Self> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("max-snippet") {
@@ -115,7 +116,8 @@ impl Directive {
         }
     }
 
-    /// Returns `true` for a directive's name, with or without a value; `-` and `_` are equivalent.
+    /// Returns `true` if the text is the name of a directive, whether or not it takes a value; `-`
+    /// and `_` are equivalent.
     pub(super) fn is_name(name: &str) -> bool {
         // A misspelt `max_snippet: 50` must not be read as rules for a robot of that name.
         let same = |known: &str| {
@@ -128,7 +130,7 @@ impl Directive {
         VALUED.into_iter().any(same) || Self::of_word(name).is_some()
     }
 
-    /// Returns a number that distinguishes directives that do not replace each other.
+    /// Returns a number that is the same for directives that replace each other.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::NoIndex => 0,
@@ -180,7 +182,7 @@ impl fmt::Display for Directive {
 }
 
 impl Limit {
-    /// Returns the limit as a number: -1 for no limit.
+    /// Returns the limit as a number; -1 means no limit.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -207,7 +209,7 @@ impl fmt::Display for Limit {
 }
 
 impl ImagePreview {
-    /// Returns the name of the size.
+    /// Returns the name of the image size.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

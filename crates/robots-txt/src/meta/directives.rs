@@ -7,11 +7,11 @@ use super::{
     items::{ItemKind, Items},
 };
 
-/// Directives that apply to one robot; no restrictions by default.
+/// Directives that apply to one robot; by default there are no restrictions.
 ///
-/// Of contradicting directives the stricter applies, regardless of the order: `index, noindex`
-/// means `noindex`; the smaller of two limits and the earlier of two dates apply (Google's "Robots
-/// meta tag" specification; undefined in TDG 9.4.7).
+/// If directives contradict each other, the stricter one applies, regardless of the order: `index,
+/// noindex` means `noindex`; the smaller of two limits and the earlier of two dates apply (Google's
+/// "Robots meta tag" specification; undefined in TDG 9.4.7).
 ///
 /// # Example
 ///
@@ -24,23 +24,24 @@ use super::{
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsDirectives {
-    /// One directive of each rank, sorted by rank.
+    /// Directives, at most one of each rank, sorted by rank.
     directives: Vec<Directive>,
 }
 
-/// Use of a page by Bing's chat and for training models.
+/// Permitted use of a page in Bing's chat and for training models.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ChatUse {
-    /// Full use.
+    /// The page may be used without restrictions.
     Full,
-    /// Only address, title and snippet: `nocache`, also in combination with `noarchive`.
+    /// Only the URL, title and snippet may be used: `nocache`, alone or in combination with
+    /// `noarchive`.
     Limited,
-    /// No use: only `noarchive`.
+    /// The page must not be used: `noarchive` without `nocache`.
     Excluded,
 }
 
 impl RobotsDirectives {
-    /// Parses a list as in a META tag; unknown items are skipped.
+    /// Parses a list of directives from a META tag; unknown items are skipped.
     #[must_use]
     pub fn parse(content: &str) -> Self {
         Items::of_tag(content)
@@ -53,7 +54,7 @@ impl RobotsDirectives {
             .collect()
     }
 
-    /// Adds a directive, unless a stricter one is present.
+    /// Adds a directive, unless a stricter one of the same kind is present.
     pub fn add(&mut self, directive: Directive) {
         let rank = directive.rank();
         match self.directives.binary_search_by_key(&rank, Directive::rank) {
@@ -68,12 +69,12 @@ impl RobotsDirectives {
         }
     }
 
-    /// Returns the directives, one of each kind.
+    /// Returns the directives, at most one of each kind.
     pub fn iter(&self) -> impl Iterator<Item = &Directive> {
         self.directives.iter()
     }
 
-    /// Returns `true` if there are no restrictions.
+    /// Returns `true` if there are no directives, and therefore no restrictions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty()
@@ -91,13 +92,15 @@ impl RobotsDirectives {
         !self.has(&Directive::NoFollow)
     }
 
-    /// Returns `true` if a cached copy may be shown: neither `noarchive` nor `nocache`.
+    /// Returns `true` if a cached copy may be shown, because neither `noarchive` nor `nocache` is
+    /// present.
     #[must_use]
     pub fn archive(&self) -> bool {
         !self.has(&Directive::NoArchive) && !self.has(&Directive::NoCache)
     }
 
-    /// Returns the permitted use by Bing's chat, which distinguishes `noarchive` and `nocache`.
+    /// Returns the permitted use in Bing's chat, which distinguishes between `noarchive` and
+    /// `nocache`.
     #[must_use]
     pub fn chat_use(&self) -> ChatUse {
         if self.has(&Directive::NoCache) {
@@ -109,7 +112,8 @@ impl RobotsDirectives {
         }
     }
 
-    /// Returns `true` without `nosnippet`; see [`snippet_limit`](Self::snippet_limit).
+    /// Returns `true` unless `nosnippet` is present; see also
+    /// [`snippet_limit`](Self::snippet_limit).
     #[must_use]
     pub fn snippet(&self) -> bool {
         !self.has(&Directive::NoSnippet)
@@ -135,7 +139,8 @@ impl RobotsDirectives {
         self.has(&Directive::IndexIfEmbedded) && !self.index()
     }
 
-    /// Returns the maximum number of characters in a snippet by `max-snippet`, if present.
+    /// Returns the maximum number of characters in a snippet according to `max-snippet`, if
+    /// present.
     #[must_use]
     pub fn max_snippet(&self) -> Option<Limit> {
         self.directives
@@ -146,7 +151,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns the effective maximum length of a snippet: `nosnippet` overrides `max-snippet`.
+    /// Returns the effective maximum length of a snippet; `nosnippet` overrides `max-snippet`.
     #[must_use]
     pub fn snippet_limit(&self) -> Limit {
         if self.snippet() {
@@ -167,7 +172,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Returns the maximum seconds of a preview video, if specified.
+    /// Returns the maximum length of a preview video in seconds, if specified.
     #[must_use]
     pub fn max_video_preview(&self) -> Option<Limit> {
         self.directives
@@ -217,7 +222,7 @@ impl FromIterator<Directive> for RobotsDirectives {
     }
 }
 
-/// Writes the list as in a META tag or a header; an empty list is `all`.
+/// Writes the list in the format of META tags and headers; an empty list is written as `all`.
 impl fmt::Display for RobotsDirectives {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {

@@ -1,29 +1,29 @@
-//! Items of a list of directives.
+//! Items in a list of directives.
 
 use super::Directive;
 
-/// Maximum number of items separated by commas that form a date.
+/// Maximum number of comma-separated items that form one date.
 // After the weekday, the day and the year: supported dates have at most three commas.
 const MAX_DATE_ITEMS: usize = 4;
 
-/// Item of a list.
+/// Item in a list of directives.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Item<'t> {
-    /// The item as written, trimmed.
+    /// Text of the item as written, trimmed.
     pub(super) text: &'t str,
     pub(super) kind: ItemKind,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ItemKind {
-    /// At most two directives; none for words that state the default.
+    /// At most two directives, or none for words that state the default.
     Directives([Option<Directive>; 2]),
-    /// Name of the robot that the following items apply to.
+    /// Name of a robot that the following items apply to.
     Token,
     Unknown,
 }
 
-/// Iterator over the items of a list; empty items are skipped.
+/// Iterator over the items in a list; empty items are skipped.
 #[derive(Clone, Debug)]
 pub(super) struct Items<'t> {
     rest: &'t str,
@@ -39,7 +39,7 @@ impl<'t> Items<'t> {
         }
     }
 
-    /// Creates an iterator over a header's value, where `token:` may precede rules.
+    /// Creates an iterator over the value of a header, in which `token:` may precede rules.
     pub(super) fn of_header(value: &'t str) -> Self {
         Self {
             rest: value,
@@ -47,7 +47,7 @@ impl<'t> Items<'t> {
         }
     }
 
-    /// Parses the date of `unavailable_after`, which may consist of several items with commas.
+    /// Parses the date of `unavailable_after`, which may consist of several comma-separated items.
     fn date(&mut self, from: &'t str, value: &'t str) -> Item<'t> {
         let commas = value.match_indices(',').map(|(at, _)| at);
         let ends = commas.chain([value.len()]).take(MAX_DATE_ITEMS);
@@ -122,15 +122,15 @@ impl<'t> Iterator for Items<'t> {
     }
 }
 
-/// White space in HTML and HTTP.
+/// White space characters in HTML and HTTP.
 const BLANKS: [char; 5] = [' ', '\t', '\n', '\r', '\x0C'];
 
-/// Removes white space of HTML and HTTP from both ends.
+/// Removes HTML and HTTP white space from both ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(BLANKS)
 }
 
-/// Returns `true` for a robot's name, but not for a directive's.
+/// Returns `true` if the text is the name of a robot and not of a directive.
 ///
 /// A name starts with a letter and contains only token characters (RFC 9110 §5.6.2), or is `*`.
 fn is_token(name: &str) -> bool {
@@ -142,7 +142,7 @@ fn is_token(name: &str) -> bool {
             && !Directive::is_name(name))
 }
 
-/// Returns `true` if a list starts with a number, like the value of an unknown directive.
+/// Returns `true` if a list starts with a number, which may be the value of an unknown directive.
 pub(super) fn starts_with_number(list: &str) -> bool {
     let list = list.trim_start_matches(BLANKS);
     let list = list.strip_prefix(['-', '+']).unwrap_or(list);

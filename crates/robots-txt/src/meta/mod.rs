@@ -1,9 +1,10 @@
 //! META tags and `X-Robots-Tag` headers, which restrict what robots may do with a fetched page.
 //!
-//! robots.txt controls which pages are fetched; tags and headers control their use. [`RobotsMeta`]
-//! collects the statements for all robots and for individual ones, and returns those for one robot
-//! with the reasons; [`RobotsDirectives`] are the resulting directives. [`XRobotsTag`] is a header
-//! to send. With the feature `html`, `PageMeta` parses the tags of a page.
+//! robots.txt controls which pages are fetched; META tags and headers control the use of fetched
+//! pages. [`RobotsMeta`] collects the statements for all robots and for individual robots, and
+//! returns those for one robot with the reasons; [`RobotsDirectives`] contains the resulting
+//! directives. [`XRobotsTag`] is the value of a header to send. With the feature `html`, `PageMeta`
+//! parses the META tags of a page.
 //!
 //! | directive | prevents a robot from | defined by |
 //! | --- | --- | --- |
@@ -20,7 +21,7 @@
 //! site owners.
 //!
 //! Names and values are case-insensitive; unknown items, including invalid dates and numbers, are
-//! skipped. Of contradicting directives, the stricter applies.
+//! skipped. If directives contradict each other, the stricter one applies.
 //!
 //! # Example
 //!

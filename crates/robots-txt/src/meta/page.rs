@@ -10,21 +10,22 @@ use super::{RobotsMeta, items::trim};
 
 /// Maximum number of bytes of a page that are parsed: 16 MiB.
 ///
-/// Search engines parse less of a page.
+/// Search engines parse less of a page than that.
 pub const MAX_HTML_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum number of keywords.
 const MAX_KEYWORDS: usize = 1000;
 
-/// META tags of a page: those for robots, and others of TDG's table 9-5.
+/// META tags of a page: those for robots, and others listed in table 9-5 of TDG.
 ///
-/// META tags anywhere in the page count: they belong into the head (TDG 9.4.7), but parsers accept
-/// them in the body too (WHATWG HTML §13.2.6.4.7), and obeying them is the stricter interpretation.
-/// Tags in comments, scripts, styles, texts such as `<title>` and `<textarea>`, frames and
-/// templates do not count. Tags in `<noscript>` count, because robots run no scripts.
+/// META tags are recognised anywhere in the page: they belong in the head (TDG 9.4.7), but parsers
+/// accept them in the body too (WHATWG HTML §13.2.6.4.7), and obeying them is the stricter
+/// interpretation. Tags in comments, scripts, styles, text elements such as `<title>` and
+/// `<textarea>`, frames and templates are ignored. Tags in `<noscript>` are recognised, because
+/// robots run no scripts.
 ///
-/// If an attribute is repeated, its first value counts, up to 64 KiB. `http-equiv` and `property`
-/// are not used as names.
+/// If an attribute is repeated, only the first 64 KiB of its first value are used. `http-equiv` and
+/// `property` are not treated as names.
 ///
 /// # Example
 ///
@@ -41,9 +42,9 @@ const MAX_KEYWORDS: usize = 1000;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PageMeta {
-    /// Statements for robots; those of response headers can be added.
+    /// Statements for robots; statements from response headers can be added.
     pub robots: RobotsMeta,
-    /// Description of the page: the first non-empty one.
+    /// Description of the page: the first description that is not empty.
     pub description: Option<String>,
     /// Keywords of the page, at most 1,000.
     pub keywords: Vec<String>,
@@ -52,10 +53,10 @@ pub struct PageMeta {
 }
 
 impl PageMeta {
-    /// Parses a page from any bytes, in time proportional to their number.
+    /// Parses a page from any bytes, in time proportional to the number of bytes.
     ///
-    /// Parses at most [`MAX_HTML_BYTES`]. The encoding is UTF-8 or another one compatible with
-    /// ASCII, or UTF-16 with a byte order mark.
+    /// At most [`MAX_HTML_BYTES`] are parsed. The encoding must be UTF-8, another encoding
+    /// compatible with ASCII, or UTF-16 with a byte order mark.
     #[must_use]
     pub fn read(html: &[u8]) -> Self {
         let html = html.get(..MAX_HTML_BYTES).unwrap_or(html);

@@ -1,4 +1,4 @@
-//! Statements of a page and its response headers for robots, with their sources.
+//! Statements for robots in a page and its response headers, with their sources.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
 // Names come from the page, which could exhaust the memory without a limit.
 const MAX_ROBOTS: usize = 1000;
 
-/// Maximum number of bytes of a header's value that are parsed.
+/// Maximum number of bytes of a header value that are parsed.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
 /// Maximum number of words of a User-Agent that are examined.
@@ -20,11 +20,11 @@ const MAX_WORDS: usize = 64;
 /// Maximum length of a robot's name in bytes.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Statements of META tags and `X-Robots-Tag` headers, for all robots and for individual ones.
+/// Statements in META tags and `X-Robots-Tag` headers, for all robots and for individual robots.
 ///
 /// Any bytes are accepted, and unknown items are skipped. A robot's directives are those for all
-/// robots together with those for any of its names. Statements are kept for the first 1,000 named
-/// robots.
+/// robots together with those for any of the robot's names. Statements are stored for the first
+/// 1,000 named robots.
 ///
 /// # Example
 ///
@@ -47,21 +47,21 @@ const MAX_NAME_BYTES: usize = 128;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RobotsMeta {
     everybody: Vec<Statement>,
-    /// Statements by robots' names in lower case.
+    /// Statements, by lower-case names of robots.
     robots: BTreeMap<String, Vec<Statement>>,
 }
 
-/// Directive with its source.
+/// Directive with the source that it comes from.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// The directive.
+    /// The directive that the statement contains.
     pub directive: Directive,
     /// Kind of source: tag or header.
     pub source: DirectiveSource,
     /// Name of the tag, or token in the header, as written; empty for a header without a token.
     pub token: String,
-    /// The list item as written.
+    /// Text of the list item, as written.
     pub text: String,
 }
 
@@ -74,21 +74,21 @@ pub enum DirectiveSource {
     Header,
 }
 
-/// Directives for a robot, with the reasons.
+/// Directives for a robot, with the statements that are the reasons for them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotMeta<'m> {
     /// Directives that apply to the robot.
     pub directives: RobotsDirectives,
-    /// Statements that the directives are based on; the strictest of each kind.
+    /// Statements that the directives are based on: the strictest of each kind.
     pub because: Vec<&'m Statement>,
 }
 
 impl RobotsMeta {
     /// Adds a META tag by its name and content.
     ///
-    /// The name `robots` addresses all robots, any other name the robot with that name; white space
-    /// around a name is ignored.
+    /// The name `robots` addresses all robots, and any other name addresses the robot with that
+    /// name; white space around a name is ignored.
     pub fn add_tag(&mut self, name: &str, content: &str) {
         self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
     }
@@ -133,7 +133,7 @@ impl RobotsMeta {
         }
     }
 
-    /// Returns the directives for a robot, by its product token or complete User-Agent.
+    /// Returns the directives for a robot, given its product token or complete User-Agent.
     ///
     /// Google's and Bing's robots obey the names documented by their operators: `googlebot` in
     /// addition to `googlebot-news` and similar names; `bingbot` and `msnbot`.
@@ -150,7 +150,7 @@ impl RobotsMeta {
         RobotMeta::new(self.everybody.iter())
     }
 
-    /// Returns all statements; the strictest of each kind.
+    /// Returns all statements: for each robot, the strictest of each kind.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.everybody.iter().chain(self.robots.values().flatten())
     }
@@ -208,7 +208,7 @@ impl<'m> RobotMeta<'m> {
     }
 }
 
-/// Shows the statement and its source, quoted and with control characters escaped.
+/// Writes the statement and its source, quoted and with control characters escaped.
 impl std::fmt::Display for Statement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.escape_debug();
@@ -222,7 +222,7 @@ impl std::fmt::Display for Statement {
     }
 }
 
-/// Returns the key of a name; empty for all robots.
+/// Returns the key for a name; the key for all robots is empty.
 fn key(name: &str) -> String {
     let name = trim(name);
     let product = name.split('/').next().unwrap_or_default();
@@ -236,7 +236,7 @@ fn key(name: &str) -> String {
     }
 }
 
-/// Adds a statement unless there is one of the same rank that is as strict.
+/// Adds a statement, unless there is one of the same rank that is at least as strict.
 fn put(statements: &mut Vec<Statement>, statement: Statement) {
     let rank = statement.directive.rank();
     match statements
@@ -253,9 +253,10 @@ fn put(statements: &mut Vec<Statement>, statement: Statement) {
 
 /// Returns the names in tags and headers that a robot obeys, in lower case.
 ///
-/// For a product token, with or without a version, that is the token; for a complete User-Agent,
-/// each of its words. Google's robots obey `googlebot` in addition to their own name that starts
-/// with it, such as `googlebot-news`; Bing's robots obey `bingbot` and `msnbot`.
+/// For a product token, with or without a version, the result is the token; for a complete
+/// User-Agent, the result is each of its words. Google's robots obey `googlebot` in addition to
+/// their own names that start with it, such as `googlebot-news`; Bing's robots obey `bingbot` and
+/// `msnbot`.
 fn robot_names(user_agent: &str) -> Vec<String> {
     let is_parting = |c: char| !(c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(c));
     let words = user_agent.split(is_parting).take(MAX_WORDS);

@@ -7,10 +7,10 @@ use std::{
 
 use super::date;
 
-/// Date of `unavailable_after`, as text and as a point in time.
+/// Date specified by `unavailable_after`, as text and as a point in time.
 ///
-/// Supports RFC 822, RFC 850, asctime and ISO 8601, with or without a time; the default zone is
-/// UTC. Two dates are equal if their texts are.
+/// Supports RFC 822, RFC 850, asctime and ISO 8601, with or without a time; the default time zone
+/// is UTC. Two dates are equal if their texts are equal.
 ///
 /// # Example
 ///
@@ -28,7 +28,7 @@ pub struct UnavailableAfter {
 }
 
 impl UnavailableAfter {
-    /// Parses a date; `None` if invalid.
+    /// Parses a date; returns `None` if it is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_ascii();
@@ -44,7 +44,7 @@ impl UnavailableAfter {
         &self.text
     }
 
-    /// Returns the date in seconds since 1970-01-01 UTC.
+    /// Returns the date as the number of seconds since 1970-01-01 UTC.
     #[must_use]
     pub fn unix_seconds(&self) -> i64 {
         self.unix_seconds

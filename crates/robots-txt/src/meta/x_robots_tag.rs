@@ -8,17 +8,17 @@ use super::{
     items::{ItemKind, Items, starts_with_number},
 };
 
-/// Maximum length of a value in bytes.
+/// Maximum length of an `X-Robots-Tag` value in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Words without a standard that some robots obey (`DeviantArt`, 2022).
+/// Non-standard words that some robots obey (introduced by `DeviantArt` in 2022).
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
-/// Value of an `X-Robots-Tag` header: rules for all robots, and for individual ones.
+/// Value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
 ///
-/// Unknown words are sent unchanged, because some robot may support them;
+/// Unknown words are sent unchanged, because some robots may support them;
 /// [`unknown_words`](Self::unknown_words) lists them. Known words must have a valid value. The
-/// written value is a single line of visible ASCII and spaces.
+/// value is written as a single line of visible ASCII characters and spaces.
 ///
 /// # Example
 ///
@@ -35,7 +35,7 @@ const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XRobotsTag {
     everybody: Option<Rules>,
-    /// Rules by token as written, in order; tokens are unique ignoring case.
+    /// Rules by token as written, in order; tokens are unique when case is ignored.
     robots: Vec<(String, Rules)>,
 }
 
@@ -43,11 +43,11 @@ pub struct XRobotsTag {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Rules {
     directives: RobotsDirectives,
-    /// Words that are not directives, as written.
+    /// Words that are not known directives, as written.
     words: Vec<String>,
 }
 
-/// Error for an invalid value of `X-Robots-Tag`.
+/// Error for an invalid `X-Robots-Tag` value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct XRobotsTagError {
@@ -55,7 +55,7 @@ pub struct XRobotsTagError {
 }
 
 impl XRobotsTag {
-    /// Creates a value with rules for all robots.
+    /// Creates a header value with rules for all robots.
     #[must_use]
     pub fn new(directives: RobotsDirectives) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl XRobotsTag {
         })
     }
 
-    /// Returns the rules for a token, adding them if missing.
+    /// Returns the rules for a token; if there are none, adds empty rules.
     fn entry(&mut self, token: Option<&str>) -> &mut Rules {
         let Some(token) = token else {
             return self.everybody.get_or_insert_default();
@@ -209,19 +209,19 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     }
 }
 
-/// Rejects known words with an invalid value, and values without a word.
+/// Rejects known words that have an invalid value, and values without a word.
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     if starts_with_number(item) {
         return Err(refuse(format!(
-            "{item:?} is not a rule; a number follows its rule's name, as in max-snippet: {item}"
+            "{item:?} is not a rule; a number must follow the name of its rule, as in max-snippet: {item}"
         )));
     }
     let (name, _) = item.split_once(':').unwrap_or((item, ""));
     let name = name.trim().to_ascii_lowercase();
     let hint = match name.as_str() {
-        "unavailable_after" => "write a date as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
+        "unavailable_after" => "write a date such as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
         "max-image-preview" => "write none, standard or large",
-        "max-snippet" | "max-video-preview" => "write a number, -1 for no limit",
+        "max-snippet" | "max-video-preview" => "write a number, or -1 for no limit",
         _ => return Ok(()),
     };
     Err(refuse(format!("{item:?} is not a rule; {hint}")))
@@ -290,7 +290,7 @@ mod tests {
             ("max-snippet:many", "-1 for no limit"),
             ("max-image-preview: huge", "standard or large"),
             ("unavailable_after: soon", "2030-12-31"),
-            ("a:,0,", "follows its rule's name"),
+            ("a:,0,", "must follow the name of its rule"),
             ("noindex, -1", "as in max-snippet: -1"),
             ("googlebot:", r#"no rule follows "googlebot""#),
             ("googlebot: , ", r#"no rule follows "googlebot""#),

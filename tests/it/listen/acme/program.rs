@@ -94,7 +94,7 @@ async fn the_program_obtains_serves_and_reports_certificates() {
         "{log}"
     );
     assert!(
-        log.contains("got a certificate for a.example, valid for 30 days"),
+        log.contains("obtained a certificate for a.example, valid for 30 days"),
         "{log}"
     );
 

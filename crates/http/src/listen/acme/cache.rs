@@ -1,4 +1,4 @@
-//! On-disk cache of account, keys and certificates, readable only by this user.
+//! On-disk cache of the account, keys and certificates, readable only by this user.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions, Permissions},
@@ -15,14 +15,14 @@ const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
 /// Maximum length of a directory name; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Directory of one authority in the cache.
+/// Cache directory of one authority.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
 }
 
 impl Cache {
-    /// Creates the cache for an authority; writes nothing before [`Cache::prepare`].
+    /// Creates the cache for an authority; nothing is written before [`Cache::prepare`].
     ///
     /// Each authority has its own directory, so certificates of a staging authority are never
     /// mistaken for those of another.
@@ -58,17 +58,17 @@ impl Cache {
             .map_err(|error| explain(&self.directory, &error))
     }
 
-    /// Returns the file of a host's key and certificates.
+    /// Returns the path of the file with a host's key and certificates.
     pub(super) fn certificate_file(&self, host: &str) -> PathBuf {
         self.directory.join(format!("{host}.pem"))
     }
 
-    /// Writes a host's key and certificates to its file, atomically.
+    /// Atomically writes a host's key and certificates to the host's file.
     pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
 
-    /// Returns the account, or `None` if there is none yet.
+    /// Returns the stored ACME account, or `None` if there is none yet.
     pub(super) fn account(&self) -> io::Result<Option<Vec<u8>>> {
         let file = self.directory.join(ACCOUNT);
         let mut bytes = Vec::new();
@@ -85,7 +85,7 @@ impl Cache {
         self.replace(&self.directory.join(ACCOUNT), json)
     }
 
-    /// Renames the file of an account that the authority does not know.
+    /// Renames the file of an account that the authority does not recognise.
     pub(super) fn forget_account(&self) -> io::Result<()> {
         let file = self.directory.join(ACCOUNT);
         let aside = self.directory.join("account.json.unknown");

@@ -13,10 +13,10 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// ALPN protocol of a validation (RFC 8737 §6.2).
+/// ALPN protocol name used for a validation (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Returns `true` if the handshake is a validation, which offers no other protocol (RFC 8737 §3).
+/// Returns `true` if the handshake is a validation and offers no other protocol (RFC 8737 §3).
 pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     let mut offered = hello.alpn().into_iter().flatten();
     offered.next() == Some(PROTOCOL) && offered.next().is_none()
@@ -28,7 +28,7 @@ pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-/// Guard of a challenge; the challenge is answered until the guard is dropped.
+/// Guard that keeps a challenge answered until it is dropped.
 #[derive(Debug)]
 pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,

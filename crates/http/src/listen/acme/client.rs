@@ -17,19 +17,19 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// Timeout for one request to the authority and its response.
+/// Timeout for one request to the authority, including the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of one response of the authority.
+/// Maximum size of one response from the authority.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// ACME client of one certificate authority.
+/// ACME client for one certificate authority.
 #[derive(Clone)]
 pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,
 }
 
 impl AcmeClient {
-    /// Creates a client that trusts the certificates in a file, or the system's.
+    /// Creates a client that trusts the certificates in a file, or by default those of the system.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()

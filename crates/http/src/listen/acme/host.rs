@@ -1,4 +1,4 @@
-//! One host: its certificate and the time of its next order.
+//! A host with its certificate and the time of its next order.
 
 use std::{
     path::PathBuf,
@@ -16,14 +16,14 @@ use super::{
     order::OrderError,
 };
 
-/// Delay after an authority has refused an order because of its rate limit.
+/// Delay after an authority refuses an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
 /// Maximum delay after failed certificate orders.
 const MAX_WAIT: Duration = Duration::from_hours(6);
-/// Number of consecutive failures per log line: two days at the longest delay.
+/// Number of consecutive failures between two log lines: two days at the longest delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Host name whose certificate is managed.
+/// Host name with the state of its managed certificate.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -40,7 +40,7 @@ struct State {
     trouble: String,
 }
 
-/// Consequences of a failed order.
+/// Delay after a failed order, and whether the failure should be logged prominently.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct FailedOrder {
     pub(super) wait: Duration,
@@ -55,7 +55,9 @@ impl Host {
         if file.exists() {
             match Certificate::load(&files(file.clone()), provider) {
                 Ok(certificate) => state.certificate = Some(certificate),
-                Err(error) => warn!("ordering a new certificate: {error}"),
+                Err(error) => {
+                    warn!("the cached certificate is unusable, ordering a new one: {error}")
+                }
             }
         }
         Self {
@@ -96,7 +98,7 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Validates an issued key and certificate in PEM.
+    /// Validates an issued key and certificate in PEM format.
     pub(super) fn validate(
         &self,
         pem: &str,
@@ -150,7 +152,7 @@ fn files(file: PathBuf) -> CertificateFiles {
     }
 }
 
-/// Returns the time, in seconds since the epoch, from which a certificate should be renewed.
+/// Returns the time, in seconds since the epoch, at which a certificate should be renewed.
 ///
 /// This is when a third of its lifetime is left.
 fn renewal_time(validity: Validity) -> u64 {

@@ -1,6 +1,6 @@
 //! Automatic ordering and renewal of certificates (ACME, RFC 8555).
 //!
-//! Each host has its own certificate, validated by TLS-ALPN-01 (RFC 8737) on the listeners
+//! Each host has its own certificate, which is validated by TLS-ALPN-01 (RFC 8737) on the listeners
 //! themselves, stored on disk with the account, and renewed when a third of its lifetime is left.
 //! Requests never wait for an order.
 

@@ -1,4 +1,4 @@
-//! One order, from the account to the certificate.
+//! A certificate order, from the account to the certificate.
 
 use std::{error::Error as StdError, io, time::Duration};
 
@@ -18,9 +18,9 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// Polling of the authority for the state of an order.
+/// Policy for polling the authority for the state of an order.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Maximum number of logged characters of an authority's text.
+/// Maximum number of characters of an authority's message that are logged.
 const MAX_TEXT_CHARS: usize = 600;
 
 /// Reason for a failed certificate order.
@@ -32,15 +32,15 @@ pub(super) enum OrderError {
     NoChallenge,
     #[error("the authority did not accept the proof: {}", clean(.0))]
     Refused(String),
-    #[error("no certificate was ordered because it could not be stored: {0}")]
+    #[error("the cache directory is not writable, so no certificate was ordered: {0}")]
     Cache(io::Error),
-    #[error("the account file is broken ({0}): remove the file to create a new account")]
+    #[error("the account file is invalid ({0}); remove it to create a new account")]
     Account(serde_json::Error),
     #[error("could not store the certificate: {0}")]
     NotKept(io::Error),
-    #[error("the authority's certificate is unusable: {0}")]
+    #[error("the certificate issued by the authority is unusable: {0}")]
     Useless(CertificateError),
-    #[error("the authority's certificate is for other names")]
+    #[error("the authority issued a certificate for different names")]
     OtherNames,
     #[error("no certificate was issued within {0:?}")]
     TooLong(Duration),
@@ -49,7 +49,7 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority does not know the account (RFC 8555 §6.7).
+    /// Returns `true` if the authority does not recognise the account (RFC 8555 §6.7).
     pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
@@ -68,7 +68,7 @@ impl OrderError {
     }
 }
 
-/// Opens the cached account, or creates a new one.
+/// Loads the cached account, or creates a new one.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
@@ -91,7 +91,7 @@ pub(super) async fn account(
     cache
         .keep_account(&credentials)
         .map_err(OrderError::NotKept)?;
-    info!("opened an account at {}", settings.directory);
+    info!("created an account at {}", settings.directory);
     Ok(account)
 }
 
@@ -145,7 +145,7 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// Returns the reason for a refusal, which is part of the challenge (RFC 8555 §8).
+/// Returns the reason for a refusal, which the authority reports in the challenge (RFC 8555 §8).
 async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -192,7 +192,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Makes foreign text safe for a log.
+/// Makes text from the authority safe for the log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars

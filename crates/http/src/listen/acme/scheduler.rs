@@ -1,4 +1,4 @@
-//! Scheduler of all orders: one task renews the certificates of all hosts.
+//! Scheduler for all orders: one task renews the certificates of all hosts.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -22,15 +22,15 @@ use super::{
 
 /// Timeout for one certificate order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Longest sleep, because the clock may be set or the machine suspended meanwhile.
+/// Maximum duration of a sleep, during which the clock may be set or the machine suspended.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
-/// Certificates that listeners order automatically, see [`AcmeSettings`].
+/// Certificates that listeners order automatically; see [`AcmeSettings`].
 pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Locked by the one listener that orders for all.
+    /// Lock held by the one listener that orders certificates for all.
     keeping: Mutex<()>,
 }
 
@@ -43,13 +43,14 @@ struct Authority {
 }
 
 impl Acme {
-    /// Validates the settings and loads cached certificates; several listeners may share them.
+    /// Validates the settings and loads cached certificates, which several listeners may share.
     ///
     /// Nothing is ordered or written before a listener serves.
     ///
     /// # Errors
     ///
-    /// Fails without hosts or consent to the terms, and on invalid values.
+    /// Returns an error if there are no hosts, if the terms are not accepted, or if a value is
+    /// invalid.
     pub fn new(settings: Vec<AcmeSettings>) -> Result<Self, AcmeError> {
         let provider = Arc::new(ring::default_provider());
         let mut authorities: Vec<Authority> = Vec::new();
@@ -95,7 +96,7 @@ impl Acme {
         self.hosts().map(|(_, host)| host.state()).collect()
     }
 
-    /// Returns the certificate that answers a challenge.
+    /// Returns the certificate with which a challenge is answered.
     pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
@@ -106,7 +107,7 @@ impl Acme {
 
     /// Orders and renews certificates indefinitely; calls `changed` for each new certificate.
     ///
-    /// If several callers run, one works at a time; when it ends, the next takes over.
+    /// With several callers, only one works at a time; when it ends, another takes over.
     pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
@@ -138,7 +139,7 @@ impl Acme {
                 let end = certificate.validity.not_after;
                 let days = end.saturating_sub(UnixTime::now().as_secs()) / 86_400;
                 host.succeeded(certificate, wait);
-                info!("got a certificate for {name}, valid for {days} days");
+                info!("obtained a certificate for {name}, valid for {days} days");
                 true
             }
             Err(error) => {
@@ -149,9 +150,9 @@ impl Acme {
                 let FailedOrder { wait, is_news } = host.failed(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
-                    error!(host = %name, "no certificate for {name} from {directory}: {error}; retrying in {wait:?}");
+                    error!(host = %name, "could not obtain a certificate for {name} from {directory}: {error}; retrying in {wait:?}");
                 } else {
-                    debug!(host = %name, "still no certificate for {name}: {error}; retrying in {wait:?}");
+                    debug!(host = %name, "still could not obtain a certificate for {name}: {error}; retrying in {wait:?}");
                 }
                 false
             }

@@ -10,20 +10,21 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
-/// Certificates to order from an authority (ACME, RFC 8555), and the directory to store them in.
+/// Certificates to order from an authority (ACME, RFC 8555), and the directory where they are
+/// stored.
 ///
-/// [`Default`] uses Let's Encrypt and the directory `acme`, without hosts.
+/// [`Default`] uses Let's Encrypt and the directory `acme`, and has no hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcmeSettings {
-    /// Host names, each of which gets its own certificate; no wildcards.
+    /// Host names, each of which gets its own certificate; wildcards are not supported.
     pub hosts: Vec<String>,
     /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
-    /// URL of the authority's directory, `letsencrypt` or `staging`.
+    /// URL of the authority's ACME directory, or `letsencrypt` or `staging`.
     pub directory: String,
-    /// Directory of account, keys and certificates.
+    /// Directory for the account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of trusted authorities for connections to the directory's server, instead of the
+    /// PEM file with the authorities trusted for connections to the ACME server, instead of the
     /// system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are accepted.
@@ -32,17 +33,17 @@ pub struct AcmeSettings {
     pub retry_wait: Duration,
 }
 
-/// Error of settings with which no certificate can be ordered.
+/// Error for settings with which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
     /// The terms of service of the certificate authority are not accepted.
     #[error(
-        "certificates require acceptance of the terms of service of {0}; read them and set agree_to_terms = true"
+        "ordering certificates requires accepting the terms of service of {0}; read them and set agree_to_terms = true"
     )]
     Terms(String),
     /// No host is configured for ACME certificates.
-    #[error("no host is set to order a certificate for")]
+    #[error("at least one host is required to order a certificate")]
     NoHost,
     /// A host cannot have a certificate.
     #[error("cannot order a certificate for {host:?}: {reason}")]
@@ -54,17 +55,19 @@ pub enum AcmeError {
     },
     /// The same host is configured twice with different settings.
     #[error(
-        "{0} is already configured with other settings; list it once, or with the same settings"
+        "{0} is already configured with different settings; list it once, or with the same settings"
     )]
     Twice(String),
     /// The ACME directory is not a URL.
-    #[error("{0:?} is not a URL such as https://acme.example/directory, letsencrypt or staging")]
+    #[error(
+        "{0:?} is neither letsencrypt, staging nor a URL such as https://acme.example/directory"
+    )]
     Directory(String),
     /// A contact for the ACME account is not a URL.
-    #[error("{0:?} is not an address such as mailto:you@example.com")]
+    #[error("{0:?} is not a contact address such as mailto:you@example.com")]
     Contact(String),
     /// No cache directory for ACME is configured.
-    #[error("no directory is set to store keys and certificates in")]
+    #[error("no directory is configured for keys and certificates")]
     NoCache,
     /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
@@ -109,7 +112,8 @@ impl AcmeSettings {
     ///
     /// # Errors
     ///
-    /// Fails like [`Acme::new`](super::Acme::new) with these settings alone.
+    /// Returns the error that [`Acme::new`](super::Acme::new) would return for these settings
+    /// alone.
     pub fn check(&self) -> Result<(), AcmeError> {
         self.clone().validated().map(drop)
     }

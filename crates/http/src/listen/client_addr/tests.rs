@@ -15,7 +15,8 @@ fn resolve(trusted: &[&str], peer: &str, lines: &[(&str, &str)]) -> ClientAddr {
         .resolve(peer, &headers)
 }
 
-/// Name, trusted networks, peer, header lines => the client's address.
+/// the client's address. => Name, trusted networks, peer and header lines, followed by the client's
+/// expected address. => the client's address.
 macro_rules! clients {
     ($($name:ident: $trusted:expr, $peer:expr, $lines:expr => $client:expr;)*) => {$(
         #[test]

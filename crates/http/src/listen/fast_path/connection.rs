@@ -1,4 +1,4 @@
-//! Serving of the plain requests of one connection, one after the other.
+//! Serves the plain requests on one connection, one after the other.
 
 use std::{
     mem,
@@ -25,12 +25,13 @@ use super::{
     reuse,
 };
 
-/// Pipelined requests answered before other tasks of the thread run (RFC 9112 §9.3.2).
+/// Maximum number of pipelined requests answered before other tasks on the thread run (RFC 9112
+/// §9.3.2).
 ///
-/// Without it, a client with a full socket buffer would block all others on its thread.
+/// Without the limit, a client that fills its socket buffer would block all others on its thread.
 const MAX_AT_ONCE: u32 = 16;
 
-/// Reason why the plain requests of a connection ended.
+/// Reason why serving plain requests on a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) enum End {
     /// The connection has ended.
@@ -40,7 +41,7 @@ pub(in super::super) enum End {
 }
 
 pin_project! {
-    /// Plain requests of a connection, and their responses.
+    /// Plain requests on a connection, and their responses.
     pub(in super::super) struct Plain<'c, S: HttpService> {
         service: &'c mut ConnectionService<S>,
         io: &'c mut PlainIo,
@@ -64,7 +65,7 @@ pin_project! {
     // one at a time, in order).
     #[project = StageProjection]
     enum Stage<B, F> {
-        /// Waits for the next request.
+        /// The connection waits for the next request.
         Head,
         Response {
             in_flight: Option<InFlightGuard>,
@@ -85,10 +86,11 @@ pin_project! {
     }
 }
 
-/// Result of a step; an error ends the connection.
+/// Result of one step in serving a request; an error ends the connection.
 type StageResult = Result<(), ConnectionLost>;
 
-/// The connection closes without a shutdown: the response is incomplete or the client gone.
+/// The connection closes without a shutdown, because the response is incomplete or the client is
+/// gone.
 struct ConnectionLost;
 
 impl<'c, S: HttpService> Plain<'c, S> {
@@ -184,7 +186,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Reads until a head is complete, or it is clear that none will come.
+    /// Reads until a request head is complete, or until it is clear that none will arrive.
     fn poll_head(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -348,7 +350,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
 
     /// Checks whether the client has disconnected while the connection waits for something else.
     ///
-    /// Bytes of a next request are kept; nothing more is read until it is served.
+    /// Bytes of the next request are kept, and nothing more is read until that request is served.
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
         // Reading on would let a pipelining client fill the memory; the socket buffer slows it down

@@ -1,6 +1,6 @@
 //! Encoding of response heads and body framing (RFC 9112 §6, §7).
 //!
-//! The bytes equal those of hyper for the same response; a test compares both.
+//! The output is byte for byte the same as hyper's for the same response; a test compares them.
 
 use std::{
     cell::RefCell,
@@ -21,10 +21,10 @@ use hyper::{
 
 use super::super::http_service::ReadyHead;
 
-/// Bytes reserved for a head in one step; most heads are shorter.
+/// Number of bytes reserved for a head in one step; most heads are shorter.
 const USUAL_BYTES: usize = 1024;
 
-/// Most common status line.
+/// The most common status line.
 const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 const CLOSE_LINE: &[u8] = b"connection: close\r\n";
 const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
@@ -32,13 +32,13 @@ const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 /// Properties of a response that depend on its request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResponseOptions {
-    /// Whether the response has no body, whatever its head announces.
+    /// Whether the response has no body, regardless of what its head announces.
     pub(super) is_head: bool,
-    /// Whether the connection ends with the response.
+    /// Whether the connection is closed after the response.
     pub(super) closes: bool,
 }
 
-/// Knowledge about a response's body before it is read.
+/// Length of a response's body, as far as it is known before the body is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyLength {
     /// The response has no body left to send.
@@ -50,7 +50,7 @@ pub(super) enum BodyLength {
 /// Framing of a response's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// Number of bytes still to be sent.
+    /// Body with the given number of bytes still to be sent.
     Length(u64),
     Chunked,
 }
@@ -59,11 +59,11 @@ pub(super) enum Framing {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
-    /// Whether the connection ends with this response.
+    /// Whether the connection is closed after this response.
     pub(super) is_last: bool,
 }
 
-/// Error of a response that contradicts itself.
+/// Error for a response whose headers contradict each other or its body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Contradiction;
 
@@ -94,7 +94,7 @@ impl Framing {
         }
     }
 
-    /// Takes a piece of the body unchanged, if the framing adds nothing around it.
+    /// Returns a piece of the body unchanged, if the framing adds nothing around it.
     pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
         let Self::Length(left) = self else {
             return None;
@@ -103,12 +103,12 @@ impl Framing {
         Some(piece.copy_to_bytes(len))
     }
 
-    /// Returns `true` if nothing more can be sent.
+    /// Returns `true` if the framing allows no more body bytes.
     pub(super) fn is_full(self) -> bool {
         self == Self::Length(0)
     }
 
-    /// Ends the body; fails if part of it is missing.
+    /// Ends the body; returns an error if part of it is missing.
     pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
         match self {
             Self::Length(0) => Ok(()),
@@ -124,7 +124,7 @@ impl Framing {
     }
 }
 
-/// Subtracts the part of a piece within the length, and returns its size.
+/// Subtracts the size of the part of a piece that is within the length, and returns that size.
 fn taken(left: &mut u64, piece: &impl Buf) -> usize {
     let len = usize::try_from(*left).unwrap_or(usize::MAX);
     let len = len.min(piece.remaining());
@@ -146,7 +146,7 @@ fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
 ///
 /// # Errors
 ///
-/// Fails if the head has two different lengths, or one that is not a number.
+/// Returns an error if the head has two different lengths, or a length that is not a number.
 pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,
@@ -190,7 +190,7 @@ pub(super) fn head<B>(
     })
 }
 
-/// Appends the head of a response without a body whose lines were encoded before.
+/// Appends the head of a bodiless response whose lines were encoded earlier.
 pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseOptions) {
     out.reserve(USUAL_BYTES);
     out.extend_from_slice(head.lines());
@@ -217,9 +217,9 @@ struct Writer<'o> {
     length: BodyLength,
     options: ResponseOptions,
     may_have_body: bool,
-    /// Framing given by the headers; `None` if they give none.
+    /// Framing specified by the headers, if any.
     framing: Option<Framing>,
-    /// Whether `Connection` and `Trailer` have been written.
+    /// Whether the `Connection` and `Trailer` headers have been written.
     is_written: [bool; 2],
     closes: bool,
     has_date: bool,
@@ -303,7 +303,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes all values of a header in one line.
+    /// Writes all values of a header on one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
         let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;
@@ -328,7 +328,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Returns the framing of a body without framing headers.
+    /// Returns the framing for a body whose headers specify none.
     fn own_framing(&mut self, has_length: bool) -> Framing {
         match self.length {
             // Only HTTP/1.1 is served here, so chunks are supported (RFC 9112 §6.1, §7.1).

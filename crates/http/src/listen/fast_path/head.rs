@@ -1,4 +1,4 @@
-//! Parser for the heads of plain requests (RFC 9112 §3, §5).
+//! Parser of the heads of plain requests (RFC 9112 §3, §5).
 
 use std::mem::MaybeUninit;
 
@@ -11,11 +11,11 @@ use super::{
     reuse,
 };
 
-/// Limits beyond which hyper handles a request, with 414 or 431.
+/// Limits beyond which a request is left to hyper, which responds with 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Maximum size of a head: never larger than the limit of one line, so lines need no separate
-    /// count.
+    /// Maximum size of a head. It never exceeds the limit for one line, so lines need not be
+    /// measured separately.
     max_bytes: usize,
     max_headers: usize,
 }
@@ -42,7 +42,7 @@ pub(super) enum ParseResult {
     /// More bytes of the head are needed.
     Partial,
     Plain {
-        /// Size of the head in bytes.
+        /// Size of the request head in bytes.
         len: usize,
         notes: RequestNotes,
     },
@@ -76,7 +76,7 @@ pub(super) fn parse(
 
 /// Returns `true` if a head may end in the bytes after the first `seen`.
 ///
-/// Otherwise the head of a client that sends byte by byte would be reparsed for each byte.
+/// Without this check, a head that arrives byte by byte would be reparsed for each byte.
 pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     // Up to three of the four bytes CR LF CR LF may have been seen before.
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();

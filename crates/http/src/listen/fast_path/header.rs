@@ -1,4 +1,4 @@
-//! A parsed header line.
+//! Parsing of a header line.
 
 use http::{HeaderName, HeaderValue};
 
@@ -7,13 +7,14 @@ use super::{
     kept_values,
 };
 
-/// Limits for the size of a cached line; the hash reads eight bytes at a time, and needs them.
+/// Limits for the size of a cached line; the hash reads eight bytes at a time and needs at least
+/// that many.
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
 /// Header line that was received before.
 pub(super) struct CachedLine {
-    /// Complete line, or only its name and `: ` if the value must not be cached.
+    /// The complete line, or only its name and `: ` if the value must not be cached.
     pub(super) line: Box<[u8]>,
     /// Number of bytes before the value; 0 unless exactly one space follows the colon.
     before_value: usize,
@@ -34,7 +35,7 @@ pub(super) enum HeaderRole {
     Host,
     KeepAlive,
     Close,
-    /// The header may name another client.
+    /// The header may contain the address of another client.
     Forwarding,
 }
 
@@ -65,7 +66,8 @@ impl CachedLine {
         self.line.ends_with(b"\n")
     }
 
-    /// Returns the value of a line that starts like this one; `None` does not mean another name.
+    /// Returns the value of a line that starts like this one; `None` does not mean that the names
+    /// differ.
     fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let before_value = self.line.get(..self.before_value)?;
         line.strip_prefix(before_value)
@@ -73,7 +75,8 @@ impl CachedLine {
     }
 }
 
-/// Returns the number of bytes before a value that one space separates from the colon, otherwise 0.
+/// Returns the number of bytes before the value if exactly one space follows the colon, otherwise
+/// 0.
 fn before_value(line: &[u8], header: &Header) -> usize {
     let len = header.name.as_str().len() + ": ".len();
     let before = line.get(..len).unwrap_or_default();
@@ -112,14 +115,15 @@ impl Header {
         Some(Self { name, value, role })
     }
 
-    /// Returns `true` if the line may be cached: its size is in range and its value not private.
+    /// Returns `true` if the line may be cached: its size is within the limits and its value is not
+    /// private.
     pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
         (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && kept_values::may_be_kept(&self.name)
     }
 }
 
 impl HeaderRole {
-    /// Returns the role; `None` for a header that requires more than a response.
+    /// Returns the header's role; `None` for a header that requires more than a response.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
         let name = name.as_str();

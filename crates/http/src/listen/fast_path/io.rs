@@ -13,19 +13,19 @@ use super::{
     encode::Framing,
 };
 
-/// Maximum number of buffered response bytes before they are sent.
+/// Maximum number of response bytes that are buffered before they are sent.
 const MAX_MADE_BYTES: usize = 32 * 1024;
-/// Minimum size of a body piece that is sent separately: a write costs less than the copy, and a
-/// slow client holds one piece. With all pieces buffered and larger reads from the upstream, a
-/// client held 500 KiB instead of 75.
+/// Minimum size of a body piece that is sent separately: a write costs less than a copy, and a slow
+/// client then occupies only one piece. When all pieces were buffered and reads from the upstream
+/// were larger, a client occupied 500 KiB instead of 75.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
-/// Connection that reports the movement of bytes to [`Activity`].
+/// Connection that reports the bytes read and written to [`Activity`].
 #[derive(Debug)]
 pub(in super::super) struct PlainIo {
     pub(in super::super) stream: Stream,
     activity: Arc<Activity>,
-    /// Whether TLS buffers unsent data: writes then succeed, and only a flush waits.
+    /// Whether TLS buffers unsent data; if so, writes always succeed, and only a flush waits.
     flushes: bool,
 }
 
@@ -34,7 +34,7 @@ pub(in super::super) struct PlainIo {
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
-    /// Large piece of a body; nothing is added while it waits.
+    /// Large piece of a body; nothing is added while the piece waits.
     piece: Bytes,
     /// Whether the client has not accepted all data.
     is_blocked: bool,
@@ -46,7 +46,7 @@ impl Out {
         self.is_blocked || !self.piece.is_empty() || self.made.len() >= MAX_MADE_BYTES
     }
 
-    /// Adds a piece of a body; bytes beyond its length are dropped.
+    /// Adds a piece of a body; bytes beyond the body's length are dropped.
     pub(super) fn add(&mut self, framing: &mut Framing, mut piece: impl Buf) {
         let is_large = self.made.is_empty() && piece.remaining() >= MIN_PIECE_BYTES;
         match is_large.then(|| framing.whole(&mut piece)).flatten() {
@@ -55,7 +55,7 @@ impl Out {
         }
     }
 
-    /// Returns the bytes to send next.
+    /// Returns the buffered bytes that are to be sent next.
     fn rest(&self) -> &[u8] {
         match self.made.get(self.sent..) {
             Some(made @ [_, ..]) => made,
@@ -85,7 +85,7 @@ impl PlainIo {
         &self.activity
     }
 
-    /// Reads the received bytes; an empty slice means the end.
+    /// Reads received bytes; an empty slice means the end of the connection.
     pub(super) fn poll_read<'r>(
         &mut self,
         cx: &mut Context<'_>,

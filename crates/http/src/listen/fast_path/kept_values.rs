@@ -1,15 +1,15 @@
 //! Headers whose values may be cached beyond their message.
 //!
-//! The fast path compares the lines of a message with lines of another client or response. Only the
-//! headers listed here are cached, so unknown headers (`X-Api-Key`, `Cf-Access-Jwt-Assertion`) end
-//! with their message: a fault in the comparison could mix up preferences and formats, but no
-//! credentials and nothing about a person.
+//! The fast path compares the lines of a message with lines from other clients or responses. Only
+//! the headers listed here are cached; unknown headers (`X-Api-Key`, `Cf-Access-Jwt-Assertion`) are
+//! discarded with their message. A bug in the comparison could therefore mix up preferences and
+//! formats, but no credentials or personal data.
 
 use http::HeaderName;
 
-/// Returns `true` if the header's values are the same for many clients and not private.
+/// Returns `true` if the header's values are shared by many clients and not private.
 ///
-/// Called once for each cached line, not for each message.
+/// This function is called once for each cached line, not for each message.
 pub(crate) fn may_be_kept(name: &HeaderName) -> bool {
     of_requests(name.as_str()) || of_responses(name.as_str())
 }

@@ -8,9 +8,10 @@ use super::header::{CachedLine, Header, HeaderRole};
 
 /// Maximum number of headers of a plain request.
 pub(super) const MAX_LINES: usize = 64;
-/// Headers reserved in one step; the map grows beyond them.
+/// Number of headers for which space is reserved in one step; the map grows if there are more.
 const USUAL_LINES: usize = 12;
-/// Cached lines per thread: one byte of the hash is the slot, so no index is out of bounds.
+/// Number of cached lines per thread: one byte of the hash selects the slot, so no index is out of
+/// bounds.
 const SLOTS: usize = 256;
 
 thread_local! {
@@ -25,42 +26,42 @@ pub(super) struct ParsedLines {
     pub(super) notes: RequestNotes,
 }
 
-/// Facts about a head that the listener needs, recorded while parsing.
+/// Properties of a request head that the listener needs, recorded while parsing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(in super::super) struct RequestNotes {
     /// Whether the client closes the connection after this response.
     pub(in super::super) closes: bool,
-    /// Whether some header may name another client.
+    /// Whether a header may contain the address of another client.
     pub(in super::super) forwards: bool,
 }
 
 /// Cache of header lines.
 ///
 /// A client sends nearly the same head each time, and so do similar clients. A line that equals an
-/// earlier one byte for byte has been validated and has the same meaning; most are at the same
-/// position of the head as before. Together with cached response heads, this saves a quarter of the
-/// instructions of a redirect.
+/// earlier one byte for byte has already been validated and has the same meaning; most lines are at
+/// the same position of the head as before. Together with cached response heads, this saves a
+/// quarter of the instructions for a redirect.
 pub(super) struct LineCache {
     slots: Box<[Slot]>,
-    /// Last line received at each position of a head, or only its name.
+    /// The last line received at each position of a head, or only that line's name.
     positions: Box<[Option<Rc<CachedLine>>]>,
 }
 
 #[derive(Default)]
 struct Slot {
     known: Option<Rc<CachedLine>>,
-    /// Hash of the last line that missed: a line is cached at its second occurrence, because most
-    /// varying lines (dates, tokens) never recur.
+    /// Hash of the last line that was not found: a line is cached when it occurs a second time,
+    /// because most varying lines (dates, tokens) never recur.
     missed: u64,
 }
 
-/// Result of looking up a line.
+/// Result of looking up a header line in the cache.
 enum CacheLookup<'k> {
     Hit(&'k CachedLine),
     Miss(Header),
 }
 
-/// Facts established by the lines of a head so far.
+/// Properties established by the lines of a head parsed so far.
 #[derive(Default)]
 struct HeadFacts {
     hosts: u32,
@@ -81,9 +82,10 @@ impl LineCache {
         }
     }
 
-    /// Fills a map with all headers; returns `None` if a line is odd or there are too many.
+    /// Fills a map with all headers; returns `None` if a line must be handled by hyper or there are
+    /// too many.
     ///
-    /// Earlier values are replaced. The names of another request may still be in the map: if they
+    /// Earlier values are replaced. The map may still contain the names of another request: if they
     /// are the same, only values are set.
     pub(super) fn fill(
         &mut self,
@@ -116,7 +118,7 @@ impl LineCache {
         None
     }
 
-    /// Fills the map if the lines have the same names in the same order.
+    /// Fills the header map if the lines have the same names in the same order as the map.
     fn fill_again(
         &mut self,
         headers: &mut HeaderMap,
@@ -144,7 +146,7 @@ impl LineCache {
         facts.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
     }
 
-    /// Parses the line at a position of the head; returns `None` if the line is odd.
+    /// Parses the line at a position of the head; returns `None` if hyper must handle the line.
     fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(CacheLookup<'_>, &'i [u8])> {
         let last = self
             .positions
@@ -223,8 +225,8 @@ impl CacheLookup<'_> {
 
 /// Returns the hash of all bytes of a line.
 ///
-/// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). There is no secret key:
-/// lines are compared in full, so a client that causes collisions only loses the cache.
+/// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). No secret key is needed:
+/// lines are compared in full, so a client that causes collisions only disables its own caching.
 fn hash(line: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = line.len() as u64;
@@ -317,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Generates a few names with values that recur exactly or nearly.
+    /// Generates a few names with values that recur exactly or with small changes.
     fn head() -> impl Strategy<Value = String> {
         let name = prop::sample::select(vec!["Host", "host", "Accept", "X-A", "Connection", "TE"]);
         let value =

@@ -12,8 +12,8 @@ use super::{
 /// Reader of the requests that a listener serves without hyper.
 ///
 /// The reader accepts a client's bytes in pieces of any size and returns the plain requests: GET or
-/// HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112. All other bytes are odd and
-/// remain unread.
+/// HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112. All other requests are
+/// [odd](PlainHead::Odd), and their bytes remain unread.
 ///
 /// # Example
 ///
@@ -93,13 +93,13 @@ impl PlainReader {
         }
     }
 
-    /// Returns the bytes that do not belong to a request yet.
+    /// Returns the bytes that do not belong to a complete request yet.
     pub fn rest(&self) -> &[u8] {
         &self.unread
     }
 }
 
-/// Next event on a connection.
+/// Next event on a connection that carries plain requests.
 pub(super) enum Next {
     Request(RequestNotes),
     End,
@@ -107,9 +107,9 @@ pub(super) enum Next {
     Broken,
 }
 
-/// Reader of the next head.
+/// Reader of the next request head on a connection.
 pub(super) struct HeadReader<'r> {
-    /// Bytes read that do not belong to a request yet.
+    /// Bytes that were read but do not belong to a complete request yet.
     pub(super) unread: &'r mut BytesMut,
     /// Number of unread bytes known to be an incomplete head.
     pub(super) seen: &'r mut usize,

@@ -1,9 +1,10 @@
-//! Buffers and header maps shared by the connections of a thread, so that idle ones hold no memory.
+//! Buffers and header maps shared by the connections of a thread, so that idle connections hold no
+//! memory.
 //!
-//! A header map is reused together with its names. Requests are similar to each other, and so are
-//! responses: if one has the same names in the same order as an earlier one, only values are set,
-//! and nothing is hashed or moved. No value outlives its message, because the map may next serve
-//! another client.
+//! A header map is reused together with its names. Requests resemble each other, and so do
+//! responses: if a message has the same names in the same order as an earlier one, only values are
+//! set, and nothing is hashed or moved. No value outlives its message, because the map may next
+//! serve another client.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,10 +12,11 @@ use http::{HeaderMap, HeaderValue};
 
 /// Maximum capacity of a kept map, so that a huge head does not occupy memory permanently.
 const KEPT_HEADERS: usize = 64;
-/// Maximum number of maps per thread: about as many as requests wait for the upstream at a time.
+/// Maximum number of maps kept per thread: about as many as there are requests waiting for the
+/// upstream at a time.
 const KEPT_MAPS: usize = 64;
 
-/// Size of one read; also the longest head that is parsed here.
+/// Size of one read, which is also the size of the longest head that is parsed here.
 pub(super) const READ_BYTES: usize = 8 * 1024;
 /// Maximum size of a kept write buffer: a huge response must not occupy memory permanently.
 const KEPT_BYTES: usize = 128 * 1024;
@@ -28,24 +30,24 @@ thread_local! {
     static WRITE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Takes a map for a request, which may contain the names of another request.
+/// Returns a header map for a request; the map may contain the names of another request.
 pub(super) fn take_for_request() -> HeaderMap {
     let kept = OF_REQUESTS.with_borrow_mut(Vec::pop);
     kept.unwrap_or_else(take_for_response)
 }
 
-/// Takes a map for a response, which may contain the names of another response.
+/// Returns a header map for a response; the map may contain the names of another response.
 pub(crate) fn take_for_response() -> HeaderMap {
     OF_RESPONSES.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Returns the map of a request to the pool.
+/// Puts the header map of a request back into the pool.
 pub(crate) fn recycle_request(headers: HeaderMap) {
     // Thread-locals are gone when the thread ends; the map is then dropped.
     OF_REQUESTS.try_with(|kept| keep(kept, headers)).ok();
 }
 
-/// Returns the map of a response to the pool.
+/// Puts the header map of a response back into the pool.
 pub(super) fn recycle_response(headers: HeaderMap) {
     OF_RESPONSES.try_with(|kept| keep(kept, headers)).ok();
 }
@@ -71,14 +73,15 @@ pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
     })
 }
 
-/// Takes the empty write buffer.
+/// Returns the thread's write buffer, which is empty.
 ///
-/// A connection that waits for its client keeps the buffer, and the next connection gets a new one.
+/// A connection that waits for its client holds on to the buffer, and the next connection gets a
+/// new one.
 pub(super) fn take_write_buffer() -> Vec<u8> {
     WRITE.take()
 }
 
-/// Returns the write buffer to the pool.
+/// Gives the write buffer back to the thread.
 pub(super) fn return_write_buffer(mut out: Vec<u8>) {
     if out.capacity() <= KEPT_BYTES {
         out.clear();

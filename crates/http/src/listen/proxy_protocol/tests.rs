@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Returns a header of version 2 with version and command, family and payload.
+/// Returns a version 2 header with the given version and command, family and payload.
 fn v2(version_and_command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [V2_SIGNATURE, &[version_and_command, family], &len, payload].concat()

@@ -7,7 +7,7 @@ use webpki::EndEntityCert;
 
 use super::{super::certificate::time_trouble, *};
 
-/// Writes `NAME.pem` and `NAME.key` of a certificate for the names.
+/// Writes `NAME.pem` and `NAME.key` for a new certificate with the given names.
 fn write(directory: &TempDir, name: &str, names: &[&str]) -> CertificateFiles {
     let names = names
         .iter()

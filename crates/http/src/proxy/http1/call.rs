@@ -1,4 +1,4 @@
-//! One request over a connection, up to the head of its response.
+//! A request over a connection, up to the head of its response.
 
 use std::{
     future::poll_fn,
@@ -25,20 +25,20 @@ use super::{
     upload::{self, ClientBroke, Framing, Upload},
 };
 
-/// Number of interim responses (1xx) skipped before other tasks of the thread run.
+/// Maximum number of interim responses (1xx) skipped before other tasks on the thread run.
 const MAX_INTERIM: usize = 16;
 
 /// Result of sending a request over a connection.
 pub(in super::super) enum CallOutcome {
     Answered(Response<()>, Box<Connection>, PendingBody),
-    /// Not a byte was sent: the request can use another connection.
+    /// Not a single byte was sent, so the request can use another connection.
     Unsent(Http1Error),
     Failed(Failure),
 }
 
 /// Sends a request and reads the head of its response.
 ///
-/// The message keeps its head; its body is taken out.
+/// The head stays in the message, while the body is taken out.
 pub(in super::super) async fn call(
     connection: Box<Connection>,
     message: &mut Message,
@@ -86,33 +86,33 @@ pub(in super::super) struct Call {
     seen: usize,
 }
 
-/// Progress of sending a request.
+/// Progress in sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
-    /// The system has accepted the whole request.
+    /// The operating system has accepted the whole request.
     Done,
-    /// The upstream accepts nothing more, but may have responded before (RFC 9112 §9.3).
+    /// The upstream accepts no more data, but may already have responded (RFC 9112 §9.3).
     Broken,
 }
 
-/// Reason why there is no response.
+/// Reason why there is no response from the upstream.
 pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),
-    /// The client's body failed, or its length is wrong or too large.
+    /// The client's body failed, or its length is wrong or exceeds the limit.
     ClientBroke,
     ConnectionFailure(ConnectionFailure),
 }
 
 pub(in super::super) struct ConnectionFailure {
     error: Http1Error,
-    /// Whether the upstream has not sent a single byte.
+    /// Whether the upstream has not sent a single byte of a response.
     nothing_came: bool,
 }
 
 impl Call {
-    /// Writes the request's head into the connection's buffer.
+    /// Creates a call and writes the request's head into the connection's buffer.
     pub(in super::super) fn new(
         mut connection: Box<Connection>,
         message: &mut Message,
@@ -141,7 +141,8 @@ impl Call {
         }
     }
 
-    /// Sends and reads within the timeout; fills `headers` with those of the response.
+    /// Sends the request and reads the response within the timeout; fills `headers` with the
+    /// response's headers.
     pub(in super::super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -154,12 +155,12 @@ impl Call {
         polled
     }
 
-    /// Returns the connection, whose next bytes are the response's body.
+    /// Returns the connection; its next bytes are the response's body.
     pub(in super::super) fn into_connection(self) -> Box<Connection> {
         self.connection
     }
 
-    /// Converts the result of polling into that of the call.
+    /// Converts the result of polling into the outcome of the call.
     pub(in super::super) fn into_outcome(
         self,
         ended: Result<(Head, PendingBody), CallError>,
@@ -187,7 +188,8 @@ impl Call {
         }
     }
 
-    /// Sends and reads concurrently, because an upstream may respond early.
+    /// Sends the request and reads the response concurrently, because an upstream may respond
+    /// early.
     fn poll_untimed(
         &mut self,
         cx: &mut Context<'_>,
@@ -279,7 +281,7 @@ impl Call {
 
     /// Reads the first bytes of the body, which usually arrive with the head.
     ///
-    /// If the connection ends before them, the client can still get a 502.
+    /// If the connection ends before these bytes, the client can still get a 502.
     fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<PendingBody, Http1Error> {
         let mut decoder = Decoder::new(head.framing);
         let input = &mut self.connection.input;

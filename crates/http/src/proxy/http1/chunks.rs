@@ -41,7 +41,8 @@ impl Chunks {
         matches!(self.state, State::Done)
     }
 
-    /// Returns the next data or the trailers; `None` at the end, or if more input is needed.
+    /// Returns the next data or the trailers; `None` at the end of the body, or if more input is
+    /// needed.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         loop {
             match &mut self.state {
@@ -83,12 +84,12 @@ impl Chunks {
 
     /// Parses the line with the size and ignores its extensions (RFC 9112 §7.1.1).
     ///
-    /// Strict: the line must end with CR LF. Parsers that differ here see different chunks (RFC
-    /// 9112 §2.2, §11.2).
+    /// The parser is strict: the line must end with CR LF. Parsers that disagree about the line end
+    /// see different chunks (RFC 9112 §2.2, §11.2).
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
-                Err(Http1Error::Chunks("unterminated size"))
+                Err(Http1Error::Chunks("a chunk size is unterminated"))
             } else {
                 // A line that cannot become a size is refused without waiting for its end.
                 let begun = input.strip_suffix(b"\r").unwrap_or(input);
@@ -99,7 +100,7 @@ impl Chunks {
             };
         };
         if end > MAX_LINE_BYTES {
-            return Err(Http1Error::Chunks("unterminated size"));
+            return Err(Http1Error::Chunks("a chunk size is unterminated"));
         }
         let line = input.get(..end).unwrap_or_default();
         let line = line
@@ -107,10 +108,10 @@ impl Chunks {
             // Some parsers treat a bare CR as a line end (RFC 9112 §2.2).
             .filter(|line| !line.contains(&b'\r'));
         let (size, extension_len) =
-            parse_size(line.ok_or(Http1Error::Chunks("malformed line end"))?)?;
+            parse_size(line.ok_or(Http1Error::Chunks("a line end is malformed"))?)?;
         self.extension_bytes += extension_len;
         if self.extension_bytes > MAX_EXTENSION_BYTES {
-            return Err(Http1Error::Chunks("too many extensions"));
+            return Err(Http1Error::Chunks("there are too many chunk extensions"));
         }
         input.advance(end + 1);
         Ok(Some(size))
@@ -125,7 +126,7 @@ impl Chunks {
                 Ok(true)
             }
             None if b"\r\n".starts_with(input) => Ok(false),
-            _ => Err(Http1Error::Chunks("data longer than its size")),
+            _ => Err(Http1Error::Chunks("a chunk is longer than its size")),
         }
     }
 
@@ -138,7 +139,7 @@ impl Chunks {
     }
 }
 
-/// Returns the size, and the number of extension bytes that follow.
+/// Returns the chunk size, and the number of extension bytes that follow it.
 fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let mut size = 0_u64;
     let mut len = 0;
@@ -150,7 +151,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
             .checked_mul(16)
             .map(|size| size | u64::from(digit))
             // RFC 9112 §7.1: a size must not overflow.
-            .ok_or(Http1Error::Chunks("size exceeds 64 bits"))?;
+            .ok_or(Http1Error::Chunks("a chunk size exceeds 64 bits"))?;
         len += 1;
     }
     let rest = line.get(len..).unwrap_or_default();
@@ -160,7 +161,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
-        return Err(Http1Error::Chunks("size is not a number"));
+        return Err(Http1Error::Chunks("a chunk size is not a number"));
     }
     Ok((size, rest.len()))
 }
@@ -179,11 +180,11 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
             .get(..end.unwrap_or(within.len()))
             .unwrap_or_default(),
     ) {
-        return Err(Http1Error::Chunks("malformed line end of a trailer"));
+        return Err(Http1Error::Chunks("the line end of a trailer is malformed"));
     }
     let Some(end) = end else {
         return if input.len() >= MAX_TRAILER_BYTES {
-            Err(Http1Error::Chunks("unterminated trailers"))
+            Err(Http1Error::Chunks("the trailers are unterminated"))
         } else {
             Ok(None)
         };
@@ -192,17 +193,17 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     let mut lines = [httparse::EMPTY_HEADER; MAX_TRAILERS];
     let parsed = httparse::parse_headers(&block, &mut lines);
     let Ok(httparse::Status::Complete((len, lines))) = parsed else {
-        return Err(Http1Error::Chunks("malformed trailers"));
+        return Err(Http1Error::Chunks("the trailers are malformed"));
     };
     if len != end {
-        return Err(Http1Error::Chunks("malformed trailers"));
+        return Err(Http1Error::Chunks("the trailers are malformed"));
     }
     let mut trailers = HeaderMap::with_capacity(lines.len());
     for line in lines {
         let name = HeaderName::from_bytes(line.name.as_bytes());
         let value = HeaderValue::from_bytes(line.value);
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(Http1Error::Chunks("malformed trailers"));
+            return Err(Http1Error::Chunks("the trailers are malformed"));
         };
         trailers.append(name, value);
     }

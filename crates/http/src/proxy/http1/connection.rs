@@ -17,34 +17,37 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// Size of a read; a small response needs only one.
+/// Size of one read; a small response needs only one.
 const READ_BYTES: usize = 8 * 1024;
-/// Maximum size of a read of a large response: a slow client makes the proxy hold this amount.
+/// Maximum size of one read from a large response, which is the amount that the proxy buffers for a
+/// slow client.
 ///
-/// It fits into one packet of the loopback interface, 65,483 bytes. If the client or a front proxy
-/// is on the same machine, 64 KiB need an eighth more packets, and 1.5 to 2 times as much time.
+/// This size fits into one packet of the loopback interface, 65,483 bytes. If the client or a front
+/// proxy is on the same machine, 64 KiB would need an eighth more packets, and 1.5 to 2 times as
+/// much time.
 const MAX_READ_BYTES: usize = 63 * 1024;
-/// Capacity of the output buffer that a connection keeps while it waits for a request.
+/// Maximum capacity of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
-/// Upstream connection that carries one request after the other (RFC 9112 §9.3).
+/// Upstream connection that carries one request after another (RFC 9112 §9.3).
 pub(in super::super) struct Connection {
     stream: Stream,
-    /// Bytes that were read and not yet parsed.
+    /// Bytes that were read but not yet parsed.
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    /// Cache of header lines; if `None`, each head goes to the parser.
+    /// Cache of header lines; if `None`, each head is parsed.
     pub(super) known: Option<LineCache>,
-    /// Timer that keeps running between requests, because postponing it costs less than a new one.
+    /// Timer that keeps running between requests, because postponing it costs less than creating a
+    /// new one.
     timer: Pin<Box<Sleep>>,
-    /// End of the current wait; the timer may fire earlier, and is then reset.
+    /// End of the current wait; if the timer fires earlier, it is reset.
     deadline: Instant,
-    /// Time when a request began or a body ended on this connection.
+    /// Last time when a request began or a body ended on this connection.
     pub(in super::super) used: Instant,
 }
 
-/// Bytes to send, and the number already sent.
+/// Bytes to send, and the number of bytes already sent.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
@@ -67,8 +70,8 @@ impl Connection {
 
     /// Returns `true` if a request can be sent.
     ///
-    /// Bytes received without a request are not a response to the next one (RFC 9112 §9.2), and the
-    /// end means that the server has closed the connection.
+    /// Bytes received without a request are not a response to the next request (RFC 9112 §9.2), and
+    /// an end of file means that the server has closed the connection.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
@@ -84,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// Returns the bare stream, after a 101 (RFC 9110 §15.2.2).
+    /// Returns the bare stream, after a 101 response (RFC 9110 §15.2.2).
     pub(in super::super) fn into_stream(self) -> Rewind {
         Rewind {
             first: Bytes::from(self.input),
@@ -92,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Splits the connection, because another task sends the rest of its request.
+    /// Splits the connection, so that another task can send the rest of the request.
     pub(super) fn split(self) -> (Self, Output, WriteHalf<Box<Stream>>) {
         let (read, write) = self.stream.split();
         let connection = Self {
@@ -103,17 +106,17 @@ impl Connection {
         (connection, self.output, write)
     }
 
-    /// Writes the output; ready when the system has accepted all of it.
+    /// Writes the output; ready when the operating system has accepted all of it.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
 
-    /// Returns `true` if a byte has been accepted since the output was empty.
+    /// Returns `true` if the system has accepted a byte since the output was last empty.
     pub(super) fn has_begun(&self) -> bool {
         self.output.written > 0
     }
 
-    /// Reads more input; 0 means the end.
+    /// Reads more input; 0 means the end of the connection.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let free = self.input.capacity() - self.input.len();
         if free < self.read_bytes / 2 {
@@ -159,7 +162,7 @@ impl Output {
         self.bytes.len() - self.written
     }
 
-    /// Writes the bytes; ready when all of them have been accepted.
+    /// Writes bytes; ready when the operating system has accepted all of them.
     pub(super) fn poll_write<W>(
         &mut self,
         mut stream: Pin<&mut W>,

@@ -1,4 +1,4 @@
-//! Response bodies while they are read.
+//! Response bodies that are being read.
 
 use std::{
     task::{Context, Poll},
@@ -22,7 +22,7 @@ use super::{
 #[derive(Debug)]
 pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
-    /// First piece, if it arrived with the head.
+    /// First piece of the body, if it arrived with the head.
     pub(super) first: Option<Piece>,
     pub(super) has_length: bool,
     pub(super) closes: bool,
@@ -35,7 +35,8 @@ pub(in super::super) struct PendingBody {
 /// Body of a response, read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// Connection, returned at the end of the body; dropping it earlier closes the connection.
+    /// Connection, which is returned to the pool at the end of the body; dropping it earlier closes
+    /// it.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -43,14 +44,14 @@ pub(in super::super) struct Download {
     closes: bool,
     uploading: Option<AbortOnDropHandle<()>>,
     idle_timeout: Duration,
-    /// Whether the timer measures the current wait.
+    /// Whether the timer is running for the current wait.
     is_timed: bool,
     /// Error to report after the preceding bytes have been passed on.
     error: Option<Http1Error>,
 }
 
 impl PendingBody {
-    /// Returns the body if it is complete, and whether its length was announced.
+    /// Returns the body if it has arrived completely, and whether its length was announced.
     ///
     /// The connection is then free for the next request.
     pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
@@ -66,7 +67,7 @@ impl PendingBody {
         Some((data, has_length))
     }
 
-    /// Returns a connection whose response has been read to its end to the pool.
+    /// Puts a connection whose response has been read completely back into the pool.
     pub(in super::super) fn give_back(&self, connection: Box<Connection>, slot: &ServerSlot) {
         give_back(connection, slot, self.closes);
     }
@@ -211,7 +212,8 @@ fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
     }
 }
 
-/// Returns `None` for trailers of which none may be passed on (RFC 9110 §6.5.1).
+/// Converts a piece into a frame; returns `None` for trailers that must not be passed on (RFC 9110
+/// §6.5.1).
 fn frame(piece: Piece) -> Option<Frame<Bytes>> {
     match piece {
         Piece::Data(data) => Some(Frame::data(data)),

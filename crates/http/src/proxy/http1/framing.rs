@@ -12,7 +12,7 @@ pub(super) enum Framing {
     None,
     Length(u64),
     Chunked,
-    /// The body ends with the connection (rule 8).
+    /// The body ends when the connection closes (rule 8).
     Close,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Decoder {
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),
-    /// Boxed, because trailers are rare.
+    /// Trailers; boxed, because they are rare.
     Trailers(Box<HeaderMap>),
 }
 
@@ -47,7 +47,7 @@ impl Decoder {
         matches!(self, Self::Done)
     }
 
-    /// Returns the number of remaining bytes, if known.
+    /// Returns the number of remaining body bytes, if known.
     pub(super) fn left(&self) -> Option<u64> {
         match self {
             Self::Done => Some(0),
@@ -60,7 +60,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails if the input violates the framing.
+    /// Returns an error if the input violates the framing.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         match self {
             Self::Done => Ok(None),
@@ -83,11 +83,11 @@ impl Decoder {
         }
     }
 
-    /// Ends the body with the connection.
+    /// Ends the body because the connection has ended.
     ///
     /// # Errors
     ///
-    /// Fails if the body is incomplete (RFC 9112 §8).
+    /// Returns an error if the body is incomplete (RFC 9112 §8).
     pub(super) fn end(&mut self) -> Result<(), Http1Error> {
         match self {
             Self::Done => Ok(()),
@@ -100,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// Takes the available bytes, but no more than `left`.
+/// Takes the available bytes of the input, but at most `left`.
 pub(super) fn take(input: &mut BytesMut, left: &mut u64) -> Bytes {
     let len = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     *left -= len as u64;

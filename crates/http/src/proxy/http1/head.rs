@@ -27,7 +27,7 @@ pub(in super::super) struct Head {
 }
 
 impl Head {
-    /// Returns `true` if the response can go to the client without rewriting.
+    /// Returns `true` if the response can be passed to the client without rewriting.
     pub(in super::super) fn is_plain(&self) -> bool {
         !self.has_hop_headers && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
@@ -43,16 +43,16 @@ pub(super) enum ParseResult {
     Final(Head),
 }
 
-/// Takes the head of a response out of the input, and its headers into `headers`.
+/// Takes the head of a response out of the input, and stores its headers in `headers`.
 ///
-/// `seen` is the number of input bytes known to be an incomplete head; 0 for a new one. `known` is
-/// the connection's cache, if any. The previous contents of `headers` may be lost even if the head
-/// is incomplete.
+/// `seen` is the number of input bytes known to be an incomplete head, or 0 for a new head. `known`
+/// is the connection's cache, if any. The previous contents of `headers` may be lost even if the
+/// head is incomplete.
 ///
 /// # Errors
 ///
-/// Fails if the input is not a head of HTTP/1.0 or 1.1, if it is too large, or if the end of the
-/// body is ambiguous.
+/// Returns an error if the input is not an HTTP/1.0 or HTTP/1.1 head, if it is too large, or if the
+/// end of the body is ambiguous.
 pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
@@ -70,7 +70,7 @@ pub(super) fn parse(
     let Some(len) = end(input, *seen) else {
         // A server with another protocol that waits for its client gets a 502 immediately.
         if !may_begin(input) {
-            return Err(Http1Error::Head("does not start with a status line"));
+            return Err(Http1Error::Head("it does not start with a status line"));
         }
         if input.len() > MAX_HEAD_BYTES {
             return Err(Http1Error::HeadTooLarge);
@@ -102,14 +102,16 @@ fn parse_complete(
     );
     match parsed {
         Ok(httparse::Status::Complete(parsed)) if parsed == head.len() => {}
-        Ok(_) => return Err(Http1Error::Head("ends too early")),
+        Ok(_) => return Err(Http1Error::Head("it ends too early")),
         Err(httparse::Error::TooManyHeaders) => return Err(Http1Error::HeadTooLarge),
         Err(error) => return Err(Http1Error::Head(reason(error))),
     }
     let status = response
         .code
         .and_then(|code| StatusCode::from_u16(code).ok())
-        .ok_or(Http1Error::Head("status is not a number from 100 to 999"))?;
+        .ok_or(Http1Error::Head(
+            "the status is not a number from 100 to 999",
+        ))?;
     // RFC 9110 §15.2: a client has to accept any of them; only 101 ends the HTTP exchange.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(ParseResult::Interim);
@@ -125,9 +127,9 @@ fn parse_complete(
     let mut facts = ResponseFacts::default();
     for line in &*response.headers {
         let name = HeaderName::from_bytes(line.name.as_bytes())
-            .map_err(|_| Http1Error::Head("invalid header name"))?;
+            .map_err(|_| Http1Error::Head("a header name is invalid"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
-            .map_err(|_| Http1Error::Head("control byte in a header value"))?;
+            .map_err(|_| Http1Error::Head("a header value contains a control character"))?;
         if let Some(learner) = &mut learner {
             learner.add(line, &name);
         }
@@ -140,7 +142,7 @@ fn parse_complete(
     head.map(ParseResult::Final)
 }
 
-/// Returns the position of the end of the head: after the first empty line.
+/// Returns the position of the end of the head, which is after the first empty line.
 ///
 /// A recipient may treat a bare line feed as a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
@@ -166,11 +168,11 @@ fn may_begin(input: &[u8]) -> bool {
 
 fn reason(error: httparse::Error) -> &'static str {
     match error {
-        httparse::Error::HeaderName => "invalid header name",
-        httparse::Error::HeaderValue => "control byte in a header value",
-        httparse::Error::NewLine => "malformed line end",
-        httparse::Error::Status => "status is not a number from 100 to 999",
-        httparse::Error::Version => "version is not 1.0 or 1.1",
+        httparse::Error::HeaderName => "a header name is invalid",
+        httparse::Error::HeaderValue => "a header value contains a control character",
+        httparse::Error::NewLine => "a line end is malformed",
+        httparse::Error::Status => "the status is not a number from 100 to 999",
+        httparse::Error::Version => "the version is not 1.0 or 1.1",
         _ => "invalid token",
     }
 }

@@ -9,10 +9,11 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Maximum number of cached status lines, and of their bytes; a server sends few different ones.
+/// Maximum number of cached status lines, and maximum size of each; a server sends few different
+/// ones.
 const MAX_STATUSES: usize = 8;
 const MAX_STATUS_BYTES: usize = 64;
-/// Maximum number of cached lines: one bit each marks the lines of a head.
+/// Maximum number of cached lines, each of which is represented by one bit.
 const MAX_LINES: usize = u32::BITS as usize;
 /// Maximum size of a line that is cached with its value.
 const MAX_LINE_BYTES: usize = 512;
@@ -20,49 +21,50 @@ const MAX_LINE_BYTES: usize = 512;
 /// Cache of the header lines of one connection.
 ///
 /// A server sends nearly the same head each time. A line that equals an earlier one byte for byte
-/// has been validated and has the same meaning: it costs one comparison. A head with any other line
-/// goes to the parser. Together with smaller futures, this saves a sixth of the instructions of a
-/// proxied request.
+/// has already been validated and has the same meaning, so it costs only one comparison. A head
+/// with any other line is parsed. Together with smaller futures, this saves a sixth of the
+/// instructions for a proxied request.
 #[derive(Debug, Default)]
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
     lines: Vec<CachedLine>,
-    /// Number of headers in the last head.
+    /// Number of headers in the last response head.
     count: usize,
 }
 
 /// Header line that was received before.
 #[derive(Debug)]
 struct CachedLine {
-    /// Line with its end, or only the prefix.
+    /// The line including its line end, or only its prefix.
     line: Vec<u8>,
-    /// Length of the name and colon, and of a space after them, if any.
+    /// Length of the name, the colon, and the space that follows, if any.
     prefix_len: usize,
     name: HeaderName,
-    /// Value that shares no memory with a response; `None` if the value is not cached.
+    /// Cached value, which shares no memory with a response; `None` if the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Number of other values received since the cached one.
+    /// Number of different values received since the cached one.
     changes: u8,
 }
 
-/// Line that matches a cached one, with the same or another value.
+/// Line that matches a cached one, with the same value or a different one.
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// Value; `None` if it equals the cached one.
+    /// Value of the line; `None` if it equals the cached value.
     value: Option<HeaderValue>,
 }
 
-/// Learns the lines of one head.
+/// Recorder that adds the lines of one response head to the cache.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Cached lines that occur in the parsed head, as bits.
+    /// Bit set of the cached lines that occur in the parsed head.
     used: u32,
 }
 
 impl LineCache {
-    /// Parses a head whose status line and names are all cached; also returns its length.
+    /// Parses a head whose status line and header names are all cached; also returns the head's
+    /// length.
     ///
     /// Returns `None` if the parser must handle the head; `headers` may then be overwritten.
     pub(super) fn head(
@@ -89,7 +91,7 @@ impl LineCache {
         Some((len, head))
     }
 
-    /// Fills a map that contains the headers of another head, if the names are the same.
+    /// Fills a header map that contains the headers of another head, if the names are the same.
     fn fill_again(
         &mut self,
         lines: &[u8],
@@ -106,7 +108,7 @@ impl LineCache {
         places.next().is_none().then_some(filled)
     }
 
-    /// Clears and fills a map.
+    /// Clears a header map and fills it with the headers of a head.
     fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, ResponseFacts)> {
         headers.clear();
         headers.reserve(self.count);
@@ -116,7 +118,8 @@ impl LineCache {
         })
     }
 
-    /// Reads the lines up to the empty one; returns their length, and passes each header to `put`.
+    /// Reads the lines up to the empty line; returns their total length, and passes each header to
+    /// `put`.
     fn lines(
         &mut self,
         lines: &[u8],
@@ -140,7 +143,7 @@ impl LineCache {
         }
     }
 
-    /// Learns the status of a final response; its headers are added afterwards.
+    /// Caches the status line of a final response; the headers are added afterwards.
     pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
@@ -161,7 +164,7 @@ impl LineCache {
         }
     }
 
-    /// Reads a line, which usually follows the same line as in the last head.
+    /// Looks up a line, which usually follows the same line as in the last head.
     fn line(
         &mut self,
         rest: &[u8],
@@ -209,7 +212,7 @@ impl CachedLine {
         known
     }
 
-    /// Matches a line that has the cached line's name, with the same or another value.
+    /// Matches a line that has the cached line's name, with the same value or a different one.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
@@ -254,7 +257,7 @@ impl CachedLine {
 }
 
 impl LineLearner<'_> {
-    /// Learns the next line of the head, as parsed.
+    /// Caches the next line of the head, as parsed.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
         let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();
@@ -280,7 +283,8 @@ impl LineLearner<'_> {
     }
 }
 
-/// Returns the bytes before the value; `None` for a line with unusual spaces or line end.
+/// Returns the number of bytes before the value; `None` for a line with unusual spaces or an
+/// unusual line end.
 fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
     let after_name = raw.strip_prefix(line.name.as_bytes())?;
     let after_colon = after_name.strip_prefix(b":")?;

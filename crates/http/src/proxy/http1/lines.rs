@@ -1,4 +1,4 @@
-//! Roles of a response's headers, and the framing that follows from all of them.
+//! Roles of a response's headers, and the framing that results from all headers.
 
 use http::{
     HeaderMap, HeaderName, StatusCode, Version,
@@ -9,23 +9,23 @@ use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
 /// Maximum number of headers of a response.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Maximum length: clients with signed numbers would treat a larger one as negative.
+/// Maximum length of a body: clients with signed numbers would treat a larger length as negative.
 const MAX_LENGTH: u64 = i64::MAX as u64;
 
-/// Role of a header for the message and its hop.
+/// Role of a header for the message and the current hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
-    /// End-to-end header for the client.
+    /// End-to-end header, which is passed to the client.
     EndToEnd,
-    /// Length, if it is a single number.
+    /// `Content-Length`; `None` if the value is not a single number.
     Length(Option<u64>),
-    /// Whether the coding is only `chunked`.
+    /// `Transfer-Encoding`; `true` if the only coding is `chunked`.
     Coding(bool),
     KeepAlive,
     Close,
-    /// Another hop-by-hop header that has to be examined.
+    /// Other hop-by-hop header, which has to be examined.
     HopByHop,
-    /// Hop-by-hop header without relevance for us.
+    /// Hop-by-hop header that is irrelevant for the proxy.
     Dropped,
 }
 
@@ -57,12 +57,12 @@ impl HeaderRole {
     }
 }
 
-/// Facts that the headers of a response establish about the message.
+/// Properties of a response that its headers establish.
 #[derive(Default)]
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// Length, if it is a number in its own line.
+    /// Body length, if it is given by a number on a separate line.
     length: Option<u64>,
     closes: bool,
     keeps: bool,
@@ -78,8 +78,8 @@ enum Coding {
 }
 
 impl ResponseFacts {
-    /// Records a header; returns `false` if it must be removed, like the usual hop-by-hop headers
-    /// (RFC 9110 §7.6.1).
+    /// Records a header; returns `false` if the header must be removed, like the usual hop-by-hop
+    /// headers (RFC 9110 §7.6.1).
     pub(super) fn add(&mut self, role: HeaderRole) -> bool {
         match role {
             HeaderRole::EndToEnd => {}
@@ -110,7 +110,7 @@ impl ResponseFacts {
         true
     }
 
-    /// Determines framing and persistence; `headers` are those that were not removed.
+    /// Determines framing and persistence; `headers` contains the headers that were not removed.
     pub(super) fn head(
         mut self,
         headers: &mut HeaderMap,
@@ -148,7 +148,7 @@ impl ResponseFacts {
         let is_coded = self.coding != Coding::None;
         if self.coding == Coding::Other {
             // RFC 9112 §7.4: without `TE` only `chunked` may be sent.
-            return Err(Http1Error::Head("transfer coding was not requested"));
+            return Err(Http1Error::Head("the transfer coding was not requested"));
         }
         if is_coded && version == Version::HTTP_10 {
             // RFC 9112 §6.1: faulty framing.
@@ -174,9 +174,10 @@ impl ResponseFacts {
         })
     }
 
-    /// Returns the common length of all lines (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
+    /// Returns the length that all `Content-Length` lines agree on (RFC 9110 §8.6, RFC 9112 §6.3,
+    /// rule 5).
     fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
-        let wrong = Http1Error::Head("length is not a single number");
+        let wrong = Http1Error::Head("the Content-Length is not a single number");
         let length = match self.length {
             Some(length) if self.lengths == 1 => Some(length),
             _ if headers::make_length_one(headers) => headers

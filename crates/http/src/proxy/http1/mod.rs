@@ -1,8 +1,8 @@
-//! HTTP/1.1 client (RFC 9112) without a task for the connection.
+//! HTTP/1.1 client (RFC 9112) whose connections need no tasks.
 //!
 //! The task of a request writes the head to the connection's output buffer and reads the response
-//! from its input buffer, which saves a third of the instructions compared with hyper, whose
-//! connections are tasks. The modules [`head`], [`framing`] and [`chunks`] interpret the bytes and
+//! from its input buffer, which saves a third of the instructions compared with hyper, where each
+//! connection is a task. The modules [`head`], [`framing`] and [`chunks`] interpret the bytes and
 //! do no I/O.
 
 mod call;

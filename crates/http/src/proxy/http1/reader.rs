@@ -7,10 +7,10 @@ use super::{
     head::{self, ParseResult},
 };
 
-/// Reader of a response, without I/O, that parses like the proxy for an upstream.
+/// Reader that parses a response like the proxy does for an upstream, without I/O.
 ///
-/// It accepts bytes as they arrive and returns parts of the response. The division of the bytes
-/// into pieces makes no difference.
+/// The reader accepts bytes as they arrive and returns parts of the response. The division of the
+/// bytes into pieces makes no difference.
 ///
 /// # Example
 ///
@@ -50,7 +50,7 @@ pub enum ResponsePart {
 }
 
 impl ResponseReader {
-    /// Creates a reader of the response to a request with this method.
+    /// Creates a reader for the response to a request with this method.
     pub fn new(method: &Method) -> Self {
         Self {
             input: BytesMut::new(),
@@ -65,11 +65,11 @@ impl ResponseReader {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Returns the next part; `None` at the end, or if more bytes are needed.
+    /// Returns the next part; `None` at the end of the response, or if more bytes are needed.
     ///
     /// # Errors
     ///
-    /// Fails if the bytes are not a response, or are ambiguous about its end.
+    /// Returns an error if the bytes are not a response, or if the response's end is ambiguous.
     pub fn part(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
         let Some(decoder) = &mut self.decoder else {
             return self.head();
@@ -80,11 +80,11 @@ impl ResponseReader {
         }))
     }
 
-    /// Ends the response with its connection.
+    /// Ends the response because the connection has ended.
     ///
     /// # Errors
     ///
-    /// Fails if the response is incomplete.
+    /// Returns an error if the response is incomplete.
     pub fn end(&mut self) -> Result<(), Http1Error> {
         match &mut self.decoder {
             None => Err(Http1Error::NoHead),
@@ -92,12 +92,12 @@ impl ResponseReader {
         }
     }
 
-    /// Returns `true` if the response has been read to its end.
+    /// Returns `true` if the response has been read completely.
     pub fn is_done(&self) -> bool {
         self.decoder.as_ref().is_some_and(Decoder::is_done)
     }
 
-    /// Returns the bytes that have not been read.
+    /// Returns the bytes that do not belong to a returned part.
     pub fn rest(&self) -> &[u8] {
         &self.input
     }

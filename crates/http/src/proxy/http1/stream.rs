@@ -14,7 +14,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Byte stream, after a TLS handshake if any.
+/// Byte stream to a server, after the TLS handshake, if any.
 #[derive(Debug)]
 pub(in super::super) enum Stream {
     Tcp(TcpStream),
@@ -26,7 +26,7 @@ pub(in super::super) enum Stream {
 }
 
 impl Stream {
-    /// Returns `true` if bytes, the end or an error can be read.
+    /// Returns `true` if reading would return bytes, the end or an error without waiting.
     pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {
@@ -45,7 +45,7 @@ impl Stream {
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Splits the stream, so that another task can write.
+    /// Splits the stream, so that another task can write to it.
     pub(super) fn split(self) -> (Self, WriteHalf<Box<Self>>) {
         let (read, write) = tokio::io::split(Box::new(self));
         (Self::Read(read), write)
@@ -104,7 +104,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Stream with bytes that were read too early: those after a 101.
+/// Stream preceded by bytes that were read too early: those after a 101 response.
 #[derive(Debug)]
 pub(in super::super) struct Rewind {
     pub(super) first: Bytes,

@@ -1,4 +1,4 @@
-//! Responses of every framing, with their bytes divided in every way.
+//! Tests with responses of every framing, whose bytes are divided in every way.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::{ResponsePart, ResponseReader};
 
-/// Result of a reader for some bytes and the connection's end.
+/// Result of a reader after some bytes and the end of the connection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Read {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
     trailers: HeaderMap,
-    /// Whether the end was reached; following bytes belong to no response.
+    /// Whether the end of the response was reached; the bytes that follow belong to no response.
     is_done: bool,
     rest: Vec<u8>,
     error: bool,
@@ -56,7 +56,7 @@ fn read<'a>(method: &Method, parts: impl IntoIterator<Item = &'a [u8]>, ends: bo
     read
 }
 
-/// Returns the result, reduced to the error for a failed response.
+/// Returns the result; for a failed response, only the error is kept.
 fn outcome(read: Read) -> Read {
     if read.error {
         Read {
@@ -72,14 +72,14 @@ fn at_once(method: &Method, response: &[u8]) -> Read {
     outcome(read(method, [response], true))
 }
 
-/// Method, response, and expected body and rest if it is valid.
+/// Method and response, with the expected body and rest if the response is valid.
 type Case = (
     &'static str,
     &'static [u8],
     Option<(&'static [u8], &'static [u8])>,
 );
 
-/// Responses with the expected body and rest, or `None` if they are refused.
+/// Responses with the expected body and rest, or `None` if the response is refused.
 const TABLE: &[Case] = &[
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Some((b"hello", b""))),
     ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1", Some((b"hello", b"HTTP/1.1"))),

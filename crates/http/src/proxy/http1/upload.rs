@@ -1,4 +1,4 @@
-//! Request bodies while they are sent.
+//! Request bodies that are being sent.
 
 use std::{
     io::Write as _,
@@ -23,10 +23,10 @@ use super::{
     stream::Stream,
 };
 
-/// Number of bytes gathered for one write.
+/// Maximum number of bytes gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
 
-/// Body of a request, and how much of it still has to be sent.
+/// Body of a request, with the amount that still has to be sent.
 #[derive(Debug)]
 pub(in super::super) struct Upload {
     body: RequestBody,
@@ -40,12 +40,12 @@ enum Sending {
     Done,
 }
 
-/// Error: the client disconnected, or its body differs from the announced length.
+/// Error for a client that disconnected or sent a body that differs from the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
 impl Upload {
-    /// Creates an upload from the body; returns `None` if there is none.
+    /// Creates an upload from a request's body; returns `None` if there is no body.
     pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
@@ -59,7 +59,7 @@ impl Upload {
         self.sending == Sending::Done
     }
 
-    /// Gathers the client's data; ready if there is enough for a write, or no more.
+    /// Gathers the client's data; ready if there is enough for a write, or no more data.
     pub(super) fn poll_gather(
         &mut self,
         cx: &mut Context<'_>,
@@ -82,7 +82,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends the rest after the response has begun.
+    /// Sends the rest of the body after the response has begun.
     pub(super) async fn run(mut self, mut output: Output, mut write: WriteHalf<Box<Stream>>) {
         let mut is_sent = false;
         let sending = std::future::poll_fn(|cx| {
@@ -164,7 +164,8 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// Returns the framing by the body itself, because its header may be wrong (RFC 9112 §6.3).
+    /// Returns the framing based on the body itself, because the header may be wrong (RFC 9112
+    /// §6.3).
     pub(super) fn of(body: &impl Body) -> Self {
         if body.is_end_stream() {
             return Self::None;
@@ -217,7 +218,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes the request line of HTTP/1.1.
+/// Writes the HTTP/1.1 request line.
 fn write_line(output: &mut Vec<u8>, request: &Parts) {
     output.extend_from_slice(request.method.as_str().as_bytes());
     output.push(b' ');

@@ -2,14 +2,14 @@
 
 use html5gum::State;
 
-/// Maximum number of nested elements to track; deeper ones are ignored.
+/// Maximum number of nested elements that are tracked; deeper elements are ignored.
 const MAX_DEPTH: usize = 100;
 
-/// Open elements that change the meaning of the tags inside of them.
+/// Open elements that change the meaning of the tags inside them.
 ///
-/// No tree is built, so that memory and time are bounded: only the beginning and end of SVG,
-/// `MathML` and HTML inside of them are tracked, and templates, because their content is not part
-/// of the page.
+/// No tree is built, so that memory and time are bounded: only the beginnings and ends of SVG, of
+/// `MathML`, of HTML inside these, and of templates are tracked; the content of templates is not
+/// part of the page.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     open: Vec<Open>,
@@ -20,18 +20,18 @@ pub(super) struct Surroundings {
 enum Open {
     Svg,
     Math,
-    /// Element of SVG or `MathML` that contains HTML, by its name.
+    /// Name of an SVG or `MathML` element that contains HTML.
     Island(&'static [u8]),
     Template,
 }
 
-/// Elements of SVG that contain HTML (WHATWG HTML §13.2.6.5, integration points).
+/// SVG elements that contain HTML (WHATWG HTML §13.2.6.5, integration points).
 const SVG_ISLANDS: [&[u8]; 3] = [b"foreignobject", b"desc", b"title"];
 
-/// Elements of `MathML` that contain HTML.
+/// `MathML` elements that contain HTML.
 const MATH_ISLANDS: [&[u8]; 5] = [b"mi", b"mo", b"mn", b"ms", b"mtext"];
 
-/// Elements of HTML that end surrounding SVG and `MathML` (WHATWG HTML §13.2.6.5).
+/// HTML elements that end surrounding SVG and `MathML` elements (WHATWG HTML §13.2.6.5).
 const BREAKING_OUT: [&[u8]; 44] = [
     b"b",
     b"big",
@@ -90,7 +90,7 @@ impl Surroundings {
         self.templates > 0
     }
 
-    /// Processes a start tag; returns the tokenizer state for the following text.
+    /// Processes a start tag; returns the tokenizer state for the text that follows.
     pub(super) fn start(&mut self, name: &[u8], is_self_closing: bool) -> Option<State> {
         if self.is_foreign() && BREAKING_OUT.contains(&name) {
             while self.is_foreign() {
@@ -156,7 +156,8 @@ impl Surroundings {
     }
 }
 
-/// Returns the tokenizer state for an HTML element's text, if it is not parsed as usual.
+/// Returns the tokenizer state for the text of an HTML element, if that text is not parsed as
+/// usual.
 ///
 /// `noscript` is parsed as usual, because robots run no scripts (WHATWG HTML §13.2.6.4.4, scripting
 /// disabled).

@@ -6,10 +6,10 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::foreign::Surroundings;
 
-/// Maximum stored length of a tag's or an attribute's name: longer than all relevant names.
+/// Maximum length of a tag or attribute name that is stored: longer than all relevant names.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Maximum stored length of an attribute's value.
+/// Maximum length of an attribute value that is stored.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Calls `found` with the name and content of each META tag that has both.
@@ -41,7 +41,7 @@ struct Finder<F> {
     is_self_closing: bool,
     last_start_tag: Name,
     attribute: Name,
-    /// The current attribute, if it is one of the two.
+    /// The current attribute, if it is `name` or `content`.
     target: Option<Target>,
     name: Option<Vec<u8>>,
     content: Option<Vec<u8>>,
@@ -184,7 +184,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Name of a tag or an attribute; empty if too long.
+/// Name of a tag or an attribute; empty if it is too long.
 #[derive(Clone, Copy, Default)]
 struct Name {
     bytes: [u8; MAX_NAME_BYTES],

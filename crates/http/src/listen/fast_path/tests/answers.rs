@@ -1,4 +1,4 @@
-//! Responses equal those of hyper and keep their order.
+//! Tests that responses equal those of hyper and keep their order.
 
 use std::fmt::Write as _;
 
@@ -170,7 +170,7 @@ fn odd_request_between_plain_ones_is_answered_in_order() {
     }
 }
 
-/// RFC 9110 §8.6: no 1xx or 204 response has a length, even if the service sets one.
+/// RFC 9110 §8.6: no response with status 1xx or 204 has a length, even if the service sets one.
 #[test]
 fn response_without_a_body_has_no_length() {
     for path in ["/none-length", "/switched-length"] {

@@ -1,4 +1,4 @@
-//! Clients that disconnect, wait, stay silent or pipeline requests.
+//! Tests with clients that disconnect, wait, stay silent or pipeline requests.
 
 use std::{
     sync::{Arc, atomic::Ordering::SeqCst},

@@ -1,4 +1,4 @@
-//! Connections at the end of a listener.
+//! Tests of connections while a listener shuts down.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Distinction between plain and other heads.
+//! Tests of the distinction between plain and other heads.
 
 use super::{
     LAST,

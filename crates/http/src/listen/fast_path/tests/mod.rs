@@ -1,4 +1,4 @@
-//! The loop for plain requests, from the client's side.
+//! Tests of the loop for plain requests, from the client's side.
 
 mod answers;
 mod client;
@@ -11,5 +11,5 @@ use std::time::Duration;
 
 /// Request after which the connection ends.
 const LAST: &str = "GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-/// Timeout that no test reaches.
+/// Timeout that is longer than any test.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! A service with responses of all kinds.
+//! Test service with responses of all kinds.
 
 use std::{
     convert::Infallible,
@@ -26,7 +26,7 @@ use super::super::super::{
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Service that responds depending on the path and repeats the request in the body.
+/// Service whose response depends on the path and repeats the request in its body.
 #[derive(Clone, Default)]
 pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<ReceivedRequest>);
 
@@ -41,7 +41,7 @@ pub(super) struct ReceivedRequest {
     pub(super) go: Notify,
 }
 
-/// Head of a redirect.
+/// Pre-encoded head of a redirect.
 #[derive(Debug)]
 pub(super) struct Elsewhere;
 
@@ -198,7 +198,7 @@ fn by_path(path: &str, request: &Request<RequestContext>) -> Response<AnyBody> {
     response
 }
 
-/// Returns the announced lengths of a body with four bytes.
+/// Returns the lengths that are announced for a body of four bytes.
 fn said_lengths(path: &str) -> Option<&'static [&'static str]> {
     Some(match path {
         "/cut-length" | "/short" => &["10"],
@@ -255,7 +255,7 @@ fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     StreamBody::new(pieces.chain(waits).chain(end)).boxed_unsync()
 }
 
-/// Returns pieces of all sizes, no two alike, in total more than the client reads at once.
+/// Returns body pieces of all sizes, no two alike, and in total larger than one read of the client.
 fn large_pieces(is_long: bool) -> Response<AnyBody> {
     let sizes = [
         5, 20_000, 3, 16_384, 16_383, 70_000, 1, 40_000, 100_000, 4000,

@@ -123,7 +123,7 @@ fn shared(settings: ListenSettings) -> Arc<Shared> {
     })
 }
 
-/// Returns the client's received data without dates, and the number of plain requests.
+/// Returns the data that the client received, without dates, and the number of plain requests.
 pub(super) async fn said<const IS_PLAIN: bool>(input: &str, piece: usize) -> (String, usize) {
     let mut talk = TestConnection::begin::<IS_PLAIN>(ListenSettings::default());
     for bytes in input.as_bytes().chunks(piece) {
