@@ -22,18 +22,19 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Number of exchanges between two heartbeats.
 const SIGN_EVERY: u32 = 5;
 
-/// Number of exchanges between two deletions of old entries.
+/// Number of exchanges between two deletions of expired entries.
 const PRUNE_EVERY: u32 = 60;
 
-/// Maximum number of clients per exchange over all rules, added within milliseconds.
+/// Maximum number of clients per exchange, over all rules; this many are stored within
+/// milliseconds.
 const MOST_TOLD: usize = 2_000;
 
-/// Exchange of rate limit usage between instances, for rules that slow requests down.
+/// Exchange of rate limit usage between instances, for rules that slow down requests.
 pub struct Exchange {
     store: Store,
     clock: Clock,
     policies: Policies,
-    /// Random name of this process, different for each start.
+    /// Random ID of this process, generated at each start.
     instance: String,
     fleet: Option<SharedLimit>,
     read_ms: i64,
@@ -41,14 +42,14 @@ pub struct Exchange {
     outage: OutageLogger,
 }
 
-/// Function that returns the current policies, each with the name of its site.
+/// Function that returns the current policies, each paired with the name of its site.
 type Policies = Box<dyn Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync>;
 
-/// Rate limiters by the hash of their rule.
+/// Rate limiters, keyed by the hash of their rule.
 type Limiters<'p> = HashMap<i64, &'p RateLimiter>;
 
 impl Exchange {
-    /// Creates an exchange for the rules of all sites.
+    /// Creates an exchange for the rate limits of all sites.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -135,7 +136,7 @@ impl Exchange {
         Ok(fleet)
     }
 
-    /// Stores the usage of this instance for the others.
+    /// Stores this instance's usage, for the other instances to read.
     async fn tell(&self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let most = MOST_TOLD / limiters.len().max(1);
         let untold: Vec<_> = limiters
@@ -161,7 +162,7 @@ impl Exchange {
         })
     }
 
-    /// Applies the usage of all instances.
+    /// Reads and applies the usage of all instances.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let changes = self.store.pace().since(self.read_ms).await?;
         self.read_ms = changes.read_ms;
@@ -191,7 +192,8 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Returns the rate limiters by a hash of site, rule and rate, equal on all instances.
+/// Returns the rate limiters, keyed by a hash of site, rule and rate that is the same on all
+/// instances.
 fn limiters(policies: &[(String, Arc<Policy>)], fleet: SharedLimit) -> Limiters<'_> {
     let rules = policies
         .iter()

@@ -1,4 +1,4 @@
-//! One attempt to refresh a source, step by step.
+//! A single attempt to refresh a source, step by step.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::store::{
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::{Robot, Source};
 
-/// Minimum duration of a lease, which also ends with its process.
+/// Minimum duration of a lease. A lease also ends when its process ends.
 const SHORTEST_LEASE: Duration = Duration::from_mins(10);
 
-/// One attempt to refresh a source.
+/// A single attempt to refresh a source.
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) shared: Arc<Shared>,
@@ -31,13 +31,13 @@ pub(super) struct Attempt {
     pub(super) trigger: Trigger,
     pub(super) options: RefreshOptions,
     pub(super) origin: OriginKind,
-    /// Whether to skip a source that is no longer due once the lease is held.
+    /// Whether to skip the source if it is no longer due once the lease has been acquired.
     pub(super) only_if_due: bool,
 }
 
-/// Reason why an attempt ended early.
+/// Reason why a refresh attempt ended early.
 enum Interruption {
-    /// The refresh failed for a reason recorded in the history.
+    /// The refresh failed; the history records this reason.
     Failed(String),
     /// The document with this SHA-256 is held for review.
     Held(String, String),
@@ -49,7 +49,7 @@ enum Interruption {
     Stopped,
 }
 
-/// Downloaded document with its validators.
+/// Downloaded document and its validators.
 struct Download {
     bytes: Vec<u8>,
     state: SourceState,
@@ -208,7 +208,7 @@ impl Attempt {
         }))
     }
 
-    /// Returns the conditions of the request; none if "not modified" would be useless.
+    /// Returns the conditions for the request, or no conditions if "not modified" would not help.
     fn conditions(&self, before: Option<&SourceState>) -> Conditions {
         // Validators apply to one URL only. Rows made by older rules are rebuilt, even from an
         // unchanged document.
@@ -269,9 +269,10 @@ impl Attempt {
         Ok(stored.into_iter().map(|row| row.robot).collect())
     }
 
-    /// Rejects a document without robots. Returns a reason if it has too few robots.
+    /// Rejects a document without robots. If a document contains too few robots, returns the
+    /// reason.
     ///
-    /// New rules may make fewer robots from an unchanged document: this is not a loss.
+    /// New rules may yield fewer robots from an unchanged document; such a decrease is not a loss.
     fn loss(
         &self,
         candidate: &Candidate,
@@ -303,7 +304,7 @@ impl Attempt {
         built.map_err(|reason| self.failed(&format!("cannot build a detector: {reason}")))
     }
 
-    /// Replaces the rows and publishes the detector; not interrupted by a shutdown.
+    /// Replaces the rows and publishes the detector; a shutdown does not interrupt this step.
     async fn publish(
         &self,
         lease: &Lease,
@@ -334,13 +335,13 @@ impl Attempt {
         record.removed = changes.removed.len() as u64;
         if let Err(error) = self.shared.reload().await {
             // The rows are stored: use the detector built from them until they can be loaded.
-            warn!("using the new registry, but could not load it from the database: {error}");
+            warn!("the new registry is in use, but could not be loaded from the database: {error}");
             self.shared.detector.replace_robots(&detector);
         }
         Ok(RefreshOutcome::Replaced)
     }
 
-    /// Finishes the record and stores it; its id stays 0 if storing fails.
+    /// Completes the record and stores it; the record's id remains 0 if this fails.
     async fn save(&self, mut record: RefreshRecord) -> RefreshRecord {
         record.finished_ms = self.shared.clock.now_ms();
         match self.shared.store.refreshes().record(&record).await {

@@ -9,18 +9,18 @@ use axum::{
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// Cache lifetime of five minutes, so that changes reach robots soon.
+/// Cache lifetime of five minutes, so that robots notice changes soon.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("max-age=300");
 
-/// Retry delay in seconds while the upstream's robots.txt is unknown.
+/// Retry delay in seconds, sent while the upstream's robots.txt is unknown.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
-/// Last second of the year 9999: an HTTP date has a four-digit year (RFC 9110 §5.6.7).
+/// Last second of the year 9999, since the year of an HTTP date has four digits (RFC 9110 §5.6.7).
 const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// Text file with prepared response headers.
+/// Text file with pre-built response headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PreparedFile {
     body: Bytes,
@@ -58,7 +58,7 @@ impl PreparedFile {
         self
     }
 
-    /// Reuses the modification time of an earlier file with the same content.
+    /// Copies the modification time from an earlier file if its content is the same.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
             // The registry changes more often than the generated file: robots can keep their copy.
@@ -97,8 +97,8 @@ impl PreparedFile {
         response
     }
 
-    /// Returns `true` if the client has the current file; `If-None-Match` takes precedence (RFC
-    /// 9110 §13.2.2).
+    /// Returns `true` if the client already has the current file; `If-None-Match` takes precedence
+    /// (RFC 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
         if let Some(is_known) = matches_etag(headers, self.etag.as_bytes()) {
             return is_known;
@@ -110,9 +110,9 @@ impl PreparedFile {
     }
 }
 
-/// Returns the response while the upstream's robots.txt is unknown.
+/// Returns the response to send while the upstream's robots.txt is unknown.
 ///
-/// Robots then assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
+/// In response, robots assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;
@@ -130,9 +130,9 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     response
 }
 
-/// Returns whether `If-None-Match` contains an entity tag; `None` without such a header.
+/// Returns whether `If-None-Match` contains an entity tag, or `None` if the header is missing.
 ///
-/// If the header is present, the request's date is ignored (RFC 9110 §13.1.3).
+/// If this header is present, `If-Modified-Since` is ignored (RFC 9110 §13.1.3).
 pub fn matches_etag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
     let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     lines.peek()?;

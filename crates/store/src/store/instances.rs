@@ -1,6 +1,6 @@
-//! Running instances that use this database, and the leases that they hold.
+//! Running instances that use this database, and the leases they hold.
 //!
-//! All times are from the database's clock, so the clocks of instances may be wrong.
+//! All times are from the database's clock, so incorrect clocks on the instances do not matter.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -10,13 +10,13 @@ use super::{
     process_lock,
 };
 
-/// Time without a sign of life after which an instance is removed, in milliseconds.
+/// Time without a heartbeat after which an instance is removed, in milliseconds.
 const FORGOTTEN_MS: i64 = 120_000;
 
-/// Maximum number of listed instances.
+/// Maximum number of instances to list.
 const MOST: i64 = 1_000;
 
-/// Maximum number of leases read.
+/// Maximum number of leases to read.
 const MOST_LEASES: i64 = 10_000;
 
 columns! {
