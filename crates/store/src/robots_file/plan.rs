@@ -44,7 +44,10 @@ pub enum RobotsTxtContent {
 ///     [host("example.com"), host("example.net")],
 ///     RobotsTxtContent::Settings(rules),
 /// );
-/// assert_eq!(plan.who_answers(Some("example.net")), "this program, because the host is a mirror of www.example.com");
+/// assert_eq!(
+///     plan.who_answers(Some("example.net")),
+///     "this program, because the host is a mirror of www.example.com"
+/// );
 /// # Ok::<(), robot_detection_store::robots_file::InvalidRule>(())
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Backs up an `SQLite` database to a single file, and restores a backup.
 //!
 //! `SQLite` itself writes the copy. A restore verifies the backup before replacing the database.
-//! For a `PostgreSQL` database, use PostgreSQL's own backup tools.
+//! For a `PostgreSQL` database, use the backup tools of `PostgreSQL`.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! Combines traffic sums from rows and packed data.
+//! Combines traffic totals from rows and from packed data.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::{
     sql,
 };
 
-/// Number of packed spans held in memory at a time.
+/// Maximum number of packed spans held in memory at the same time.
 const PACKED_AT_ONCE: i64 = 32;
 
 /// Key ID, dimensions of the key, and status class.
@@ -25,13 +25,13 @@ pub(super) struct Keys {
     pub(super) keys: Vec<TrafficKey>,
 }
 
-/// Traffic sums of a period.
+/// Collects the traffic totals of a period.
 #[derive(Debug)]
 pub(super) struct SumCollector<'k> {
     keys: &'k Keys,
-    /// Robot to filter by, and for each key whether it belongs to the robot.
+    /// Robot to filter by, and for each key whether it belongs to this robot.
     robot: Option<(&'k str, Vec<bool>)>,
-    /// Sum of each key.
+    /// Total for each key.
     pub(super) sums: Vec<TrafficCount>,
     /// Counts over time, if requested.
     pub(super) steps: Option<Vec<TrafficStep>>,
@@ -61,7 +61,7 @@ impl Keys {
 }
 
 impl<'k> SumCollector<'k> {
-    /// Creates empty sums.
+    /// Creates a collector with empty totals.
     pub(super) fn new(keys: &'k Keys, robot: Option<&'k str>, has_steps: bool) -> Self {
         let of_robot = |robot: &str| keys.keys.iter().map(|key| key.robot == robot).collect();
         Self {
@@ -72,7 +72,7 @@ impl<'k> SumCollector<'k> {
         }
     }
 
-    /// Adds the sums of a range of spans.
+    /// Adds the totals of a range of spans.
     pub(super) async fn add(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -197,7 +197,7 @@ impl<'k> SumCollector<'k> {
     }
 }
 
-/// Creates the error for unreadable packed sums.
+/// Creates the error for packed totals that cannot be read.
 pub(super) fn unreadable(
     place: &DatabaseLocation,
     span: TrafficSpan,
@@ -217,7 +217,7 @@ pub(super) fn unreadable(
     };
     let why = match why {
         Unreadable::Version(version) => {
-            format!("it is packed in unknown format version {version}; upgrade the program")
+            format!("it is packed in the unknown format version {version}; upgrade the program")
         }
         Unreadable::Damaged => format!(
             "the packed data is damaged; restore a backup, or discard the data with \

@@ -1,8 +1,8 @@
-//! Address lists in JSON, in any structure.
+//! Parser for address lists in JSON documents of any structure.
 //!
-//! The document is evaluated while it is parsed, without building a tree. A text is an entry if its
-//! member has a name for addresses, such as `ipv4Prefix` or `ips`, if it is in an array with
-//! addresses, or if it is a prefix with a length.
+//! The document is evaluated as it is parsed, without building a tree. A text is treated as an
+//! entry if the name of its member indicates addresses, such as `ipv4Prefix` or `ips`, if it is in
+//! an array that contains addresses, or if it is a prefix with a length.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::{
 /// Maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 16;
 
-/// Reads one or several consecutive JSON documents, such as one per line.
+/// Reads one JSON document or several consecutive ones, such as one per line.
 pub(super) fn read(
     text: &str,
     selection: &Selection<'_>,
@@ -48,7 +48,7 @@ pub(super) fn read(
 struct Walker<'s> {
     selection: &'s Selection<'s>,
     found: DocumentEntries,
-    /// Error that ended the walk.
+    /// Error that caused parsing to stop.
     refusal: Option<RangesError>,
 }
 
@@ -56,7 +56,7 @@ struct Walker<'s> {
 struct Value<'w, 's, 'n> {
     walk: &'w mut Walker<'s>,
     depth: usize,
-    /// Name of the member that has the value or the array with the value.
+    /// Name of the member that contains the value, or the array that contains the value.
     name: &'n str,
     place: Position,
 }
@@ -66,16 +66,16 @@ enum Position {
     Member {
         is_address: bool,
     },
-    /// In an array of a member whose name is not for addresses.
+    /// In an array that belongs to a member whose name does not indicate addresses.
     List,
 }
 
 /// Kind of a parsed value.
 enum Item {
     Address,
-    /// Text in an array that is not an address.
+    /// Text in an array, but not an address.
     NoAddress(String),
-    /// Text that selects its object.
+    /// Text by which its object is selected.
     Selector,
     Other,
 }
@@ -107,14 +107,14 @@ impl Walker<'_> {
         })
     }
 
-    /// Counts texts among addresses as unreadable entries.
+    /// Counts texts in an array of addresses as unreadable entries.
     fn add_unreadable(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
         self.found.show(first);
         let is_selected = *self.selection == Selection::All;
         (0..count).try_for_each(|_| self.found.push(None, is_selected))
     }
 
-    /// Stores the error; the returned error only ends the walk.
+    /// Stores the error. The returned error only stops the parser.
     fn give_up<E: Error>(&mut self, refusal: RangesError) -> E {
         let error = E::custom(&refusal);
         self.refusal = Some(refusal);
@@ -132,7 +132,7 @@ impl<'w, 's, 'n> Value<'w, 's, 'n> {
         }
     }
 
-    /// Returns the depth of the values inside.
+    /// Returns the nesting depth of the values inside the current one.
     fn deeper<E: Error>(&mut self) -> Result<usize, E> {
         // Each level is a call: the document must not determine the stack depth.
         if self.depth >= MAX_DEPTH {
@@ -236,17 +236,17 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     }
 }
 
-/// Part of a document selected by the fragment of the list's URL.
+/// Part of a document that is selected by the fragment of the list's URL.
 ///
-/// Some documents list more than a robot's addresses: `#hooks` selects the value of that member,
-/// `#service=CHECKS` the objects with this member and text.
+/// Some documents list more than a robot's addresses. The fragment `#hooks` selects the value of
+/// the member `hooks`, and `#service=CHECKS` selects objects whose member `service` is `CHECKS`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Selection<'a> {
-    /// The whole document, without a fragment.
+    /// The whole document, as the URL has no fragment.
     All,
-    /// The value of this member.
+    /// The value of the member with this name.
     Member(&'a str),
-    /// The objects in which this member has this text.
+    /// The objects in which a member has a certain text.
     Text {
         /// Name of the member.
         member: &'a str,
@@ -256,7 +256,7 @@ pub(super) enum Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Returns the selection by the fragment of a URL.
+    /// Returns the selection specified by the fragment of a URL.
     pub(super) fn of_url(url: &'a str) -> Self {
         let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
         match fragment.split_once('=') {
@@ -271,7 +271,7 @@ impl<'a> Selection<'a> {
         matches!(self, Self::Member(member) if *member == name)
     }
 
-    /// Returns `true` if a member with a text selects its object.
+    /// Returns `true` if a member with this name and text selects its object.
     pub(super) fn is_text(&self, name: &str, value: &str) -> bool {
         matches!(self, Self::Text { member, text } if *member == name && *text == value)
     }

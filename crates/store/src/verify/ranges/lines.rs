@@ -1,4 +1,4 @@
-//! Address lists in plain text or CSV.
+//! Parser for address lists in plain text or CSV.
 
 use super::{
     RangesError,
@@ -7,7 +7,7 @@ use super::{
     prefix,
 };
 
-/// Separators of the first column.
+/// Characters that separate the first column from the rest.
 const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 
 /// Reads plain text and CSV: the first column of each line, and further columns that are prefixes.
