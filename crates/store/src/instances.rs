@@ -120,7 +120,7 @@ mod tests {
         clock.correct(7_200_000);
         assert_eq!(set_clock(&clock, &store).await.unwrap(), 0);
         assert!(clock.uncorrected_ms() - clock.now_ms() <= 0);
-        // A difference from the database's time is reported with its amount.
+        // If the time differs from the database's, the amount of the difference is reported.
         let wrong = Clock::manual(store.instances().now_ms().await.unwrap() + 7_200_000);
         let ahead_ms = set_clock(&wrong, &store).await.unwrap();
         assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");

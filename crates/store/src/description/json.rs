@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for ResourceDescription {
 
 /// Returns the attribute values that the database stores in separate columns.
 pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; TEXTS.len()] {
-    // Some databases cannot store NUL characters, so such a text stays in the JSON column.
+    // Some databases cannot store NUL characters, so a text with NUL remains in the JSON column.
     TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
 }
 

@@ -58,8 +58,8 @@ impl<R: BufRead> JsonLinesReader<R> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more than the limit: either the line feed, or proof that the line is too
-            // long.
+            // Read one byte more than the limit: it is either the line feed, or proof that the line
+            // is too long.
             let most = self.max_line_bytes.saturating_add(1);
             let mut limited = self.input.by_ref().take(most);
             if limited.read_until(b'\n', &mut line)? == 0 {
@@ -104,7 +104,7 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
 /// Returns the parser's error message, with the position given as a column.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // The parser gets one line at a time, so it always reports line 1.
+    // The parser receives one line at a time, so it always reports line 1.
     let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
     format!("{what} at column {}", error.column())
 }

@@ -94,7 +94,8 @@ impl<R: BufRead> SoifReader<R> {
         }
         let mut description = ResourceDescription::new(url);
         let mut bytes = 0;
-        // One iteration more than the maximum number of attributes: the last one finds the `}`.
+        // One iteration more than the maximum number of attributes, since the last iteration finds
+        // the `}`.
         for _ in 0..=MAX_ATTRIBUTES {
             self.skip(|byte| byte.is_ascii_whitespace())?;
             match self.peek()? {

@@ -48,7 +48,7 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
 
 /// Builds a client that follows no redirects and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
-    // reqwest would use the proxy from the environment, but this client talks to servers nearby.
+    // reqwest would use the proxy from the environment, but this client connects to nearby servers.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
@@ -67,8 +67,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
-        // Checked while connecting, not before, so that a name whose addresses change in between
-        // (DNS rebinding) is useless.
+        // Checked while connecting, not before, so that changing the addresses of a name in between
+        // (DNS rebinding) has no effect.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
@@ -160,7 +160,7 @@ pub fn gunzip(bytes: &[u8], max_bytes: u64) -> Result<Vec<u8>, UnzipError> {
     // A gzip file may have several consecutive members (RFC 1952 §2.2).
     let decoder = MultiGzDecoder::new(bytes);
     let limited = decoder
-        // One more byte distinguishes a file that is too large from one that just fits.
+        // One more byte distinguishes a file that is too large from a file that just fits.
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut text);
     limited.map_err(UnzipError::Broken)?;

@@ -264,7 +264,8 @@ impl FetchLimits {
     }
 
     fn part(&self) -> Duration {
-        // A part of the whole instead of a separate setting: shortening one shortens all.
+        // A fraction of the whole instead of a separate setting, so that shortening the timeout
+        // shortens all.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -284,8 +285,8 @@ impl Default for FetchLimits {
 impl Conditions {
     /// Returns the headers to send. A validator that is not a valid header value is omitted.
     pub fn headers(&self) -> HeaderMap {
-        // Both are sent, as older servers only support the date; others ignore the date if there is
-        // a tag (RFC 9110 §13.1.3).
+        // Both headers are sent, as older servers support only the date; other servers ignore the
+        // date if there is a tag (RFC 9110 §13.1.3).
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),
@@ -341,7 +342,7 @@ fn redirect_target(from: &Url, response: &Response) -> Option<Url> {
     }
     let location = response.headers().get(header::LOCATION)?;
     let mut target = from.join(str::from_utf8(location.as_bytes()).ok()?).ok()?;
-    // The password is only for its server, whose redirects need not repeat it.
+    // The password is intended only for the original server, so it is not sent to redirect targets.
     if target.origin() == from.origin() && target.username().is_empty() {
         target.set_username(from.username()).ok()?;
         target.set_password(from.password()).ok()?;
@@ -372,8 +373,8 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return FetchError::Status { url, status: code };
     }
-    // The client follows these. Other statuses may have a `Location` too: 300 the server's
-    // preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    // The client follows these statuses. Other statuses may also have a `Location`: 300 the
+    // server's preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
     let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
         format!("the {code} response has no valid Location header")
     } else {

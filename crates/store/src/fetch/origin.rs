@@ -90,7 +90,7 @@ impl Origin {
         let Self::File(path) = self else {
             return self.read(fetcher, conditions, &|_, _| ()).await;
         };
-        // Determined before reading: a change during reading causes another read.
+        // Determined before reading, so that a change during reading causes another read.
         let stamp = file_stamp(path).await;
         if stamp.is_some() && stamp == conditions.last_modified {
             return Ok(FetchResponse::NotModified);
@@ -264,7 +264,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn without_userinfo(text: String) -> String {
     match text.split_once("://") {
-        // The last `@`, as an unescaped password may contain one too.
+        // The last `@`, as an unescaped password may also contain the character.
         Some((scheme, rest)) => match rest.rsplit_once('@') {
             Some((_, place)) => format!("{scheme}://***@{place}"),
             None => text,

@@ -92,7 +92,7 @@ impl Exchange {
         let slows = |(_, policy): &(String, Arc<Policy>)| {
             policy.rules().any(|rule| rule.rate_limiter().is_some())
         };
-        // Without rate limits there is nothing to exchange, so nothing is written.
+        // If there are no rate limits, there is nothing to exchange, so nothing is written.
         if !policies.iter().any(slows) {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl Exchange {
         }
         let now_ms = self.clock.now_ms();
         for (rule, debts) in debts {
-            // Other instances may have rules that this one does not have.
+            // Other instances may have rules that this instance does not have.
             if let Some(limiter) = limiters.get(&rule) {
                 limiter.correct(&debts, now_ms);
             }

@@ -46,7 +46,7 @@ impl Shared {
         self.drop_abandoned().await?;
         let version = self.store.registry_changed(self.loaded()).await?;
         if let Some(use_bundled) = self.unprepared() {
-            // The store was unavailable meanwhile: it may have no robots yet.
+            // The store was unavailable in the meantime, so it may not contain any robots yet.
             self.prepare(use_bundled).await?;
         } else if version != self.loaded() {
             debug!(version, "registry changed by another process");

@@ -74,7 +74,7 @@ pub(super) fn cut_doubt(
 ) -> Option<String> {
     let before = before.map(Fingerprint::ending);
     let was_whole = before.is_some_and(|ending| !ending.is_open);
-    // Only a change is suspicious: some sources never end their last line.
+    // Only a change is suspicious, since some sources never end their last line with a line feed.
     if was_whole && ends_mid_line(format, bytes) {
         return Some("the document is truncated: its last line has no line feed".to_owned());
     }

@@ -89,7 +89,8 @@ impl Shared {
                 self.drop_source(&count.source).await?;
             }
         }
-        // Only set when all are removed, so that a database error leads to another attempt.
+        // Set only when all robots have been removed, so that a database error leads to another
+        // attempt.
         self.is_tidy.store(true, Ordering::SeqCst);
         Ok(())
     }

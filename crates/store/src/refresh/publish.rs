@@ -32,7 +32,7 @@ impl Shared {
                  {reason}"
             ),
         }
-        // Also set if the detector cannot be built: another attempt would fail too.
+        // Also set if the detector cannot be built, since another attempt would also fail.
         self.loaded.store(version, Ordering::SeqCst);
         Ok(version)
     }

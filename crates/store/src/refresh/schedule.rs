@@ -22,7 +22,7 @@ impl Refresher {
     /// Refreshes due sources immediately and at each signal, until shutdown.
     pub(super) async fn keep_schedule(&self) {
         self.refresh_due(Trigger::Start).await;
-        // Capacity 1: signals during a refresh count as one.
+        // Capacity 1, so that several signals during a refresh are treated as one.
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
@@ -68,7 +68,7 @@ impl Refresher {
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_FIVE_MINUTES, move |_, _| {
-        // A pending signal covers this one.
+        // A signal that is already pending makes this signal unnecessary.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;

@@ -30,8 +30,7 @@ pub(super) struct Shared {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) tracker: TaskTracker,
     pub(super) stop: CancellationToken,
-    /// Random seed that makes the retry delays of this instance differ from those of other
-    /// instances.
+    /// Random seed that makes the retry delays of different instances differ.
     pub(super) seed: u64,
     /// Lock held while the detector is being replaced, so that the newest detector remains.
     pub(super) reloading: tokio::sync::Mutex<()>,

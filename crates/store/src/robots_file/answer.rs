@@ -38,7 +38,7 @@ impl PreparedFile {
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
         let modified_s = modified_s.min(LAST_S);
         let modified = UNIX_EPOCH + Duration::from_secs(modified_s);
-        // Equal on all instances; half a digest suffices to distinguish files.
+        // The tag is the same on all instances; half a digest is sufficient to distinguish files.
         let etag = format!("\"{:.32}\"", hex::encode(Sha256::digest(&body)));
         let absent = || HeaderValue::from_static("");
         Self {
@@ -61,7 +61,8 @@ impl PreparedFile {
     /// Copies the modification time from an earlier file if its content is the same.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
-            // The registry changes more often than the generated file: robots can keep their copy.
+            // The registry changes more often than the generated file, so robots can often reuse
+            // their copy.
             Some(earlier) => Self {
                 last_modified: earlier.last_modified.clone(),
                 modified_s: earlier.modified_s,
@@ -89,8 +90,8 @@ impl PreparedFile {
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
-            // A 304 response has only the validators (RFC 9110 §15.4.5), a HEAD response the
-            // headers of GET (§9.3.2).
+            // A 304 response contains only the validators (RFC 9110 §15.4.5), and a HEAD response
+            // the same headers as for GET (§9.3.2).
             fields.insert(header::CONTENT_TYPE, self.content_type.clone());
             fields.insert(header::CONTENT_LENGTH, self.body.len().into());
         }

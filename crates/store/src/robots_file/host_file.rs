@@ -88,7 +88,7 @@ impl HostFile {
         match content.as_ref() {
             RobotsTxtContent::Pass => Self {
                 body: HostBody::Site,
-                // The file is not served by this program, but enforced all the same.
+                // This program does not serve the file, but still enforces it.
                 file: (sources.theirs)().map(|text| parse(&text)),
             },
             RobotsTxtContent::File { text, modified_ms } => {

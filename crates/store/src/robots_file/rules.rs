@@ -160,7 +160,7 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Sets the content's licenses as `License` lines (RSL 1.0 §4.4); there are none by default.
+    /// Sets the content's licenses as `License` lines (RSL 1.0 §4.4); empty by default.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl RobotsTxtRules {
         for path in &self.disallow {
             line(&mut text, "Disallow", path);
         }
-        // A group needs a rule; an empty Disallow allows everything (robotstxt.org, 1994).
+        // A group must contain a rule; an empty Disallow allows everything (robotstxt.org, 1994).
         if self.disallow.is_empty() && self.allow.is_empty() {
             text.push_str("Disallow:\n");
         }

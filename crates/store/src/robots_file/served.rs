@@ -265,7 +265,8 @@ impl ServedRobotsTxt {
             let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
             let outcome = fetching.await;
             if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
-                // The plan was replaced meanwhile: the response may be from another server.
+                // The plan was replaced in the meantime, so the response may be from another
+                // server.
                 return;
             }
             self.take(&upstream.url, host, copy, outcome);

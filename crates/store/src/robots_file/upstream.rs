@@ -152,7 +152,7 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
 /// Returns `true` if a body is HTML; some applications return a page for every path.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    // No line of a robots.txt begins this way.
+    // No line in a robots.txt begins this way.
     body.trim_ascii_start().starts_with(b"<")
 }
 

@@ -114,7 +114,7 @@ statements! {
         "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
-// An unknown word grants read access only.
+// An unknown word grants only read access.
 column!(TokenScope, String, |word| Ok(
     TokenScope::from_word(&word).unwrap_or(TokenScope::Read)
 ));
@@ -388,7 +388,7 @@ impl Access<'_> {
 
 /// Hashes a session ID, so that a backup of the database contains no usable session IDs.
 fn hashed(id: &str) -> String {
-    // A fast, unsalted hash is enough: IDs are random and cannot be guessed.
+    // A fast, unsalted hash is sufficient, since IDs are random and cannot be guessed.
     hex::encode(Sha256::digest(id.as_bytes()))
 }
 

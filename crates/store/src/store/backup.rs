@@ -157,7 +157,7 @@ async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), 
                 "the copy is damaged: {why}; check {place} with `robot-detection database repair`"
             ),
         )),
-        // A database of a newer version can be copied like any other.
+        // A database from a newer version can be copied like any other.
         Some(Fault::Newer(_)) | None => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use super::StoreError;
 
 /// Maximum number of canonical URLs stored per site. If there are more, the oldest are removed.
-// Each entry takes two URLs in memory too: about ten megabytes in total.
+// Each entry also takes up two URLs in memory, about ten megabytes in total.
 pub const MAX_CANONICALS: u32 = 100_000;
 
 statements! {
@@ -20,7 +20,7 @@ statements! {
         "SELECT learnt_ms FROM canonicals WHERE site = $1 ORDER BY learnt_ms DESC LIMIT 1 OFFSET $2 + 0";
     PRUNE = "remove old canonical URLs",
         "DELETE FROM canonicals WHERE site = $1 AND learnt_ms <= $2";
-    // Preferences from 8 on mark a page that names another URL as canonical.
+    // A preference of 8 or higher marks a page that specifies another URL as canonical.
     NAMED = "read the canonical URLs specified by pages",
         "SELECT seen.url, seen.alias_of FROM site_robot_urls AS seen \
          JOIN site_robot_urls AS page ON page.site = seen.site AND page.url = seen.alias_of \

@@ -281,7 +281,7 @@ impl Database {
         let task = CheckpointTask(Arc::clone(self));
         // Closing the database waits for the task.
         Handle::current().spawn(async move {
-            // After a failure the log is kept; a later writer checkpoints it.
+            // After a failure, the log is retained, and a later writer checkpoints it.
             if let Err(error) = task.0.checkpoint().await {
                 tracing::debug!("{error}");
             }
@@ -307,7 +307,7 @@ impl Drop for CheckpointTask {
 
 fn bad_scheme(url: &str, scheme: &str) -> StoreError {
     use super::StoreErrorKind::BadUrl;
-    // In `user:password@host`, the part before the colon is a user name: it must not be quoted.
+    // In `user:password@host`, the part before the colon is a user name, which must not be quoted.
     if scheme.is_empty() || url.contains('@') && !url.contains("://") {
         return StoreError::new(
             BadUrl,

@@ -120,7 +120,8 @@ impl StoreError {
         error: &sqlx::Error,
     ) -> Self {
         let kind = kind_of(place.engine, error);
-        // The task that watches the database has logged the reason once for all statements.
+        // The task that monitors the database has already logged the reason once for all
+        // statements.
         if let Some(absence) = known_absence(error) {
             let text = format!("cannot {what}: the database is unavailable");
             let absence = Some(Arc::clone(absence));

@@ -164,7 +164,7 @@ impl Leases<'_> {
     async fn has_ended(self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
             Some((key, ..)) => process_lock::is_gone(self.db, key).await,
-            // Nothing is known about holders with another name format.
+            // Holders with another name format cannot be checked.
             None => Ok(false),
         }
     }

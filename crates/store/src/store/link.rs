@@ -167,7 +167,7 @@ impl Link {
         match (before, seen) {
             (None, Ok(())) => None,
             (None, Err(error)) if self.is_busy(&error) => None,
-            // The same reason again is not a change; it has already been reported.
+            // An outage for the same reason is not a change, since it has already been reported.
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
                 let since_ms = before.map_or(now_ms, |before| before.since_ms);
@@ -238,7 +238,7 @@ impl Link {
         let Err(error) = asked.await else {
             return Ok(());
         };
-        // The server may not grant more connections than the busy ones of the pool.
+        // The pool may already use all connections that the server allows.
         for _ in 0..BUSY_LOOKS {
             if pool.size() > 0 && ask_idle(&pool).await {
                 return Ok(());
@@ -269,7 +269,7 @@ impl Link {
         let opened = *self.opened();
         let mut found = FileId::of(&path);
         if found.is_none() {
-            // While a file is being replaced, it is missing for a moment.
+            // A file that is being replaced is missing for a moment.
             tokio::time::sleep(EXCHANGE).await;
             found = FileId::of(&path);
         }
@@ -324,7 +324,7 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The URL is left out, as it may contain a password.
+        // The URL is omitted, as it may contain a password.
         f.debug_struct("Link")
             .field("absence", &self.absence())
             .finish_non_exhaustive()

@@ -136,7 +136,7 @@ impl Orders<'_> {
         let waiting = self.db.rows(&WAITING_ORDERS, &since);
         let waiting: Vec<StoredOrder> = waiting.await?;
         for order in waiting {
-            // Another server may have taken the order meanwhile; the update detects that.
+            // Another server may have accepted the order in the meantime, which the update detects.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
             if self.db.execute(&TAKE_ORDER, &values).await? > 0 {
                 return Ok(Some(order));

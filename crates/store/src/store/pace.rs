@@ -129,7 +129,7 @@ impl Pace<'_> {
     /// Returns an error if the query fails. Either all or none of the debts are added.
     pub async fn add(self, served: &[RateLimitDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
-        // The same order everywhere prevents deadlocks between instances.
+        // Using the same order on all instances prevents deadlocks between them.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
         let steps = ADD.pieces(&served).map(|(statement, rows)| {
             let values = rows.iter().flat_map(|debt| {

@@ -129,7 +129,7 @@ pub(super) async fn set(
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
-    // The cause is left out: it may quote the URL including the password.
+    // The cause is omitted, as it may quote the URL including the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::new(
             StoreErrorKind::BadUrl,

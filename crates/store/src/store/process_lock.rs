@@ -209,7 +209,7 @@ fn is_unlocked(path: &Path) -> bool {
             true
         }
         Ok(_) => false,
-        // Any other error gives no information about the holder, which then counts as alive.
+        // Any other error gives no information about the holder, which is then considered alive.
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
@@ -254,7 +254,7 @@ async fn session(
 }
 
 async fn unlock(session: Arc<LockSession>, key: i64) {
-    // If the session fails, its lock has ended too.
+    // If the session fails, its lock has also ended.
     drop(run(&mut *session.lock().await, &UNLOCK_LEASE, key).await);
 }
 

@@ -307,7 +307,7 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
         for column in 1..=COLUMNS {
             sql.push_str(if column == 1 { "" } else { ", " });
             let _ = match engine {
-                // Numbered parameters are slow: `SQLite` looks each up in a list.
+                // Numbered parameters are slow, because `SQLite` looks up each of them in a list.
                 Engine::Sqlite => sql.write_char('?'),
                 Engine::Postgres => write!(sql, "${}", row * COLUMNS + column),
             };

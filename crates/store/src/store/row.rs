@@ -141,7 +141,7 @@ impl RobotRow {
                 ),
             )
         })?;
-        // One bad row must not keep all other robots from being used.
+        // A single invalid row must not prevent all other robots from being used.
         let (patterns, status, facts) = self.decoded().unwrap_or_else(|what| {
             let reason = format!("the stored {what} cannot be read; refresh the source");
             (

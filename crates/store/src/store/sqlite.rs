@@ -141,7 +141,7 @@ async fn open_file(
         read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
         write: SqliteWriter::new(write, false),
     };
-    // Closed only now: closing the last open connection would empty the log.
+    // Closed only now, since closing the last open connection would empty the log.
     let closed = connection.close().await;
     drop(starting);
     closed.map_err(of_open(place))?;

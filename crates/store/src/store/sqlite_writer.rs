@@ -216,7 +216,7 @@ impl Drop for SqliteTransaction {
         let Some(mut turn) = self.turn.take().filter(|_| self.is_begun) else {
             return;
         };
-        // The turn blocks all other writers until the rollback is done.
+        // The turn blocks all other writers until the rollback is complete.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let rolled_back = match turn.connection() {

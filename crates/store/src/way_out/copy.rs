@@ -56,7 +56,7 @@ pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
         return Response::from_parts(head, body);
     }
     let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
-        // The file was truncated or has grown while it was read.
+        // The file was truncated or has grown while it was being read.
         return super::way_out::copy_unavailable();
     };
     head.headers.remove(header::CONTENT_LENGTH);

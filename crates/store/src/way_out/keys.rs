@@ -18,7 +18,8 @@ impl Keys {
     /// Creates a random key, to be used until the keys have been loaded from the database.
     pub(super) fn unknown(day: i64) -> Self {
         let random = hmac::Key::generate(HMAC_SHA256, &SystemRandom::new());
-        // Without random numbers, no key exists: nothing is signed, and no cookie is valid.
+        // If there are no random numbers, there is no key: nothing is signed, and no cookie is
+        // valid.
         Self(random.into_iter().map(|key| (day, key)).collect())
     }
 

@@ -78,7 +78,7 @@ impl SubmissionLimits {
             return false;
         };
         if fleet.key.swap(key, Relaxed) != key {
-            // The place held another fleet, whose counts are discarded.
+            // The slot contained another fleet, whose counts are discarded.
             fleet.requests.store(0, Relaxed);
             fleet.presses.store(0, Relaxed);
         }

@@ -38,7 +38,7 @@ statements! {
         "SELECT url FROM resource_descriptions WHERE site = $1 AND url >= $2 \
          AND hidden_ms IS NULL ORDER BY url LIMIT 1";
     DESCRIPTION_COUNT = "count the resource descriptions",
-        // Few are hidden: both counts use indexes, and no text is read.
+        // Few descriptions are hidden, so both counts use indexes, and no text is read.
         "SELECT COUNT(*) - (SELECT COUNT(*) FROM resource_descriptions AS hidden \
          WHERE hidden.site = $1 AND hidden.hidden_ms IS NOT NULL) \
          FROM resource_descriptions WHERE site = $1";
@@ -186,7 +186,7 @@ fn ordered(
             format!("{key} <> '' AND ({key}, url) > ($2, $3)"),
             format!("{key}, url"),
         ),
-        // `$2` is compared with itself because `PostgreSQL` requires every parameter to be used.
+        // `$2` is compared with itself, because `PostgreSQL` requires that every parameter be used.
         (None, _) => ("$2 = $2 AND url > $3".to_owned(), "url".to_owned()),
     };
     // SQLite recompiles a statement for each value of a bare limit.

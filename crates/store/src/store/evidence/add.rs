@@ -51,7 +51,8 @@ impl EvidenceRows<'_> {
     pub async fn prune(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
         self.db.execute(&sql::PRUNE_OLD, &old).await?;
-        // Robots first, so that one robot's excess does not count against the others.
+        // Robots are trimmed first, so that excess evidence about one robot does not displace that
+        // about others.
         for (statement, most) in [
             (&sql::PRUNE_OF_ROBOT, MAX_OF_ROBOT),
             (&sql::PRUNE_OF_EVENT, MAX_OF_EVENT),

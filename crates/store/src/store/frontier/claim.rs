@@ -125,7 +125,8 @@ impl Frontier<'_> {
     ) -> Result<(), StoreError> {
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
-        // The holder's own mark first, so that the next statement does not release its own URLs.
+        // The holder is marked as alive first, so that the next statement does not release its own
+        // URLs.
         self.db.execute(&MARK_ALIVE, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;

@@ -25,7 +25,8 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
-        // If several instances end the run at the same time, only one of them settles it.
+        // If several instances end the run at the same time, only one of them completes the end of
+        // the run.
         if self.end_run(run_id, RunState::Finished, now_ms).await? {
             self.settle(site, run_id).await?;
         }

@@ -127,7 +127,7 @@ impl Frontier<'_> {
         let mut counts = *counts;
         let most = match transaction.engine() {
             Engine::Sqlite => PIECE,
-            // Everyone locks in the same order: descriptions first, then visits.
+            // All instances lock rows in the same order: first descriptions, then visits.
             Engine::Postgres => pages.len().max(1),
         };
         // On `PostgreSQL` all pages are written together, since the lock order applies to all of

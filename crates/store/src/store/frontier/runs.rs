@@ -121,7 +121,8 @@ impl Frontier<'_> {
                 transaction.commit().await?;
                 return Ok((StoredRun { wanted, ..open }, true));
             }
-            // Half of the site was processed with other settings; mixing them gives wrong results.
+            // Part of the site was processed with other settings; mixing both would give wrong
+            // results.
             let abandoned = RunState::Abandoned.as_str();
             let values = [open.run_id.into(), abandoned.into(), now_ms.into()];
             transaction.execute(&sql::END_RUN, &values).await?;

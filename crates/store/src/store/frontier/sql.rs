@@ -170,7 +170,8 @@ statements! {
         AS preference \
          FROM described WHERE md5 IN \
          (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
-    // URLs that name each other, and URLs whose canonical URL names another one, are kept.
+    // URLs that specify each other as canonical are kept, as are URLs whose canonical URL specifies
+    // yet another one.
     NOT_CANONICAL = "find resources that are also described by their canonical URL",
         "SELECT seen.url, seen.alias_of, \
          CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \

@@ -75,8 +75,8 @@ impl Publications<'_> {
             .copied()
             .filter(|change| counts.iter().any(|(staged, _)| staged == change))
             .collect();
-        // Pages that merely did not respond change nothing visible; the previous publication is
-        // kept.
+        // Pages that merely did not respond do not change what is shown, so the previous
+        // publication is kept.
         if changes.iter().any(|change| *change != "miss") {
             self.begin_publication(site, run_id, now_ms).await?;
         }
@@ -85,7 +85,7 @@ impl Publications<'_> {
             gone += self.publish_change(site, change, now_ms).await?;
         }
         let mut transaction = self.db.begin("end a publication").await?;
-        // Before its end, a run has not requested all pages.
+        // A run that has not ended has not requested all pages yet.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
             transaction.execute(&sql::FOUND_AGAIN, &values).await?;
@@ -109,9 +109,9 @@ impl Publications<'_> {
 
     /// Undoes the most recent publication; a second call redoes it.
     ///
-    /// Returns the publication and the number of pages now shown, or `None` if there is no
-    /// publication or there was none before it. The next run fetches the pages in full and
-    /// publishes their current content.
+    /// Returns the publication and the number of pages now shown. Returns `None` if there is no
+    /// publication, or if nothing had been published before it. The next run fetches the pages in
+    /// full and publishes their current content.
     ///
     /// # Errors
     ///

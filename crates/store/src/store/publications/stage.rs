@@ -149,7 +149,7 @@ pub(in crate::store) async fn forget_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {
-    // In this order: after clearing, the affected pages are unknown.
+    // The order matters: after clearing, it is no longer known which pages are affected.
     for statement in [&sql::ASK_STAGED_AGAIN, &sql::CLEAR_STAGED] {
         transaction.execute(statement, &[site.into()]).await?;
     }

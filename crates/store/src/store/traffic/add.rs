@@ -29,7 +29,7 @@ pub struct TrafficBatch<'b> {
     pub counted: &'b [CountedMinute],
     /// Counts of requested paths.
     pub paths: &'b [CountedPaths],
-    /// Minutes in which requests were being counted, even if there were none.
+    /// Minutes in which requests were being counted, including minutes without requests.
     pub live: &'b [LiveMinutes],
 }
 
@@ -70,7 +70,7 @@ impl TrafficSums<'_> {
             let Some(kept) = span.retention_minutes() else {
                 continue;
             };
-            // A span that is partly expired is kept as a whole.
+            // A span that has only partly expired is retained as a whole.
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
                 self.db.execute(statement, &values).await?;

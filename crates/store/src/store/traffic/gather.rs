@@ -153,7 +153,7 @@ impl<'k> SumCollector<'k> {
         let sums = PackedSums::open(packed)?;
         let has_cells = self.steps.is_some() && self.robot.is_none();
         let mut cells = Vec::with_capacity(if has_cells { sums.left() } else { 0 });
-        // Sums and keys have the same order, which is much faster than looking up each key.
+        // Totals and keys are in the same order, so this is much faster than looking up each key.
         let (keys, mut place) = (self.keys, 0);
         for sum in sums {
             let (id, count) = sum?;

@@ -92,7 +92,7 @@ impl TrafficCount {
 }
 
 impl AddAssign for TrafficCount {
-    // Saturating, as a forged log line must not overflow a sum.
+    // Saturating, as a forged log line must not cause a total to overflow.
     fn add_assign(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);

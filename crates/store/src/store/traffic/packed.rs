@@ -76,7 +76,7 @@ impl<'p> PackedSums<'p> {
         }
         sums.rest = body;
         let left = sums.number().and_then(|left| usize::try_from(left).ok());
-        // Prevents callers from reserving memory for more sums than the data can contain.
+        // Prevents callers from reserving memory for more totals than the data can contain.
         sums.left = left
             .filter(|left| *left <= sums.rest.len() / MIN_SUM_BYTES)
             .ok_or(Unreadable::Damaged)?;

@@ -102,7 +102,8 @@ statements! {
          ORDER BY began LIMIT $4";
     FIRST_ROW = "find traffic that can be packed",
         "SELECT MIN(began) FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3";
-    // Creates the row if missing, and locks it until the transaction ends without changing it.
+    // Creates the row if it is missing, and locks the row without changing it until the transaction
+    // ends.
     TAKE_PACKED = "lock the packed traffic",
         "INSERT INTO traffic_packed (span, began, packed) VALUES ($1, $2, $3) \
          ON CONFLICT (span, began) DO UPDATE SET began = excluded.began RETURNING packed";

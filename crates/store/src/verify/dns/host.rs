@@ -193,8 +193,8 @@ impl<'a> UnconfirmedNames<'a> {
 
     fn conclude(&self, claim: &Claim, names: &Names) -> (fn(Evidence) -> Finding, String) {
         let Claim { address, suffixes } = claim;
-        // A name that could not be looked up, or beyond the checked ones, might have confirmed the
-        // claim: nothing is contradicted then.
+        // The claim is not contradicted, since a name that could not be looked up or was not
+        // checked might have confirmed it.
         if let Some((name, why)) = self.failed {
             let name = QuotedName(name);
             let text = format!("{address} has the name {name}, whose lookup failed: {why}.");

@@ -105,7 +105,7 @@ impl DnsProver {
         let cache = Cache::builder()
             .max_capacity(settings.cache_entries)
             .weigher(|_, host: &Arc<AddressRecords>| places(host))
-            // No record is valid for longer: see `MAX_TTL`.
+            // No record is valid for longer than this, see `MAX_TTL`.
             .time_to_live(Duration::from_hours(24))
             .build();
         Self {
@@ -156,7 +156,7 @@ impl DnsProver {
         };
         match self.inner.remembered(&claim) {
             Some(proof) => proof,
-            // Boxed, so that a proof from the cache costs its caller little.
+            // Boxed, so that a proof from the cache is cheap for the caller.
             None => Box::pin(self.inner.look(&claim)).await,
         }
     }
@@ -236,7 +236,8 @@ impl Inner {
 
     /// Looks up the address, or waits for another task that is doing so.
     async fn look(&self, claim: &Claim) -> DnsProof {
-        // Without a free slot, the proof fails immediately: a flood of claims must not pile up.
+        // If there is no free slot, the proof fails immediately, so that a flood of claims does not
+        // pile up.
         let Ok(_place) = self.places.try_acquire() else {
             return too_many(claim);
         };
@@ -281,7 +282,8 @@ impl Inner {
 
     /// Queries the records that are not cached until a proof can be given.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
-        // One time for all queries, so that a response does not expire during the next query.
+        // The same time is used for all queries, so that a response does not expire during the next
+        // query.
         let now_ms = self.settings.clock.now_ms();
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {

@@ -186,8 +186,8 @@ fn found_records(
         return failed(question, code_word(code));
     }
     let (records, ttl) = at_end(question, record_type, found.answers());
-    // Records of other names do not answer the query: otherwise invalid responses of a resolver
-    // could prove or contradict claims.
+    // Records for other names are ignored, since invalid responses from a resolver could otherwise
+    // prove or contradict claims.
     if records.is_empty() {
         return failed(
             question,

@@ -91,8 +91,8 @@ impl Walker<'_> {
             return Ok(Item::Address);
         }
         let is_list = matches!(place, Position::List);
-        // Outside of arrays, a bare address may mean anything, such as a contact's host; with a
-        // length it is a prefix.
+        // Outside of arrays, a bare address may have any meaning, such as a contact's host; an
+        // address with a length is a prefix.
         let net = prefix::read(text).filter(|_| is_list || text.contains('/'));
         if net.is_some() {
             self.found.push(net, is_selected)?;
@@ -134,7 +134,7 @@ impl<'w, 's, 'n> Value<'w, 's, 'n> {
 
     /// Returns the nesting depth of the values inside the current one.
     fn deeper<E: Error>(&mut self) -> Result<usize, E> {
-        // Each level is a call: the document must not determine the stack depth.
+        // Each level is a function call, so the document must not determine the depth of the stack.
         if self.depth >= MAX_DEPTH {
             return Err(self.walk.give_up(RangesError::TooDeep { max: MAX_DEPTH }));
         }
@@ -159,7 +159,7 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
         if self.depth == 1 && self.walk.found.created.is_none() && names::is_day(self.name) {
-            // The date of the list is at its top level; dates further down belong to single
+            // The date of the list is at the top level; dates at deeper levels belong to individual
             // entries.
             self.walk.found.created = day(text);
         }

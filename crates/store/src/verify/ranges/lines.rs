@@ -51,7 +51,7 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
 }
 
 fn columns(content: &str) -> impl Iterator<Item = &str> {
-    // A range from one address to another must not be read as two single addresses.
+    // A range from one address to another must not be parsed as two single addresses.
     let is_range = content.contains(" - ");
     let columns = content.split(move |c| !is_range && SEPARATORS.contains(&c));
     let columns = columns.map(|column| column.trim_matches(['"', '\'', ' ']));

@@ -101,7 +101,7 @@ impl Listing {
     /// Returns the row to store, which contains the prefixes only if the store does not have them
     /// yet.
     pub(super) fn to_stored(&self, url: &str) -> StoredRanges {
-        // Built-in lists are not stored: a newer release has newer ones.
+        // Built-in lists are not stored, since a newer release contains newer lists.
         let fetched = self.published.as_deref();
         let published = fetched.filter(|_| self.fetched_ms.is_some());
         let prefixes = published.filter(|_| !self.is_saved);

@@ -123,7 +123,7 @@ fn judge(
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();
     let nets: Vec<IpNet> = entries.filter_map(|entry| entry.net).collect();
-    // A single wide range would verify anyone, however good the other entries are.
+    // A single wide range would verify any client, however good the other entries are.
     if let Some(wide) = nets.iter().find(|net| kind.is_too_wide(**net)) {
         return Err(RangesError::TooWide {
             prefix: wide.to_string(),

@@ -104,7 +104,7 @@ impl Ranges {
         let listing = slots.get(url)?.load();
         let listing = listing.as_deref()?;
         let published = listing.published.as_deref()?;
-        // A listed address counts despite unreadable entries or an old copy.
+        // A listed address is accepted despite unreadable entries or an old copy.
         if published.set.contains(address) {
             return Some(true);
         }

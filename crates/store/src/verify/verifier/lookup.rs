@@ -69,16 +69,17 @@ impl Verifier {
         } = self.find_signature(&lookup);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
-            // Do not wait for a proof: the one of the first request does not apply to a replay.
+            // Do not wait for a proof, since the proof for the first request does not apply to a
+            // replay.
             Verdict::Unverifiable if is_replay => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict != Verdict::Pending => by_address,
                     _ => by_signature,
                 }
             }
-            // If the signature proves nothing, the address decides.
+            // If the signature proves nothing, the address determines the verdict.
             Verdict::Unverifiable => self.find_address(&lookup, UnknownAddress::Prove),
-            // A pending request is counted for its signature already.
+            // A pending request is already counted because of its signature.
             Verdict::Spoofed | Verdict::Pending => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict == Verdict::Verified => by_address,
@@ -245,7 +246,8 @@ impl Verifier {
         let (task, verifier) = (task(self.clone()), self.clone());
         let run = async move {
             let inner = &verifier.inner;
-            // No task completes the waiting proofs any more, so their waiters are notified.
+            // No task will complete the waiting proofs any more, so the tasks that wait for them
+            // are notified.
             if inner.stop.run_until_cancelled(task).await.is_none() {
                 inner.proofs.abandon();
             }
@@ -315,7 +317,7 @@ impl Verifier {
         };
         let request = job.request();
         let finding = prover.prove(&request, &job.robot);
-        // Dropping the job notifies its waiters that there is no verdict.
+        // Dropping the job notifies the waiting tasks that there is no verdict.
         let Ok(finding) = time::timeout(PROOF_TIME, finding).await else {
             return;
         };

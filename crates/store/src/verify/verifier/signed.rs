@@ -118,7 +118,8 @@ impl SignedProofs {
             headers,
         } = SignedRequest::from(request);
         let mut headers: Vec<_> = headers.iter().collect();
-        // A stable sort: lines of the same name keep their order, which the signature covers.
+        // The sort is stable, so lines of the same name remain in order, which the signature
+        // covers.
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);
         self.hasher.hash_one((target, headers))

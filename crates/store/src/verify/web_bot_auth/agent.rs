@@ -169,7 +169,7 @@ impl KeyUrl {
             return None;
         }
         if discovery != Discovery::Directory {
-            // The fragment is never sent, and each one would be another cache entry.
+            // The fragment is never sent, and each fragment would be another cache entry.
             url.set_fragment(None);
             return Some(Self {
                 discovery,

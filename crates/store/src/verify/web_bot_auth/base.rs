@@ -61,7 +61,7 @@ fn signature_base(
     let mut names: Vec<String> = Vec::with_capacity(input.items.len());
     for item in &input.items {
         let name = spell_item(item);
-        // A component may only occur once in a base (RFC 9421 §2.5). There are few names.
+        // A component may occur only once in a base (RFC 9421 §2.5). There are few names.
         if names.contains(&name) {
             return Err(Refusal::RepeatedComponent(shown(&name)));
         }

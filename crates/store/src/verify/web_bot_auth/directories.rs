@@ -193,7 +193,8 @@ impl Directories {
         let client = self.client().map_err(|error| error.to_string())?;
         let answer = client.send(Method::GET, url, headers).await;
         let answer = answer.map_err(|error| error.to_string())?;
-        // The client follows no redirects: another host must not answer for this one.
+        // The client follows no redirects, since another host must not respond on behalf of this
+        // host.
         if answer.status == 200 {
             Ok(answer)
         } else {
@@ -287,7 +288,8 @@ impl Metadata {
     fn read(json: &[u8], url: &Url) -> Result<Self, String> {
         let json: MetadataJson = serde_json::from_slice(json)
             .map_err(|_| "not a client metadata document".to_owned())?;
-        // A copy of a document at another URL must not speak for its owner.
+        // A copy of a document at another URL must not be accepted on behalf of the document's
+        // owner.
         if json.client_id.as_deref() != Some(url.as_str()) {
             return Err("client_id is not the document's URL".to_owned());
         }
@@ -333,7 +335,7 @@ fn fresh_s(cache_control: &str) -> i64 {
             "max-age" => {
                 let value = value.trim().trim_matches('"');
                 let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
-                // A number that does not fit means a long time.
+                // A number that is too large for the type means a long time.
                 if is_number {
                     fresh = value.parse().unwrap_or(MAX_FRESH_S);
                 }

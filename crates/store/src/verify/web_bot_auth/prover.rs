@@ -184,7 +184,7 @@ impl SignatureProver {
                 Err(CheckStop::Refused(refusal)) => refused(&refusal, is_own),
                 Err(CheckStop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
             };
-            // A signature that was valid once is the robot's, whatever other signatures there are.
+            // A signature that was once valid is the robot's, whatever other signatures there are.
             let is_kept = matches!(
                 (&worst, &finding),
                 (Some(Finding::Replayed(_)), _)

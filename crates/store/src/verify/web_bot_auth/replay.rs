@@ -81,7 +81,8 @@ fn name(keyid: &str, nonce: &str) -> u128 {
         context.update(part.as_bytes());
     }
     let digest = context.finish();
-    // Half of the hash is enough: finding two nonces with equal 128 bits is infeasible.
+    // Half of the hash is sufficient, since finding two nonces with the same 128 bits is
+    // infeasible.
     let first = digest.as_ref().first_chunk().copied();
     u128::from_be_bytes(first.unwrap_or_default())
 }
@@ -95,8 +96,8 @@ impl Shard {
         if self.knows(name, now_s) {
             return NonceStatus::Known;
         }
-        // A sweep visits every nonce, so it waits until one has expired: a flood of requests must
-        // not cause a sweep each.
+        // A sweep visits every nonce, so it is delayed until a nonce has expired. Otherwise, each
+        // request in a flood would cause a sweep.
         if self.until_s.len() >= room && now_s > self.sweep_at_s {
             self.until_s.retain(|_, until| *until >= now_s);
             let next = self.until_s.values().min().copied();

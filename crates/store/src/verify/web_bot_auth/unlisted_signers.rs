@@ -1,7 +1,7 @@
 //! Signers that the registry does not list.
 //!
 //! Key directories and nonces of such signers are cached separately, so that a signer with many
-//! names does not displace those of listed robots.
+//! names does not displace the key directories and nonces of listed robots.
 
 use std::{
     collections::HashSet,
