@@ -16,7 +16,7 @@ pub enum ReadError {
     Syntax {
         /// Byte offset of the error.
         at: u64,
-        /// Description of the error.
+        /// Description of the syntax error.
         reason: &'static str,
     },
     /// A line is not a JSON object with a `url`.
@@ -25,9 +25,9 @@ pub enum ReadError {
          descriptions again"
     )]
     Json {
-        /// Line number, starting at 1.
+        /// Number of the invalid line, starting at 1.
         line: u64,
-        /// Description of the error.
+        /// Description of the error on the line.
         reason: String,
     },
 }

@@ -100,7 +100,7 @@ pub(crate) fn attributes_from_json(
 #[derive(Default)]
 struct Object {
     url: Option<String>,
-    /// Values that replace `null` members.
+    /// Texts from separate columns, which replace `null` members.
     texts: [Option<String>; TEXTS.len()],
 }
 

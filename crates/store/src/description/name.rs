@@ -8,13 +8,13 @@ pub const DESCRIPTION: &str = "description";
 pub const KEYWORDS: &str = "keywords";
 /// Author of the resource.
 pub const AUTHOR: &str = "author";
-/// Language tag (BCP 47).
+/// Language tag of the resource (BCP 47).
 pub const LANGUAGE: &str = "language";
-/// Media type without parameters.
+/// Media type of the resource, without parameters.
 pub const CONTENT_TYPE: &str = "content-type";
 /// Size of the received body in bytes, after decompression.
 pub const CONTENT_LENGTH: &str = "content-length";
-/// Character set used to decode the text.
+/// Character set used to decode the resource's text.
 pub const CONTENT_CHARSET: &str = "content-charset";
 /// Modification time reported by the server (HTTP date).
 pub const LAST_MODIFIED: &str = "last-modified";
@@ -26,9 +26,9 @@ pub const MODIFIED: &str = "modified";
 pub const EXPIRES: &str = "expires";
 /// MD5 hash of the received bytes, in hexadecimal.
 pub const MD5: &str = "md5";
-/// Beginning of the text.
+/// Beginning of the resource's text.
 pub const PARTIAL_TEXT: &str = "partial-text";
-/// Complete text.
+/// Complete text of the resource.
 pub const FULL_TEXT: &str = "full-text";
 /// Headings, one per line, indented by two spaces for each level below the top.
 pub const TABLE_OF_CONTENTS: &str = "table-of-contents";
@@ -48,7 +48,7 @@ pub const LINKS: &str = "links";
 pub const CANONICAL: &str = "canonical";
 /// Directives for all robots from META tags and `X-Robots-Tag`.
 pub const ROBOTS: &str = "robots";
-/// IP address of the server.
+/// IP address of the server that provides the resource.
 pub const IP: &str = "ip";
 /// Entity tag of the resource.
 pub const ETAG: &str = "etag";

@@ -93,7 +93,7 @@ impl ResourceDescription {
         self.value_bytes
     }
 
-    /// Returns all attributes in order.
+    /// Returns all attributes, in the order in which they were set.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }

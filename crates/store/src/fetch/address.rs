@@ -14,7 +14,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Kind of an IP address by its reachability.
+/// Kind of an IP address, by its reachability.
 ///
 /// An IPv4 address embedded in an IPv6 address (mapped, NAT64, 6to4) has the kind of the IPv4
 /// address.
@@ -98,7 +98,7 @@ const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
 ];
 
 impl AddressKind {
-    /// Returns the kind of an address.
+    /// Returns the kind of an IP address.
     pub fn of(address: IpAddr) -> Self {
         Self::special_networks(address, address)
             .next()
@@ -149,7 +149,7 @@ pub fn is_public(address: IpAddr) -> bool {
     AddressKind::of(address) == Public
 }
 
-/// Address range of one IP version.
+/// Range of IP addresses, all of the same IP version.
 enum Span {
     V4(u32, u32),
     V6(u128, u128),

@@ -69,7 +69,7 @@ pub struct DirectResponse {
     pub headers: HeaderMap,
     /// Address of the server or proxy that sent the response.
     pub peer: Option<SocketAddr>,
-    /// Decompressed body.
+    /// Response body, after decompression.
     pub body: Bytes,
 }
 

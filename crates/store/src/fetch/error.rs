@@ -19,7 +19,7 @@ pub enum FetchError {
          install the system's root certificates (package ca-certificates)"
     )]
     NoCertificates {
-        /// Error of the TLS library.
+        /// Error message of the TLS library.
         reason: String,
     },
     /// The URL is not an `http:` or `https:` URL.
@@ -54,7 +54,7 @@ pub enum FetchError {
     Timeout {
         /// URL without its password.
         url: String,
-        /// Timeout of the whole fetch.
+        /// Timeout for the whole fetch.
         total: Duration,
         /// Maximum time without receiving data.
         idle: Duration,
@@ -96,7 +96,7 @@ pub enum FetchError {
     TooLarge {
         /// URL without its password.
         url: String,
-        /// Limit in bytes.
+        /// Maximum size of the body, in bytes.
         max_body_bytes: u64,
     },
     /// The body cannot be decompressed.

@@ -258,7 +258,7 @@ impl FetchLimits {
         self.part().min(Duration::from_secs(10))
     }
 
-    /// Returns the idle timeout.
+    /// Returns the maximum time to wait for the next byte.
     pub(super) fn idle_timeout(&self) -> Duration {
         self.part()
     }

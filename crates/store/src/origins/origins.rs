@@ -41,7 +41,7 @@ pub struct WantedOrigins {
 pub struct ListSpec {
     /// Name of the list, for use in rules and messages.
     pub name: String,
-    /// URL or path of the list.
+    /// URL or path of the address list.
     pub url: String,
     /// Interval between downloads of the list.
     pub interval: Duration,
@@ -49,7 +49,7 @@ pub struct ListSpec {
     pub built_in: &'static str,
 }
 
-/// Current state of an address list.
+/// Current state of an address list, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListState {
     /// Name of the list, for use in rules.
@@ -60,7 +60,7 @@ pub struct ListState {
     pub ranges: Option<RangesState>,
 }
 
-/// Current state of a place database.
+/// Current state of a place database, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlaceState {
     /// Name of the setting that contains the path.

@@ -35,7 +35,7 @@ pub(super) struct PlaceFile {
     known: Mutex<FileState>,
 }
 
-/// State of the database file.
+/// State of a place database's file.
 #[derive(Clone, Debug, Default)]
 struct FileState {
     path: Option<PathBuf>,

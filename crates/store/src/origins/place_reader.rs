@@ -16,7 +16,7 @@ pub(super) struct PlaceReader {
     layout: Layout,
 }
 
-/// Location of the wanted value within a record.
+/// Location of the wanted value within a place database record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
     /// `autonomous_system_number = 64496`: `MaxMind`, DB-IP.

@@ -3,7 +3,7 @@
 /// Addresses of a provider's proxies, as published by the provider.
 #[derive(Debug, Eq, PartialEq)]
 pub struct ProxyPreset {
-    /// Name of the preset in settings.
+    /// Name by which settings refer to the preset.
     pub name: &'static str,
     /// URL of each list, with the networks that the list contained at the time of this release,
     /// separated by spaces.

@@ -16,10 +16,10 @@ use crate::store::{OutageLogger, RateLimitDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, Policy, RateLimiter, SharedLimit};
 
-/// Interval between two exchanges.
+/// Interval between two exchanges of rate limit usage.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Number of exchanges between two heartbeats.
+/// Number of usage exchanges between two heartbeats.
 const SIGN_EVERY: u32 = 5;
 
 /// Number of exchanges between two deletions of expired entries.
@@ -136,7 +136,7 @@ impl Exchange {
         Ok(fleet)
     }
 
-    /// Stores this instance's usage, for the other instances to read.
+    /// Stores this instance's rate limit usage, for the other instances to read.
     async fn tell(&self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let most = MOST_TOLD / limiters.len().max(1);
         let untold: Vec<_> = limiters
@@ -162,7 +162,7 @@ impl Exchange {
         })
     }
 
-    /// Reads and applies the usage of all instances.
+    /// Reads the rate limit usage of all instances, and applies it.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let changes = self.store.pace().since(self.read_ms).await?;
         self.read_ms = changes.read_ms;

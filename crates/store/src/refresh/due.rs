@@ -16,7 +16,7 @@ const LAST_RETRY_MS: i64 = 6 * 60 * MINUTE_MS;
 pub(super) struct RefreshHistory {
     /// Time of the last successful refresh, including "not modified".
     pub(super) succeeded_ms: Option<i64>,
-    /// Number of failures since the last success.
+    /// Number of failed refreshes since the last success.
     pub(super) failures: u32,
     /// End time of the last failed refresh.
     pub(super) failed_ms: Option<i64>,

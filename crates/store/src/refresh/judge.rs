@@ -28,9 +28,9 @@ pub(super) enum Acceptance {
 /// Numbers of robots from a source, before or after a refresh.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sizes {
-    /// Total number of robots.
+    /// Total number of robots from the source.
     pub(super) robots: u64,
-    /// Number of robots used for detection.
+    /// Number of the source's robots that are used for detection.
     pub(super) active: u64,
 }
 

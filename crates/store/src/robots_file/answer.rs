@@ -27,7 +27,7 @@ pub struct PreparedFile {
     content_type: HeaderValue,
     etag: HeaderValue,
     last_modified: HeaderValue,
-    /// Modification time in seconds since 1970.
+    /// Modification time of the file, in seconds since 1970.
     modified_s: u64,
 }
 

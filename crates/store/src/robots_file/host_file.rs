@@ -16,9 +16,9 @@ use super::{
 
 /// The robots.txt of one host.
 pub(super) struct HostFile {
-    /// Content, if served by this program.
+    /// Content of the robots.txt, if served by this program.
     pub(super) body: HostBody,
-    /// Rules to enforce; `None` if there is no file.
+    /// Robots.txt rules to enforce; `None` if there is no file.
     pub(super) file: Option<RobotsTxt>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Sources<'s, R> {
     pub(super) has_upstream: bool,
     /// Robots that may be disallowed by name.
     pub(super) robots: &'s [R],
-    /// Paths to disallow in each group.
+    /// Paths to disallow in each group of the robots.txt.
     pub(super) closed: &'s [String],
 }
 

@@ -9,7 +9,7 @@ use super::{
     upstream::{FetchOutcome, LIMITS},
 };
 
-/// Origin of a robots.txt.
+/// Specifies where the content of a robots.txt comes from.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
@@ -20,7 +20,7 @@ pub enum RobotsTxtContent {
     File {
         /// Content of the file.
         text: Vec<u8>,
-        /// Modification time in milliseconds since 1970.
+        /// Modification time of the file, in milliseconds since 1970.
         modified_ms: Option<i64>,
     },
     /// Serve rules from the settings.

@@ -150,12 +150,12 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns the enforced rules of each host.
+    /// Returns the enforced robots.txt rules of each host.
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
-    /// Returns the current plan.
+    /// Returns the current robots.txt plan.
     pub fn plan(&self) -> Arc<RobotsTxtPlan> {
         self.inner.plan.load_full()
     }
@@ -326,7 +326,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Prepares the responses and rules of all hosts.
+    /// Prepares the robots.txt responses and rules of all hosts.
     fn rebuild(&self) {
         let mut build_state = lock(&self.inner.build_state);
         let plan = self.inner.plan.load();

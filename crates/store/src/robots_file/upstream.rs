@@ -38,14 +38,14 @@ pub const LIMITS: FetchLimits = FetchLimits {
 /// Result of fetching a robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum FetchOutcome {
-    /// The file has not changed since the last fetch.
+    /// The robots.txt has not changed since the last fetch.
     Same { fresh_for: Duration },
-    /// The file is new or has changed.
+    /// The robots.txt is new or has changed.
     File {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// Remark about the file for the administrator.
+        /// Remark about the robots.txt for the administrator.
         remark: Option<&'static str>,
     },
     /// There was no usable response, for this reason.

@@ -14,13 +14,13 @@ columns! {
         pub created: Option<String>,
         /// Number of list entries that could not be parsed.
         pub unreadable: u64,
-        /// `ETag` of the last good copy.
+        /// `ETag` header of the last good copy.
         pub etag: Option<String>,
         /// `Last-Modified` value of the last good copy, unparsed.
         pub last_modified: Option<String>,
         /// Version of the parsing rules with which the list was parsed.
         pub rules: u64,
-        /// Download time of the last good copy.
+        /// Time when the last good copy was downloaded.
         pub fetched_ms: Option<i64>,
         /// Time when the copy was last confirmed to be current.
         pub checked_ms: Option<i64>,

@@ -16,9 +16,9 @@ robot_detection_layer::words! {
     /// Scope of an API token.
     #[derive(Default)]
     pub enum TokenScope {
-        /// Read-only access.
+        /// Allows read access only.
         Read = "read",
-        /// Read and write access.
+        /// Allows read and write access.
         #[default]
         Write = "write",
     }
@@ -29,9 +29,9 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct AdminToken {
-        /// Name of the token.
+        /// Name of the API token.
         pub name: String,
-        /// Scope of the token.
+        /// Scope of the API token.
         pub scope: TokenScope,
         /// Creation time of the token, in milliseconds since the Unix epoch.
         pub created_ms: i64,
@@ -53,7 +53,7 @@ columns! {
         pub data: String,
         /// Time of the last use, accurate to five minutes; 0 if never used.
         pub seen_ms: i64,
-        /// Expiry of the session.
+        /// Expiry time of the session.
         pub expires_ms: i64,
     }
 }
@@ -131,7 +131,7 @@ impl AdminToken {
         }
     }
 
-    /// Sets the scope of the token.
+    /// Sets the scope of the API token.
     #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
@@ -145,7 +145,7 @@ impl AdminToken {
         self
     }
 
-    /// Returns `true` if the token has expired.
+    /// Returns `true` if the API token has expired.
     pub fn has_ended(&self, now_ms: i64) -> bool {
         self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
     }
@@ -222,7 +222,7 @@ impl Access<'_> {
         }
     }
 
-    /// Changes the scope and expiry of a token.
+    /// Changes the scope and expiry of an API token.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl Access<'_> {
         self.db.rows(&ADMIN_TOKENS, &[]).await
     }
 
-    /// Removes a token.
+    /// Removes an API token.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ columns! {
         pub watch: String,
         /// Scheme and host of the receiver's URL.
         pub receiver: String,
-        /// Whether the watched condition currently holds.
+        /// Whether the watched condition currently holds, so that the alert is firing.
         pub is_firing: bool,
         /// Time when the alert last started or stopped firing, in milliseconds since the Unix
         /// epoch; 0 means never.

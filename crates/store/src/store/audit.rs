@@ -20,7 +20,7 @@ pub struct LastChanges {
 }
 
 columns! {
-    /// Audit log entry.
+    /// Audit log entry, which records a change.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AuditEntry {
         /// Time of the change, in milliseconds since the Unix epoch.

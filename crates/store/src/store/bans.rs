@@ -39,7 +39,7 @@ statements! {
 }
 
 handle! {
-    /// Access to the banned networks.
+    /// Access to the bans of networks.
     Bans, bans
 }
 

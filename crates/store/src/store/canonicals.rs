@@ -33,7 +33,7 @@ statements! {
 /// Canonical URL observed in a response to a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LearnedCanonical {
-    /// Host and path of the page.
+    /// Host and path of the page's URL.
     pub url: String,
     /// Host and path of the canonical URL; `None` removes every entry that has `url` as page or
     /// canonical URL.

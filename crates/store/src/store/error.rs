@@ -38,15 +38,15 @@ pub enum StoreErrorKind {
     Busy,
     /// The database does not respond; the same call may succeed later.
     Unavailable,
-    /// The row already exists.
+    /// A row with the same key already exists.
     Conflict,
-    /// The row does not exist.
+    /// The requested row does not exist.
     NotFound,
     /// The lease that protected the operation has expired, and another process has acquired it.
     LeaseLost,
     /// Stored data cannot be read.
     Corrupt,
-    /// Any other cause.
+    /// The error has any other cause.
     Other,
 }
 
@@ -95,7 +95,7 @@ pub struct DatabaseOutage {
 pub(super) struct UnavailableError(pub(super) Arc<DatabaseOutage>);
 
 impl StoreError {
-    /// Returns the kind of the error.
+    /// Returns the kind of this error.
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }

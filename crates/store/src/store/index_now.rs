@@ -42,7 +42,7 @@ columns! {
     /// Result of the last `IndexNow` submission of a site.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct IndexNowState {
-        /// Time of the submission.
+        /// Time of the last submission.
         pub told_ms: i64,
         /// Number of URLs that `IndexNow` accepted.
         pub taken: u64,
@@ -137,7 +137,7 @@ impl IndexNow<'_> {
         self.db.first(&STATE, &[site.into()]).await
     }
 
-    /// Saves the result of a submission.
+    /// Saves the result of an `IndexNow` submission.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ columns! {
         pub now_ms: i64,
         /// Number of milliseconds by which the host's clock is ahead of the database's clock.
         pub ahead_ms: i64,
-        /// Whether the instance is the current process.
+        /// Whether the instance is this process.
         pub is_own: bool,
         /// Names of the leases that the instance holds, ordered by name.
         pub leads: Vec<String>,

@@ -51,7 +51,7 @@ pub(super) struct Link {
     absence: watch::Sender<Option<Arc<DatabaseOutage>>>,
     /// Identity of the file to which the connections were most recently opened.
     file: Mutex<OpenedFile>,
-    /// Locked while a check is in progress.
+    /// Mutex that is locked while a check is in progress.
     asking: AsyncMutex<()>,
     /// Subscription to notifications from other instances, shared by the whole process.
     pub(super) notices: AsyncMutex<Option<Notices>>,
@@ -82,7 +82,7 @@ pub(super) enum Channel {
     LiveRules,
 }
 
-/// All channels, in declaration order.
+/// All notification channels, in declaration order.
 pub(super) const CHANNELS: [Channel; 3] =
     [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
 

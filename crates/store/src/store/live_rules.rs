@@ -39,15 +39,15 @@ columns! {
     /// Live rule, which was added at run time.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredLiveRule {
-        /// ID of the rule, which is never reused.
+        /// ID of the live rule; IDs are never reused.
         pub id: i64,
-        /// Definition of the rule, as JSON.
+        /// Definition of the live rule, as JSON.
         pub definition: String,
-        /// Name of the rule, which is unique among active rules.
+        /// Name of the live rule, which is unique among active rules.
         pub name: Option<String>,
         /// Creation time, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Originator of the rule.
+        /// Originator of the live rule.
         pub created_by: String,
         /// Expiry of the rule; `None` if the rule does not expire.
         pub ends_ms: Option<i64>,
@@ -121,7 +121,7 @@ handle! {
 /// Live rule to add.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLiveRule<'r> {
-    /// Definition of the rule, as JSON.
+    /// Definition of the new rule, as JSON.
     pub definition: &'r str,
     /// Name of the rule; must be unique among active rules unless `replaces` is set.
     pub name: Option<&'r str>,

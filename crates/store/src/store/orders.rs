@@ -260,7 +260,7 @@ impl Orders<'_> {
         self.tell([(&BUMP_HEAVENS, Vec::new())]).await
     }
 
-    /// Returns the current version numbers.
+    /// Returns the current version numbers that servers watch.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ columns! {
     /// Debt of a rule's bucket, or an addition to such a debt.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     pub struct RateLimitDebt {
-        /// Hash of the rule.
+        /// Hash of the rate limit rule.
         pub rule: i64,
         /// Hash of the client or group that the rule limits.
         pub bucket: i64,

@@ -20,7 +20,7 @@ pub(super) enum Pools {
     Postgres(PgPool),
 }
 
-/// State of the connection pool.
+/// State of a connection pool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PoolState {
@@ -28,7 +28,7 @@ pub struct PoolState {
     pub open: u32,
     /// Number of open connections that are idle.
     pub idle: u32,
-    /// Maximum number of connections.
+    /// Maximum number of open connections.
     pub max: u32,
 }
 

@@ -26,7 +26,7 @@ pub(super) const MAX_CONNECTIONS: u32 = 10;
 /// database.
 const OUTSIDE_POOL: u32 = 2;
 
-/// Session timeouts, in milliseconds.
+/// Timeouts for database sessions, in milliseconds.
 // Shorter than our own statement timeout, so that the server cancels and rolls back slow
 // statements; a process that freezes in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
@@ -104,7 +104,7 @@ pub(super) async fn shares_sessions(
     Ok(processes.len() == 1)
 }
 
-/// Applies pending migrations.
+/// Applies pending migrations to the database.
 pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
     let mut connection = connect_with(place, options(url)?, &MIGRATION_TIMEOUTS).await?;
     let migrated = migrations::postgres()
@@ -115,7 +115,7 @@ pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), S
     migrated.map_err(|error| StoreError::from_migration(place, &error))
 }
 
-/// Sets session parameters.
+/// Sets the parameters of a session.
 ///
 /// Parameters are set after connecting, because `PgBouncer` rejects the startup parameter
 /// `options`.

@@ -30,7 +30,7 @@ columns! {
     pub struct RefreshRecord {
         /// ID of the row; 0 until the record has been stored.
         pub refresh_id: i64,
-        /// Refreshed source.
+        /// Source that was refreshed.
         pub source: Source,
         /// URL from which the source was read.
         pub url: String,
@@ -46,9 +46,9 @@ columns! {
         pub error: String,
         /// Number of records in the source.
         pub records: u64,
-        /// Number of new robots.
+        /// Number of robots that were added.
         pub added: u64,
-        /// Number of changed robots.
+        /// Number of robots that were changed.
         pub changed: u64,
         /// One line per skipped record; the caller limits the number of lines.
         pub removed: u64,
@@ -71,11 +71,11 @@ columns! {
     pub struct SourceState {
         /// URL from which the source was read.
         pub url: String,
-        /// `ETag` of the last response.
+        /// `ETag` of the last response from the source.
         pub etag: Option<String>,
         /// `Last-Modified` value of the last response, unparsed.
         pub last_modified: Option<String>,
-        /// SHA-256 of the last content, in hexadecimal.
+        /// SHA-256 of the last document, in hexadecimal.
         pub content_sha256: Option<String>,
         /// End time of the last successful refresh, including refreshes without new content.
         pub succeeded_ms: Option<i64>,

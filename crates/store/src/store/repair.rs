@@ -47,7 +47,7 @@ pub struct Repair {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RepairedTable {
-    /// Name of the table.
+    /// Name of the repaired table.
     pub name: String,
     /// Number of rows that were copied to the new file.
     pub saved: u64,

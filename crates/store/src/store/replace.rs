@@ -223,7 +223,7 @@ impl Lease {
 }
 
 impl RobotChanges {
-    /// Returns `true` if nothing changed.
+    /// Returns `true` if the replacement changed nothing.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }

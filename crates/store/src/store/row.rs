@@ -17,7 +17,7 @@ use robot_detection_layer::registry::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredRobot {
-    /// Robot as defined by its source.
+    /// Robot, as defined by its source.
     pub robot: Robot,
     /// Time when the robot first appeared in its source (`insertion_date`).
     pub insertion_ms: i64,

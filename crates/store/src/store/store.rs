@@ -158,7 +158,7 @@ impl Store {
         self.database.link.close().await;
     }
 
-    /// Returns `sqlite` or `postgres`.
+    /// Returns the name of the database engine: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
         self.database.place.engine.as_str()
     }

@@ -142,7 +142,7 @@ impl Transaction<'_> {
         Ok(rows)
     }
 
-    /// Returns the database engine.
+    /// Returns the engine of the database.
     pub(super) fn engine(&self) -> Engine {
         self.place.engine
     }
@@ -152,7 +152,7 @@ impl Transaction<'_> {
         self.place
     }
 
-    /// Commits the changes.
+    /// Commits the changes made in the transaction.
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         let result = in_time(async {
             match self.open {

@@ -18,9 +18,9 @@ robot_detection_layer::words! {
 /// Finding of one verification method about a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
-    /// The claim is true.
+    /// The claim is proved to be true.
     Confirmed(Evidence),
-    /// The claim is false.
+    /// The claim is proved to be false.
     Contradicted(Evidence),
     /// The request repeats a signature that proved an earlier request, so it proves nothing.
     Replayed(Evidence),
@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// Returns the evidence of the finding.
+    /// Returns the evidence on which the finding is based.
     pub fn evidence(&self) -> &Evidence {
         match self {
             Self::Confirmed(evidence)

@@ -79,7 +79,7 @@ impl DescriptionQuery {
 }
 
 impl DescriptionOrder {
-    /// All available orders of descriptions.
+    /// All orders in which descriptions can be returned.
     pub const ALL: [Self; 2] = [Self::Url, Self::Title];
 }
 
@@ -92,7 +92,7 @@ impl DescriptionCursor {
         }
     }
 
-    /// Creates the position after a key and a URL.
+    /// Creates the position after a sort key and a URL.
     pub fn behind(key: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             key: key.into(),

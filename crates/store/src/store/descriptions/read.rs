@@ -16,9 +16,9 @@ columns! {
     /// Entry for a description in an index.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DescriptionEntry {
-        /// URL of the resource.
+        /// URL of the described resource.
         pub url: String,
-        /// Title; empty if the page has no title.
+        /// Title of the resource; empty if there is none.
         pub title: String,
         /// Sort key in the order of the query; empty for the order by URL.
         pub key: String,
@@ -163,7 +163,7 @@ impl Descriptions<'_> {
         self.db.value(&sql::FIRST_DESCRIBED_URL, &values).await
     }
 
-    /// Counts the descriptions of a site.
+    /// Returns the number of descriptions of a site.
     ///
     /// # Errors
     ///

@@ -29,10 +29,10 @@ const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::RD_LAST_MODIFIED,
 ];
 
-/// Stored resource description.
+/// Resource description as stored, with its times.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredDescription {
-    /// Content of the description.
+    /// Content of the resource description.
     pub description: ResourceDescription,
     /// Time when the resource was first described.
     pub first_seen_ms: i64,

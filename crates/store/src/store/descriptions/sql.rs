@@ -7,7 +7,7 @@ use super::{
     DescriptionOrder,
 };
 
-/// Number of columns written per description.
+/// Number of columns that are written per description.
 const COLUMNS: usize = 11;
 
 /// Statement that writes descriptions. Parameters: `$1` site, `$2` run, `$3` current time.

@@ -20,7 +20,7 @@ use crate::description::ResourceDescription;
 pub enum SaveOutcome {
     /// The URL did not have a description.
     Added,
-    /// The description has changed.
+    /// The description of the URL has changed.
     Changed,
     /// The description has not changed, except possibly for its times and depth.
     Same,

@@ -19,7 +19,7 @@ pub struct EvidenceBatch<'b> {
     pub writer: &'b str,
     /// Number of the batch; increases with each batch from the same writer.
     pub number: i64,
-    /// Evidence to add.
+    /// Evidence to be added.
     pub noted: &'b [Evidence],
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// Prefix lengths of anonymised addresses.
+/// Prefix lengths to which addresses are anonymised.
 ///
 /// Each network covers at least a household or an office: a /24 covers 256 lines, and providers
 /// assign a /48 to a site (RFC 6177 §2).
@@ -16,15 +16,15 @@ robot_detection_layer::words! {
     #[derive(Default)]
     #[non_exhaustive]
     pub enum AddressRetention {
-        /// Complete addresses for clients that claim to be listed robots, only networks for all
+        /// Store complete addresses for clients that claim to be listed robots, only networks for
         /// others.
         #[default]
         Robots = "robots",
-        /// Complete addresses for all clients.
+        /// Store complete addresses for all clients.
         Whole = "whole",
-        /// Only networks: /24 for IPv4, /48 for IPv6.
+        /// Store only networks: /24 for IPv4, /48 for IPv6.
         Networks = "networks",
-        /// No addresses.
+        /// Do not store addresses.
         None = "none",
     }
 }

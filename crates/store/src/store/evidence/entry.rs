@@ -27,13 +27,13 @@ columns! {
     pub struct Evidence {
         /// Time of the request, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Event, one of [`EVIDENCE_EVENTS`].
+        /// Event for which the request is stored, one of [`EVIDENCE_EVENTS`].
         pub event: String,
-        /// Name of the site.
+        /// Name of the site that received the request.
         pub site: String,
-        /// Kind of visitor.
+        /// Kind of visitor that sent the request.
         pub kind: String,
-        /// ID of the robot; empty for human visitors.
+        /// ID of the robot that sent the request; empty for human visitors.
         pub robot: String,
         /// Verdict on the request's claim; `none` if there was no claim or no verification.
         pub verdict: String,
@@ -45,13 +45,13 @@ columns! {
         pub status: u16,
         /// HTTP method of the request.
         pub method: String,
-        /// Requested host.
+        /// Host that was requested.
         pub host: String,
         /// Path without the query; for human visitors, only the pattern of the path.
         pub path: String,
         /// Address or network of the client; empty if addresses are not stored.
         pub address: String,
-        /// User-Agent header of the request.
+        /// `User-Agent` header of the request.
         pub user_agent: String,
         /// Host of the referring page.
         pub referrer: String,
@@ -72,18 +72,18 @@ pub enum BrokenRule {
     Rule {
         /// Line number of the rule, starting at 1; 0 if a setting refuses the robot.
         line: u64,
-        /// Text of the rule.
+        /// Text of the robots.txt rule.
         rule: String,
         /// Line number of the first `User-agent` line in the group.
         group_line: u64,
-        /// User-agent names in the group.
+        /// User-agent names in the rule's group.
         group: String,
     },
     /// The `Crawl-delay` was not observed.
     Delay {
-        /// Required delay, in milliseconds.
+        /// Delay that robots.txt requires, in milliseconds.
         delay_ms: u64,
-        /// Actual delay, in milliseconds.
+        /// Delay that the robot observed, in milliseconds.
         gap_ms: u64,
     },
 }

@@ -9,9 +9,9 @@ use super::{
 /// Selects the data to delete: all rows that match every condition that is set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct DeletionFilter {
-    /// Address or network of visitors.
+    /// Address or network of the visitors whose data is deleted.
     pub address: Option<AddressNetwork>,
-    /// ID of the robot.
+    /// ID of the robot whose data is deleted.
     pub robot: Option<String>,
     /// Only data from before this time is deleted, in milliseconds since the Unix epoch.
     pub before_ms: Option<i64>,

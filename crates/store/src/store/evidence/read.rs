@@ -10,11 +10,11 @@ use super::{super::StoreError, Evidence, sql};
 pub struct EvidenceQuery {
     /// Time range of the requests, in milliseconds since the Unix epoch.
     pub times_ms: Range<i64>,
-    /// Name of the site.
+    /// Name of the site that received the requests.
     pub site: String,
-    /// ID of the robot.
+    /// ID of the robot that sent the requests.
     pub robot: String,
-    /// Decision for the requests.
+    /// Decision made for the requests.
     pub decision: String,
     /// Verdict on the requests' claims.
     pub verdict: String,
@@ -33,9 +33,9 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
-        /// ID of the evidence, starting at 1.
+        /// ID of the row, starting at 1.
         pub id: i64,
-        /// Stored data of the request.
+        /// Request stored as evidence.
         pub evidence: Evidence,
     }
 }
@@ -45,7 +45,7 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredViolation {
-        /// Most recent violation.
+        /// Most recent of the violations.
         pub last: Evidence,
         /// Number of violations.
         pub hits: u64,

@@ -27,7 +27,7 @@ const MAX_HOSTS: i64 = 256;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {
-    /// Whether URLs are waiting.
+    /// Whether any URLs are waiting to be claimed.
     pub has_waiting: bool,
     /// Whether any instance has claimed URLs.
     pub has_taken: bool,

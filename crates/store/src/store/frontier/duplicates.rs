@@ -10,7 +10,7 @@ columns! {
     /// Described resource that has the same content as another described resource of the site.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DuplicateDescription {
-        /// MD5 digest of the content.
+        /// MD5 digest of the resource's content.
         pub md5: String,
         /// URL of the resource.
         pub url: String,
@@ -27,7 +27,7 @@ columns! {
     pub struct AliasDescription {
         /// URL of the resource.
         pub url: String,
-        /// Canonical URL.
+        /// Canonical URL of the resource.
         pub alias_of: String,
         /// Whether the resource has a published description.
         pub is_published: bool,

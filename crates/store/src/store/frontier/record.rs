@@ -32,11 +32,11 @@ pub struct PageRecord {
     pub status: Option<u16>,
     /// Outcome of the visit, as a text.
     pub outcome: String,
-    /// `ETag` to send on the next visit.
+    /// `ETag` value to send on the next visit.
     pub etag: Option<String>,
     /// `Last-Modified` value to send on the next visit.
     pub last_modified: Option<String>,
-    /// Hash of the response body.
+    /// Hash of the page's response body.
     pub content_hash: Option<String>,
     /// Change of the page's resource description.
     pub description: DescriptionChange,
@@ -63,14 +63,14 @@ pub struct PageRecord {
 pub struct NextVisit {
     /// Number of consecutive visits on which the page had not changed.
     pub steady: u32,
-    /// Time of the visit.
+    /// Time of the next regular visit.
     pub at_ms: i64,
 }
 
 /// Change of a resource description.
 #[derive(Clone, Debug)]
 pub enum DescriptionChange {
-    /// Keep the description, if any.
+    /// Leave the description, if any, unchanged.
     Keep,
     /// Save the description. It becomes visible when the run is published.
     Save(ResourceDescription),
@@ -150,9 +150,9 @@ impl Frontier<'_> {
 /// Identifies the run in which pages are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct RunKey<'r> {
-    /// Name of the site.
+    /// Name of the run's site.
     pub site: &'r str,
-    /// ID of the run.
+    /// ID of the site robot run.
     pub run_id: i64,
     /// Settings that affect the run's decisions.
     pub settings: &'r str,

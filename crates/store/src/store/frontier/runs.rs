@@ -43,7 +43,7 @@ robot_detection_layer::words! {
     pub enum RunState {
         /// The run is in progress, or was interrupted and can be resumed.
         Running = "running",
-        /// The run is complete.
+        /// The run is complete, and its results are not held.
         Finished = "finished",
         /// The run is complete, and its results are held until they are accepted.
         Held = "held",
@@ -56,7 +56,7 @@ robot_detection_layer::words! {
     /// Command for the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
-        /// Start or continue the run.
+        /// Start the run, or continue it after a pause.
         #[default]
         Run = "run",
         /// Pause until the next command to run.

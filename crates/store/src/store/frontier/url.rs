@@ -35,7 +35,7 @@ columns! {
         pub max_depth: Option<u32>,
         /// URL of the page that contains the link; empty for a starting point.
         pub found_on: String,
-        /// Number of failed attempts in this run.
+        /// Number of failed attempts to fetch the URL in this run.
         pub attempts: u32,
         /// Whether to follow only the stored links of the page, without fetching the page.
         pub is_relink: bool,
@@ -96,11 +96,11 @@ columns! {
         pub state: String,
         /// Whether the page has a resource description.
         pub is_described: bool,
-        /// HTTP status of the last response.
+        /// HTTP status of the last response for the URL.
         pub status: Option<u16>,
         /// Outcome of the last visit, as a text.
         pub outcome: Option<String>,
-        /// Time of the last fetch.
+        /// Time when the URL was last fetched.
         pub fetched_ms: Option<i64>,
         /// Reason why the page has no description.
         pub loss: Option<Loss>,
@@ -126,11 +126,11 @@ columns! {
     pub struct RobotsTxtCopy {
         /// URL of the robots.txt.
         pub url: String,
-        /// `ETag` of the robots.txt.
+        /// `ETag` of the stored copy.
         pub etag: Option<String>,
-        /// `Last-Modified` value of the robots.txt, unparsed.
+        /// `Last-Modified` value of the stored copy, unparsed.
         pub last_modified: Option<String>,
-        /// Content of the robots.txt.
+        /// Content of the stored copy.
         pub body: String,
     }
 }

@@ -7,7 +7,7 @@ use super::{
     sql,
 };
 
-/// Maximum number of stored addresses per site.
+/// Maximum number of addresses stored per site.
 const MAX_ADDRESSES: usize = 32;
 
 impl Publications<'_> {

@@ -21,7 +21,7 @@ pub enum StagedSelection {
     Saved,
     /// Pages to be hidden; they are hidden without delay.
     Hidden,
-    /// All staged changes.
+    /// All staged changes of the run.
     All,
 }
 
@@ -32,7 +32,7 @@ columns! {
     pub struct Publication {
         /// ID of the published run.
         pub run_id: i64,
-        /// Time of the publication.
+        /// Time when the run was published.
         pub published_ms: i64,
         /// Time when the publication was undone; `None` if the publication is in effect.
         pub undone_ms: Option<i64>,

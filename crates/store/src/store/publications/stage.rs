@@ -44,7 +44,7 @@ robot_detection_layer::words! {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StagedPages {
-    /// Number of pages.
+    /// Number of new and changed pages.
     pub pages: u64,
     /// Total number of words in the texts of the pages.
     pub words: usize,
@@ -52,7 +52,7 @@ pub struct StagedPages {
     pub first: (String, String),
 }
 
-/// Number of texts read per query.
+/// Number of description texts read per query.
 const TEXTS: u32 = 50;
 
 robot_detection_layer::words! {

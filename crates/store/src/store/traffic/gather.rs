@@ -15,7 +15,7 @@ use super::{
 /// Maximum number of packed spans held in memory at the same time.
 const PACKED_AT_ONCE: i64 = 32;
 
-/// Key ID, dimensions of the key, and status class.
+/// Row of a key: its ID, its dimensions, and its status class.
 type KeyRow = (i64, String, String, String, String, String, String, i64);
 
 /// All traffic keys, ordered by ID.
@@ -33,11 +33,11 @@ pub(super) struct SumCollector<'k> {
     robot: Option<(&'k str, Vec<bool>)>,
     /// Total for each key.
     pub(super) sums: Vec<TrafficCount>,
-    /// Counts over time, if requested.
+    /// Traffic counts over time, if requested.
     pub(super) steps: Option<Vec<TrafficStep>>,
 }
 
-/// Key ID, requests, bytes and microseconds.
+/// Row of a total: key ID, requests, bytes and microseconds.
 type SumRow = (i64, i64, i64, i64);
 
 impl Keys {

@@ -23,7 +23,7 @@ columns! {
         pub head_bytes: u64,
         /// Hash of the beginning of the log.
         pub head: String,
-        /// File name of the log.
+        /// File name of the imported log.
         pub name: String,
         /// Number of uncompressed bytes that have been counted.
         pub counted: u64,
@@ -35,7 +35,7 @@ columns! {
 /// Progress of an import since the previous call.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportProgress<'p> {
-    /// State of the import before the progress.
+    /// State of the import before this progress was made.
     pub import: &'p TrafficImport,
     /// New length and hash of the beginning of the log.
     pub head: (u64, &'p str),

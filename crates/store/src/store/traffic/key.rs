@@ -44,7 +44,7 @@ pub struct TrafficCount {
 pub struct CountedMinute {
     /// Minute, in minutes since the Unix epoch.
     pub minute: i64,
-    /// Key shared by the requests.
+    /// Traffic key shared by the requests.
     pub key: TrafficKey,
     /// Count of the requests.
     pub count: TrafficCount,
@@ -53,11 +53,11 @@ pub struct CountedMinute {
 /// Length of the time spans for which totals are stored.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum TrafficSpan {
-    /// Minutes, stored for 48 hours.
+    /// Minutes; their totals are stored for 48 hours.
     Minute,
-    /// Hours, stored for 35 days.
+    /// Hours; their totals are stored for 35 days.
     Hour,
-    /// Days in UTC, stored indefinitely.
+    /// Days in UTC; their totals are stored indefinitely.
     Day,
 }
 
@@ -101,7 +101,7 @@ impl AddAssign for TrafficCount {
 }
 
 impl TrafficSpan {
-    /// All spans, shortest first.
+    /// All span lengths, shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
     /// Returns the length of the span in minutes.

@@ -14,7 +14,7 @@ use super::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficSum {
-    /// Key shared by the requests.
+    /// Traffic key shared by the requests.
     pub key: TrafficKey,
     /// Total number, size and duration of the requests.
     pub count: TrafficCount,

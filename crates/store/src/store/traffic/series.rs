@@ -35,9 +35,9 @@ pub struct TrafficRange {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficStep {
-    /// First minute of the span.
+    /// First minute of the time span.
     pub began: i64,
-    /// Length of the span.
+    /// Length of the time span.
     pub span: TrafficSpan,
     /// Counts by key, in no particular order.
     pub cells: Vec<TrafficCell>,
@@ -47,9 +47,9 @@ pub struct TrafficStep {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficCell {
-    /// Index of the key in the series' keys.
+    /// Index of the cell's key in the series' keys.
     pub key: u32,
-    /// Number of requests.
+    /// Number of requests in the cell.
     pub requests: u64,
     /// Total size of the response bodies, in bytes.
     pub bytes: u64,

@@ -33,7 +33,7 @@ const NAMED: [([u8; 4], &str); 3] = [
 pub struct ResolverCheck {
     /// Address of the resolver.
     pub server: SocketAddr,
-    /// Time until the response or failure.
+    /// Time until the resolver responded or failed.
     pub took: Duration,
     /// Reason why the response of the resolver is unusable; `None` if it is usable.
     pub error: Option<&'static str>,

@@ -17,7 +17,7 @@ pub(super) const MAX_NAMES: usize = 8;
 /// Maximum number of names to quote in a sentence.
 const MAX_SHOWN: usize = 2;
 
-/// Response to one DNS query.
+/// Response to a DNS query.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum DnsAnswer<T> {
     /// The query returned records.
@@ -35,7 +35,7 @@ pub(super) struct CachedAnswer<T> {
     pub(super) until_ms: i64,
 }
 
-/// Host names of an address.
+/// Host names of an IP address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Names {
     /// The first names, at most [`MAX_NAMES`].

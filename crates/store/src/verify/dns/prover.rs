@@ -30,7 +30,7 @@ use crate::verify::Finding;
 const SETTLED: Duration = Duration::from_hours(1);
 /// Time after which a proof that did not get a slot may be retried.
 const RETRY: Duration = Duration::from_secs(30);
-/// Validity of a successful resolver self-test.
+/// Time for which a successful self-test of the resolver is valid.
 const TESTED_MS: i64 = 3_600_000;
 /// Time after which a failed resolver self-test is repeated.
 const TESTED_AGAIN_MS: i64 = 60_000;

@@ -26,7 +26,7 @@ use super::{
 
 /// Minimum validity of a response, regardless of the TTLs of its records.
 const MIN_TTL: Duration = Duration::from_mins(1);
-/// Maximum validity of records.
+/// Maximum validity of DNS records.
 const MAX_TTL: Duration = Duration::from_hours(24);
 /// Maximum validity of a response that there are no records.
 const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);

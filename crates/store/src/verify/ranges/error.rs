@@ -50,7 +50,7 @@ pub enum RangesError {
     /// The document lists no addresses in the part selected by the URL.
     #[error("the document lists no addresses in {part:?}; correct the text after # in the URL")]
     EmptyPart {
-        /// Fragment of the URL.
+        /// Fragment of the list's URL.
         part: String,
     },
     /// Too many entries are not public addresses.

@@ -52,7 +52,7 @@ struct Walker<'s> {
     refusal: Option<RangesError>,
 }
 
-/// Value to parse next.
+/// JSON value to parse next.
 struct Value<'w, 's, 'n> {
     walk: &'w mut Walker<'s>,
     depth: usize,
@@ -70,7 +70,7 @@ enum Position {
     List,
 }
 
-/// Kind of a parsed value.
+/// Kind of a parsed JSON value.
 enum Item {
     Address,
     /// Text in an array, but not an address.
@@ -248,9 +248,9 @@ pub(super) enum Selection<'a> {
     Member(&'a str),
     /// The objects in which a member has a certain text.
     Text {
-        /// Name of the member.
+        /// Name of the member by which objects are selected.
         member: &'a str,
-        /// Text of the member.
+        /// Text that the member must have.
         text: &'a str,
     },
 }

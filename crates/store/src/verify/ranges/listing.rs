@@ -19,7 +19,7 @@ pub(super) struct Listing {
     pub(super) fetched_ms: Option<i64>,
     /// Time at which the copy was last confirmed to be current.
     pub(super) checked_ms: Option<i64>,
-    /// Time of the last attempt.
+    /// Time of the last attempt to fetch the list.
     pub(super) tried_ms: Option<i64>,
     /// Number of failed attempts since the last success.
     pub(super) failures: u64,

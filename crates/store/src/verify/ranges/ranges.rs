@@ -54,7 +54,7 @@ type Slots = HashMap<Box<str>, Arc<Slot>>;
 type Slot = ArcSwapOption<Listing>;
 
 impl Ranges {
-    /// Creates an empty collection.
+    /// Creates an empty collection of address lists.
     pub fn new(clock: Clock) -> Self {
         Self {
             slots: Arc::default(),

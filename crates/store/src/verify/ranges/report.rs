@@ -47,7 +47,7 @@ pub struct RangesState {
     pub checked_ms: Option<i64>,
     /// Time of the last attempt to fetch the list, successful or not.
     pub tried_ms: Option<i64>,
-    /// Reason why the last attempt failed.
+    /// Error of the last attempt to fetch the list, if it failed.
     pub error: Option<String>,
     /// Whether the copy, if any, is too old for the absence of an address to contradict a claim.
     pub is_stale: bool,

@@ -43,7 +43,7 @@ struct SortedPrefixes<A> {
     heads: Box<[A]>,
 }
 
-/// Address represented as a number.
+/// IP address represented as a number.
 trait Address: Copy + Ord {
     /// Returns `true` if the first `length` bits of two addresses are equal.
     fn agrees(self, other: Self, length: u8) -> bool;

@@ -26,9 +26,9 @@ pub(super) struct DnsVerdictKey {
 /// DNS verdict on the claim that an address belongs to a robot.
 #[derive(Debug)]
 pub(super) struct DnsVerdict {
-    /// Verdict based on DNS alone.
+    /// Verdict that is based on DNS alone.
     pub(super) verdict: Verdict,
-    /// Evidence, as a single sentence.
+    /// Evidence for the verdict, as a single sentence.
     pub(super) evidence: String,
     /// Whether the evidence is that the address has no name.
     pub(super) is_nameless: bool,
@@ -37,10 +37,10 @@ pub(super) struct DnsVerdict {
     robot: Arc<Robot>,
 }
 
-/// Result of a cache lookup.
+/// Result of looking up a verdict in the cache.
 #[derive(Debug)]
 pub(super) enum CacheLookup {
-    /// The verdict is valid.
+    /// The cached verdict is valid.
     Fresh(Arc<DnsVerdict>),
     /// The verdict has expired, but may be used until the claim has been verified again.
     Stale(Arc<DnsVerdict>),
@@ -120,12 +120,12 @@ impl DnsVerdicts {
         self.answers.invalidate(&key);
     }
 
-    /// Removes all verdicts.
+    /// Removes all cached verdicts.
     pub(super) fn clear(&self) {
         self.answers.invalidate_all();
     }
 
-    /// Returns the approximate number of verdicts.
+    /// Returns the approximate number of cached verdicts.
     #[cfg(test)]
     pub(super) fn len(&self) -> u64 {
         self.answers.run_pending_tasks();

@@ -14,11 +14,11 @@ const SWITCHED_OFF: &str = "This method is disabled.";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Methods {
-    /// Published address ranges.
+    /// Verification by published address ranges.
     pub ranges: Option<Ranges>,
-    /// Forward-confirmed reverse DNS.
+    /// Verification by forward-confirmed reverse DNS.
     pub reverse_dns: Option<DnsProver>,
-    /// Signatures on requests.
+    /// Verification by signatures on requests.
     pub web_bot_auth: Option<SignatureProver>,
     /// Whether to check addresses that are not public; `false` by default.
     ///

@@ -17,7 +17,7 @@ use super::dns_verdicts::DnsVerdictKey;
 /// Maximum number of waiting proofs. If there are more, further claims are not verified for now.
 const MAX_WAITING: usize = 20_000;
 
-/// Maximum number of concurrent proofs.
+/// Maximum number of concurrent proofs for addresses.
 // Equal to the default number of concurrent address lookups: more would wait there.
 const MAX_WORKERS: usize = 64;
 
@@ -34,7 +34,7 @@ struct State {
     workers: usize,
 }
 
-/// Proof to run.
+/// Proof for an address, ready to run.
 #[derive(Debug)]
 pub(super) struct ProofJob {
     pub(super) robot: Arc<Robot>,
@@ -57,7 +57,7 @@ pub(super) enum ProofStart {
     Yes(ClaimProof),
     /// The proof is waiting, and the caller must start a worker.
     NeedsWorker(ClaimProof),
-    /// Too many proofs are waiting.
+    /// Too many proofs are already waiting.
     No,
 }
 

@@ -1,4 +1,4 @@
-//! Names of unlisted signers.
+//! Names of signers that the registry does not list.
 
 use std::collections::HashMap;
 

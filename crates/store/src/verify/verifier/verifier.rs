@@ -204,7 +204,7 @@ impl Verifier {
         })
     }
 
-    /// Returns the current methods.
+    /// Returns the verification methods in use.
     pub fn methods(&self) -> Arc<Methods> {
         self.inner.methods.load_full()
     }
@@ -239,12 +239,12 @@ impl WantedRanges {
         self.bell.notify_one();
     }
 
-    /// Returns all URLs, in order.
+    /// Returns all URLs of missing lists, in order.
     pub(super) fn all(&self) -> Arc<BTreeSet<String>> {
         self.urls.load_full()
     }
 
-    /// Waits until a new URL has been added.
+    /// Waits until the URL of another missing list has been added.
     pub(super) async fn changed(&self) {
         self.bell.notified().await;
     }

@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// State of a signature prover.
+/// State shared by the clones of a signature prover.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) settings: SignatureSettings,

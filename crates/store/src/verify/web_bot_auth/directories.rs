@@ -97,7 +97,7 @@ impl Directories {
         }
     }
 
-    /// Looks up a key from a directory in memory.
+    /// Looks up a directory's key in memory.
     pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
         match self.known.get(origin) {
             Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
@@ -245,7 +245,7 @@ impl DirectoryState {
         }
     }
 
-    /// Returns the state after a fetch.
+    /// Returns the state of a directory after a fetch.
     ///
     /// Keys that are no longer in the directory are removed; if the directory is unavailable, its
     /// keys remain in use for a day.

@@ -149,7 +149,7 @@ impl SignatureProver {
         self.inner.unlisted_signers.directories.learn(origin, keys);
     }
 
-    /// Stores a directory in memory.
+    /// Stores the keys of a directory in memory.
     #[cfg(test)]
     pub(super) fn learn(&self, agent: &str, keys: Vec<super::key::Key>) {
         use super::agent::Discovery;

@@ -10,7 +10,7 @@ use robot_detection_layer::layer::ClaimedRequest;
 /// Request as it was received, for checking its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'r> {
-    /// Method of the request.
+    /// Method of the signed request.
     pub method: &'r Method,
     /// Scheme that the client used, `http` or `https`, if known with certainty.
     ///
@@ -22,7 +22,7 @@ pub struct SignedRequest<'r> {
     pub authority: &'r str,
     /// Path and query, byte for byte as received, such as `/a?b=c` or `*`.
     pub target: &'r str,
-    /// Headers as received.
+    /// Headers of the signed request, as received.
     pub headers: &'r HeaderMap,
 }
 

@@ -18,15 +18,15 @@ use serde::Deserialize;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SigningKeyError {
-    /// The file cannot be read.
+    /// The key file cannot be read.
     #[error("cannot read the signing key {path:?}: {source}; check the path and its permissions")]
     Read {
         /// Path of the key file.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error reported by the operating system.
         source: io::Error,
     },
-    /// The file does not exist and cannot be created.
+    /// The key file does not exist and cannot be created.
     #[error("cannot create the signing key {path:?}: {source}; check the directory's permissions")]
     Create {
         /// Path of the key file.

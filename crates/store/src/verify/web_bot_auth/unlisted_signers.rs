@@ -69,7 +69,7 @@ impl UnlistedSigners {
         begun.under_way.insert(agent.clone())
     }
 
-    /// Marks a fetch as finished.
+    /// Marks the fetch of a directory as finished.
     pub(super) fn end(&self, agent: &KeyUrl) {
         self.begun().under_way.remove(agent);
     }

@@ -15,7 +15,7 @@ columns! {
         pub site: String,
         /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Requested path, or a pattern of paths.
+        /// Path that was requested, or a pattern of paths.
         pub path: String,
     }
 }
@@ -56,7 +56,7 @@ pub struct CountedPaths {
     pub minute: i64,
     /// Counts of paths; each key occurs only once.
     pub rows: Vec<(PathKey, PathCount)>,
-    /// Omissions, by site name.
+    /// Omitted rows, by site name.
     pub cuts: Vec<(String, PathOmissions)>,
 }
 

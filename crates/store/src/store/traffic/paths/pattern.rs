@@ -127,7 +127,7 @@ enum Kind {
     Digit,
     Upper,
     Lower,
-    /// Letter that has no case.
+    /// Letter that has neither upper nor lower case.
     Uncased,
 }
 
