@@ -18,7 +18,7 @@ columns! {
     pub struct DescriptionEntry {
         /// URL of the described resource.
         pub url: String,
-        /// Title of the resource; empty if there is none.
+        /// Title of the resource; empty if the resource has no title.
         pub title: String,
         /// Sort key in the order of the query; empty for the order by URL.
         pub key: String,
