@@ -559,7 +559,11 @@ fn a_huge_file_is_cut_at_a_line_end() {
         text.lines().skip(1).all(|line| line == "Disallow: /theirs"),
         "the file ends with a complete line"
     );
-    assert!(house.log().contains("is over 1 MiB"), "{}", house.log());
+    assert!(
+        house.log().contains("is larger than 1 MiB"),
+        "{}",
+        house.log()
+    );
 }
 
 #[test]
@@ -685,7 +689,7 @@ fn explain_names_the_origin_of_the_file() {
     for (host, who) in [
         (
             "www.host1.com",
-            "this program, for a mirror of www.myhost.ru",
+            "this program, because the host is a mirror of www.myhost.ru",
         ),
         ("www.myhost.ru", "this program, from its settings"),
     ] {

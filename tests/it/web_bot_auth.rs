@@ -402,7 +402,7 @@ const FAULTS: &[Fault] = &[
     ),
     (
         |it| it.covered = vec!["\"@authority\"", AGENT, "\"date\""],
-        "which the request does not have",
+        "which does not occur exactly once in the request",
     ),
     (
         |it| it.alg = Some("rsa-pss-sha512"),
@@ -501,7 +501,7 @@ async fn only_the_robots_own_agents_are_requested() {
     check(
         &finding,
         "nothing",
-        "which is not an agent of this robot in the registry",
+        "which the registry does not list as an agent of this robot",
     );
     let unnamed = Draft {
         agent: None,
@@ -665,7 +665,7 @@ async fn keys_are_added_and_removed_with_their_directory() {
     check(
         &ask().await,
         "nothing",
-        "is not valid now by its nbf or exp",
+        "is not currently valid according to its nbf or exp",
     );
 }
 

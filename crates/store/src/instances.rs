@@ -1,4 +1,4 @@
-//! Heartbeat of this instance, and synchronization of its clock with the database.
+//! Heartbeat of this instance, and synchronization of its clock with the database's.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tracing::{debug, warn};
 use crate::store::{Store, StoreError};
 use robot_detection_layer::clock::Clock;
 
-/// Interval between heartbeats; an instance is removed after two minutes without one.
+/// Interval between heartbeats. An instance is removed after two minutes without a heartbeat.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Longest database response time after which the clock is still adjusted.
+/// Maximum database response time at which the clock is still adjusted.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Clock difference in milliseconds that is not corrected.
+/// Clock difference, in milliseconds, that is tolerated without correction.
 const TOLERATED_MS: i64 = 2_000;
 
 /// Task that reports to the database that this instance is alive.
@@ -28,7 +28,8 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Creates a heartbeat; `address` is the address of health, metrics and console, once known.
+    /// Creates a heartbeat; `address` is this instance's address for health checks, metrics and
+    /// console.
     ///
     /// `clock` is synchronized with the database's clock.
     pub fn new(store: Store, address: watch::Receiver<String>, clock: Clock) -> Self {
@@ -69,10 +70,10 @@ impl Heartbeat {
     }
 }
 
-/// Synchronizes a clock with the database's clock, so that all instances share one time.
+/// Synchronizes a clock with the database's clock, so that all instances use the same time.
 ///
-/// Returns the number of milliseconds by which this machine is ahead, 0 if within tolerance. Logs a
-/// warning when the difference changes.
+/// Returns the number of milliseconds by which this machine's clock is ahead, or 0 if within
+/// tolerance. Logs a warning when the difference changes.
 ///
 /// # Errors
 ///
@@ -119,7 +120,7 @@ mod tests {
         clock.correct(7_200_000);
         assert_eq!(set_clock(&clock, &store).await.unwrap(), 0);
         assert!(clock.uncorrected_ms() - clock.now_ms() <= 0);
-        // A difference from the database's time is reported with its amount.
+        // If the time differs from the database's, the amount of the difference is reported.
         let wrong = Clock::manual(store.instances().now_ms().await.unwrap() + 7_200_000);
         let ahead_ms = set_clock(&wrong, &store).await.unwrap();
         assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");

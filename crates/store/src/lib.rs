@@ -1,8 +1,8 @@
-//! Internal crate of `robot-detection`: database, downloads and verification.
+//! Internal crate of `robot-detection`: database, downloads, and verification of robots.
 //!
 //! The database ([`store`]) contains robots, descriptions, sessions and the refresh history.
 //! [`fetch`] is the HTTP client, [`refresh`] downloads the registry's sources, and [`verify`]
-//! verifies robots with the data that their operators publish.
+//! verifies robots against the data that their operators publish.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -144,7 +144,7 @@ async fn an_unread_list_matches_nobody_and_is_reported() {
     let house = House::new(FILE).await;
     let server = house.serve();
     assert_eq!(status(&server, "192.0.2.1"), 200);
-    let told = "list closed: closed.txt was never loaded, so the list is empty: cannot read the file closed.txt";
+    let told = "list closed: closed.txt has never been loaded, so the list is empty: cannot read the file closed.txt";
     assert!(ready(&server).contains(told), "{}", ready(&server));
     let doctor = house.doctor(&["--offline"]);
     assert!(doctor.contains(&format!("warn  {told}")), "{doctor}");
@@ -206,7 +206,7 @@ async fn an_unavailable_list_is_reported_and_fetched_by_explain() {
         "{doctor}"
     );
     assert!(
-        doctor.contains("was never loaded, so the list is empty: ") && doctor.contains("404"),
+        doctor.contains("has never been loaded, so the list is empty: ") && doctor.contains("404"),
         "{doctor}"
     );
     lists.set(Reply::text("192.0.2.0/24\n"));

@@ -186,7 +186,7 @@ async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing
         (&odd[..], "damaged"),
         (
             &other[..],
-            "wrong type \"GeoLite2-Country\"; use a database of autonomous systems",
+            "wrong database type \"GeoLite2-Country\"; use a database of autonomous systems",
         ),
     ] {
         house.write("asn.mmdb", bytes).await;

@@ -247,7 +247,7 @@ fn a_public_source_cannot_redirect_to_a_private_address() {
         .output()
         .unwrap();
     let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    let refused = told.matches("the target has an address that is not public");
+    let refused = told.matches("the target has a non-public address");
     assert_eq!(refused.count(), count, "{told}");
     assert_eq!(internet.seen().len(), count);
     assert!(inner.seen().is_empty(), "{told}");
@@ -278,7 +278,7 @@ async fn endless_and_foreign_redirects_are_rejected() {
     for status in [300, 302, 305] {
         let error = failure_of(Reply::status(status)).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
-        let nowhere = format!("the {status} response has no usable Location");
+        let nowhere = format!("the {status} response has no valid Location header");
         assert!(error.to_string().contains(&nowhere), "{error}");
     }
 }

@@ -218,7 +218,7 @@ async fn a_quarantined_list_is_remembered_and_only_that_list_is_accepted() {
     assert!(
         changed
             .error
-            .starts_with("not accepted, as the document changed while held for review")
+            .starts_with("not accepted, because the document changed while held for review")
     );
     assert!(
         changed.error.contains("the document has 70 robots"),

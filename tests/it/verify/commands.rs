@@ -307,7 +307,7 @@ async fn doctor_reports_failing_lists_and_unresponsive_resolvers() {
     site.dns.fault(&Name::root(), refused);
     let [_, resolver] = checks(&site.run(&["doctor", "--json"])).try_into().unwrap();
     assert!(resolver.starts_with("false "), "{resolver}");
-    for words in [" ms: DNS answered REFUSED;", "verify.dns_servers"] {
+    for words in [" ms: DNS returned REFUSED;", "verify.dns_servers"] {
         assert!(resolver.contains(words), "{resolver}");
     }
 

@@ -253,14 +253,14 @@ async fn an_unresponsive_server_contradicts_no_claim() {
     short.attempts = 1;
     let (word, text) = prove(&DnsProver::new(short.clone()), "192.0.2.1").await;
     assert_eq!(word, "nothing");
-    assert!(text.ends_with("DNS did not answer in time."), "{text}");
+    assert!(text.ends_with("DNS did not respond in time."), "{text}");
 
     // The whole proof has a time limit too, however long a single query may take.
     short.timeout = Duration::from_mins(10);
     short.proof_timeout = Duration::from_secs(1);
     let (word, text) = prove(&DnsProver::new(short), "192.0.2.1").await;
     assert_eq!(word, "nothing");
-    assert!(text.ends_with("DNS did not answer in time."), "{text}");
+    assert!(text.ends_with("DNS did not respond in time."), "{text}");
 }
 
 #[tokio::test]

@@ -68,10 +68,18 @@ async fn a_key_set_is_fetched_from_the_registered_url() {
     let other = site
         .prove(&site.draft("/other.json", "jwks_uri"), &robot)
         .await;
-    check(&other, "nothing", "which is not an agent of this robot");
+    check(
+        &other,
+        "nothing",
+        "which the registry does not list as an agent of this robot",
+    );
     let of_host = site.operator.robot();
     let other = site.prove(&site.draft(SET, "jwks_uri"), &of_host).await;
-    check(&other, "nothing", "which is not an agent of this robot");
+    check(
+        &other,
+        "nothing",
+        "which the registry does not list as an agent of this robot",
+    );
     let as_directory = site.prove(&site.draft(SET, ""), &robot).await;
     check(
         &as_directory,
@@ -89,7 +97,11 @@ async fn a_different_query_is_a_different_key_set() {
     });
     let draft = site.draft(&format!("{SET}?x=1"), "jwks_uri");
     let finding = site.prove(&draft, &site.robot(SET)).await;
-    check(&finding, "nothing", "which is not an agent of this robot");
+    check(
+        &finding,
+        "nothing",
+        "which the registry does not list as an agent of this robot",
+    );
     assert_eq!(
         site.operator.times_asked(),
         0,

@@ -179,7 +179,7 @@ def refused(right, large):
     yield "altered authority", unfit, {"change": to_other_host}
     yield "expired", "spoofed: the signature expired", {"age_s": 600}
     yield "not yet valid", "spoofed: the signature is from the future", {"age_s": -600}
-    yield "too long", "spoofed: the signature is for", {"lifetime_s": 2 * 86400}
+    yield "too long", "spoofed: the signature is valid for", {"lifetime_s": 2 * 86400}
     yield "replayed", "spoofed: the signature's nonce was used before", {"again": True}
     yield "nonce, again", "spoofed: the signature's nonce was used before", {"nonce": "once"}
     yield "wrong tag", "spoofed: no signature has the tag", {"tag": "other"}

@@ -1,12 +1,12 @@
-//! Errors of reading resource descriptions.
+//! Errors that occur when resource descriptions are read.
 
 use std::io;
 
-/// Error in a file of resource descriptions; later descriptions can still be read.
+/// Error in a file of resource descriptions. Reading may continue with the next description.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file itself could not be read; reading ends.
+    /// The file could not be read; no further descriptions follow.
     #[error("cannot read the resource descriptions: {0}")]
     Io(#[from] io::Error),
     /// A SOIF object has invalid syntax.
@@ -14,19 +14,20 @@ pub enum ReadError {
         "invalid resource description at byte {at}: {reason}; correct it, or export the descriptions again"
     )]
     Syntax {
-        /// Position of the error in bytes.
+        /// Byte offset of the error.
         at: u64,
-        /// Description of the error.
+        /// Description of the syntax error.
         reason: &'static str,
     },
     /// A line is not a JSON object with a `url`.
     #[error(
-        "invalid resource description in line {line}: {reason}; correct it, or export the descriptions again"
+        "invalid resource description on line {line}: {reason}; correct it, or export the \
+         descriptions again"
     )]
     Json {
-        /// Line number, starting at 1.
+        /// Number of the invalid line, starting at 1.
         line: u64,
-        /// Description of the error.
+        /// Description of the error on the line.
         reason: String,
     },
 }

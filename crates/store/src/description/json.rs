@@ -14,7 +14,7 @@ use super::{Attribute, ResourceDescription, name};
 /// JSON name of the resource's URL.
 const URL: &str = "url";
 
-/// Attributes that the database stores in separate columns: long texts, which lists do not need.
+/// Attributes that the database stores in separate columns: long texts that lists do not include.
 pub(crate) const TEXTS: [&str; 4] = [
     name::PARTIAL_TEXT,
     name::FULL_TEXT,
@@ -22,9 +22,10 @@ pub(crate) const TEXTS: [&str; 4] = [
     name::MARKS,
 ];
 
-/// Serializes to an object: `url`, then each attribute as a string, in order.
+/// Serializes the description as an object: `url`, followed by each attribute as a string, in
+/// order.
 ///
-/// An attribute named `url` is left out.
+/// An attribute with the name `url` is omitted.
 impl Serialize for ResourceDescription {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -37,7 +38,7 @@ impl Serialize for ResourceDescription {
     }
 }
 
-/// Deserializes an object with a `url`; other values than strings are stored as JSON, `null` is
+/// Deserializes an object with a `url`. Non-string values are stored as JSON text; `null` is
 /// ignored.
 impl<'de> Deserialize<'de> for ResourceDescription {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -49,13 +50,14 @@ impl<'de> Deserialize<'de> for ResourceDescription {
     }
 }
 
-/// Returns the texts that the database stores in separate columns.
+/// Returns the attribute values that the database stores in separate columns.
 pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; TEXTS.len()] {
-    // Some databases cannot store NUL characters, so such a text stays in the JSON column.
+    // Some databases cannot store NUL characters, so a text with NUL remains in the JSON column.
     TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
 }
 
-/// Returns the attributes as JSON for the database; `null` marks a text in a separate column.
+/// Returns the attributes as JSON for the database; `null` stands for a text that has its own
+/// column.
 pub(crate) fn attributes_to_json(
     description: &ResourceDescription,
     texts: &[Option<&str>; TEXTS.len()],
@@ -75,9 +77,9 @@ pub(crate) fn attributes_to_json(
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// Creates the description of a URL from the attributes in the database.
+/// Creates a description from a URL and the attributes stored in the database.
 ///
-/// Texts in separate columns that are not passed are left out.
+/// Texts from separate columns are omitted unless they are passed.
 pub(crate) fn attributes_from_json(
     url: String,
     json: &str,
@@ -93,11 +95,12 @@ pub(crate) fn attributes_from_json(
     Ok(description)
 }
 
-/// Deserializer of a JSON object; if `url` is set, a member `url` is an ordinary attribute.
+/// Deserializer for a JSON object. If `url` is already set, a member `url` is an ordinary
+/// attribute.
 #[derive(Default)]
 struct Object {
     url: Option<String>,
-    /// Values that replace `null` members.
+    /// Texts from separate columns, which replace `null` members.
     texts: [Option<String>; TEXTS.len()],
 }
 
@@ -139,7 +142,7 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// Name of an attribute, borrowed from the JSON text if possible.
+/// Attribute name, borrowed from the JSON text if possible.
 struct Name<'de>(Cow<'de, str>);
 
 // serde deserializes a bare `Cow` as owned; `#[serde(borrow)]` only works in derived types.
@@ -167,7 +170,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Sets the URL of a description, which may follow the attributes in JSON.
+/// Sets the URL of a description. In JSON, the URL may follow the attributes.
 fn renamed(description: &ResourceDescription, url: String) -> ResourceDescription {
     let mut renamed = ResourceDescription::new(url);
     for attribute in description.attributes() {

@@ -1,14 +1,14 @@
-//! Resource descriptions as JSON Lines.
+//! Resource descriptions in JSON Lines format.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::{ReadError, ResourceDescription};
 
-/// Maximum line length in bytes without the line feed, if all bytes of a maximum description are
+/// Maximum line length in bytes, without the line feed: a description of maximum size, fully
 /// escaped.
 const MAX_LINE_BYTES: u64 = 100 * 1024 * 1024;
 
-/// Writes a description as one line: a JSON object with `url` and the attributes.
+/// Writes a description as one line: a JSON object with `url` and all attributes.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn write_json_line(description: &ResourceDescription, out: &mut impl Write) 
 
 /// Reader of resource descriptions in JSON Lines format; empty lines are skipped.
 ///
-/// An invalid line yields an error, and reading continues with the next line.
+/// An invalid line yields an error; reading then continues with the next line.
 #[derive(Debug)]
 pub struct JsonLinesReader<R> {
     input: R,
@@ -43,7 +43,7 @@ pub struct JsonLinesReader<R> {
 }
 
 impl<R: BufRead> JsonLinesReader<R> {
-    /// Creates a reader for JSON Lines.
+    /// Creates a reader of JSON Lines.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -58,8 +58,8 @@ impl<R: BufRead> JsonLinesReader<R> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more than the limit: either the line feed, or proof that the line is too
-            // long.
+            // Read one byte more than the limit: it is either the line feed, or proof that the line
+            // is too long.
             let most = self.max_line_bytes.saturating_add(1);
             let mut limited = self.input.by_ref().take(most);
             if limited.read_until(b'\n', &mut line)? == 0 {
@@ -101,10 +101,10 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
     }
 }
 
-/// Returns the parser's error message with the position as a column.
+/// Returns the parser's error message, with the position given as a column.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // The parser gets one line at a time, so it always reports line 1.
+    // The parser receives one line at a time, so it always reports line 1.
     let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
     format!("{what} at column {}", error.column())
 }

@@ -7,17 +7,17 @@ use super::name;
 /// Maximum number of attributes of a description; further attributes are ignored.
 pub const MAX_ATTRIBUTES: usize = 1024;
 
-/// Maximum size of all values of a description: 16 MiB.
+/// Maximum total size of a description's values: 16 MiB.
 pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum length of an attribute name; longer names are truncated.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Description of one resource (RD): a URL and attributes.
+/// Description of a single resource (RD): a URL and attributes.
 ///
-/// Each attribute name has one value; attributes keep the order in which they were set. Names are
-/// in lower case; characters that SOIF does not allow in names become `-`. An attribute beyond
-/// [`MAX_ATTRIBUTES`] is ignored, and values beyond [`MAX_VALUE_BYTES`] are truncated.
+/// Each attribute name has one value; attributes are stored in the order in which they were set.
+/// Names are in lower case; characters that SOIF does not allow in names become `-`. Attributes
+/// beyond [`MAX_ATTRIBUTES`] are ignored, and values beyond [`MAX_VALUE_BYTES`] are truncated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ResourceDescription {
     url: String,
@@ -42,9 +42,10 @@ impl ResourceDescription {
         }
     }
 
-    /// Sets an attribute; an existing attribute of the same name is replaced in place.
+    /// Sets an attribute. An existing attribute with the same name is replaced and retains its
+    /// position.
     ///
-    /// An empty name is ignored.
+    /// The call is ignored if the name is empty.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         let name = usual_name(name);
         let known = self.position(&name);
@@ -82,17 +83,17 @@ impl ResourceDescription {
         self.attributes.get(at).map(Attribute::value)
     }
 
-    /// Returns the title, or an empty string.
+    /// Returns the title, or an empty string if the resource has none.
     pub fn title(&self) -> &str {
         self.value(name::TITLE).unwrap_or_default()
     }
 
-    /// Returns the size of all values in bytes.
+    /// Returns the total size of all values in bytes.
     pub fn value_bytes(&self) -> usize {
         self.value_bytes
     }
 
-    /// Returns all attributes in order.
+    /// Returns all attributes, in the order in which they were set.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
@@ -129,9 +130,9 @@ impl Attribute {
     }
 }
 
-/// Returns a name in a form that SOIF allows: lower case, with `-` for other characters.
+/// Converts a name to a form that SOIF allows: lower case, with `-` for characters not allowed.
 ///
-/// ASCII letters and digits, `-`, `_`, `.` and `:` are kept. The name is truncated to 128
+/// ASCII letters and digits, `-`, `_`, `.` and `:` remain unchanged. The name is truncated to 128
 /// characters.
 fn usual_name(name: &str) -> Cow<'_, str> {
     let name = name.trim();
@@ -147,7 +148,7 @@ fn usual_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().take(MAX_NAME_BYTES).map(usual).collect())
 }
 
-/// Truncates a text at a character boundary.
+/// Truncates a text at a character boundary, to at most `max_bytes`.
 fn cut(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.truncate(text.floor_char_boundary(max_bytes));

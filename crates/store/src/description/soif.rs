@@ -1,4 +1,4 @@
-//! Resource descriptions as SOIF objects (RFC 2655).
+//! Resource descriptions in SOIF format (RFC 2655).
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -7,13 +7,13 @@ use super::{
     resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES},
 };
 
-/// Maximum length of a URL, a name or a size in bytes.
+/// Maximum length of a URL, an attribute name or a size, in bytes.
 const MAX_WORD_BYTES: usize = 8 * 1024;
 
 /// Writes a description as a SOIF object, followed by an empty line.
 ///
-/// Sizes of values are in bytes, so a value may contain any text. Spaces and control characters in
-/// the URL are escaped, since the URL ends at the line feed.
+/// Each value is preceded by its size in bytes, so it may contain any text. Spaces and control
+/// characters in the URL are escaped, because a line feed ends the URL.
 ///
 /// # Errors
 ///
@@ -65,13 +65,13 @@ pub fn write_soif(description: &ResourceDescription, out: &mut impl Write) -> io
 pub struct SoifReader<R> {
     input: R,
     at: u64,
-    /// Whether the last byte was a line feed.
+    /// Whether the last byte read was a line feed.
     is_line_start: bool,
     is_over: bool,
 }
 
 impl<R: BufRead> SoifReader<R> {
-    /// Creates a reader for SOIF.
+    /// Creates a reader of SOIF objects.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -90,15 +90,16 @@ impl<R: BufRead> SoifReader<R> {
         let url = self.word(is_line_end, "object URL too long or not terminated")?;
         let url = url.trim();
         if url.is_empty() {
-            return Err(self.wrong("missing URL of an object"));
+            return Err(self.wrong("an object has no URL"));
         }
         let mut description = ResourceDescription::new(url);
         let mut bytes = 0;
-        // One iteration more than the maximum number of attributes: the last one finds the `}`.
+        // One iteration more than the maximum number of attributes, since the last iteration finds
+        // the `}`.
         for _ in 0..=MAX_ATTRIBUTES {
             self.skip(|byte| byte.is_ascii_whitespace())?;
             match self.peek()? {
-                None => return Err(self.wrong("missing } at the end of an object")),
+                None => return Err(self.wrong("an object does not end with }")),
                 Some(b'}') => {
                     self.take_byte()?;
                     return Ok(description);
@@ -128,7 +129,7 @@ impl<R: BufRead> SoifReader<R> {
         }
         let size: usize = size
             .parse()
-            .map_err(|_| self.wrong("missing size of an attribute"))?;
+            .map_err(|_| self.wrong("an attribute has no size"))?;
         // Sizes are added up before the values are read, so that a false size costs nothing.
         *bytes = bytes.saturating_add(size);
         if *bytes > MAX_VALUE_BYTES {
@@ -139,7 +140,8 @@ impl<R: BufRead> SoifReader<R> {
         Ok(())
     }
 
-    /// Reads a value; memory grows with the data received, not with the stated size.
+    /// Reads a value. Memory use grows with the data received, not with the size stated in the
+    /// object.
     fn value(&mut self, size: usize) -> Result<String, ReadError> {
         let mut value = Vec::new();
         let limit = size as u64;
@@ -168,7 +170,7 @@ impl<R: BufRead> SoifReader<R> {
         Ok(false)
     }
 
-    /// Reads up to a delimiter, which is not consumed.
+    /// Reads up to a delimiter, without consuming the delimiter.
     fn word(
         &mut self,
         is_end: impl Fn(u8) -> bool,

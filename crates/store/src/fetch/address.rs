@@ -1,21 +1,23 @@
-//! Kinds of IP addresses: public and special-purpose addresses.
+//! Classification of IP addresses as public or special-purpose.
 //!
 //! Based on the IANA registries of special-purpose addresses
 //! (<https://www.iana.org/assignments/iana-ipv4-special-registry/> and
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
 //!
-//! Callers decide what a kind implies: to hosts named by others we only connect at public
-//! addresses; only public addresses get a verdict; documentation networks, which have no owner but
-//! are needed for examples, may appear in published lists and are looked up in DNS.
+//! Callers decide how to treat each kind. For hosts specified by third parties, only public
+//! addresses are connected to, and only public addresses get a verdict. Documentation networks have
+//! no owner but are used in examples, so they may appear in published lists and are looked up in
+//! DNS.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Kind of an IP address by its reachability.
+/// Kind of an IP address, by its reachability.
 ///
-/// An IPv4 address embedded in an IPv6 address (mapped, NAT64, 6to4) keeps its kind.
+/// An IPv4 address embedded in an IPv6 address (mapped, NAT64, 6to4) has the kind of the IPv4
+/// address.
 ///
 /// # Example
 ///
@@ -29,13 +31,13 @@ use std::{
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum AddressKind {
-    /// Address of the public Internet.
+    /// Address on the public Internet.
     Public,
     /// Unspecified address: "this network" (RFC 791), or `::`.
     Unspecified,
-    /// Loopback address of the machine itself.
+    /// Loopback address, which refers to the machine itself.
     Loopback,
-    /// Address that is valid on one link (RFC 3927, RFC 4291).
+    /// Address that is valid on a single link (RFC 3927, RFC 4291).
     LinkLocal,
     /// Address of a private network or of carrier-grade NAT (RFC 1918, 4193, 6598).
     Private,
@@ -43,7 +45,7 @@ pub enum AddressKind {
     Documentation,
     /// Multicast address (RFC 5771, 4291).
     Multicast,
-    /// Reserved address, or an address for protocols or benchmarks.
+    /// Reserved address, or an address for protocol or benchmark use.
     Reserved,
 }
 
@@ -51,7 +53,7 @@ use AddressKind::{
     Documentation, LinkLocal, Loopback, Multicast, Private, Public, Reserved, Unspecified,
 };
 
-/// Special-purpose IPv4 networks by first address and prefix length.
+/// Special-purpose IPv4 networks: first address, prefix length and kind.
 const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([0, 0, 0, 0], 8, Unspecified),
     ([10, 0, 0, 0], 8, Private),
@@ -96,16 +98,16 @@ const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
 ];
 
 impl AddressKind {
-    /// Returns the kind of an address.
+    /// Returns the kind of an IP address.
     pub fn of(address: IpAddr) -> Self {
         Self::special_networks(address, address)
             .next()
             .unwrap_or(Public)
     }
 
-    /// Returns the kind of each special-purpose network that overlaps the given range of addresses.
+    /// Returns the kind of each special-purpose network that overlaps an address range.
     ///
-    /// Returns no kind if all addresses are public.
+    /// The iterator is empty if all addresses are public.
     pub fn special_networks(first: IpAddr, last: IpAddr) -> impl Iterator<Item = Self> {
         let (v4, v6) = match Span::of(first, last) {
             Span::V4(first, last) => (Some((first, last)), None),
@@ -147,7 +149,7 @@ pub fn is_public(address: IpAddr) -> bool {
     AddressKind::of(address) == Public
 }
 
-/// Range of addresses of one IP version.
+/// Range of IP addresses, all of the same IP version.
 enum Span {
     V4(u32, u32),
     V6(u128, u128),
@@ -177,7 +179,8 @@ fn v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Returns the IPv4 address embedded in an IPv6 address, and the first segment of the embedding.
+/// Returns the IPv4 address embedded in an IPv6 address, and the first segment of the embedding
+/// prefix.
 fn within(address: Ipv6Addr) -> Option<(u16, u32)> {
     let v4 = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
     match address.segments() {
@@ -197,7 +200,7 @@ impl fmt::Display for AddressKind {
             Loopback => "a loopback address",
             LinkLocal => "a link-local address",
             Private => "a private address",
-            Documentation => "an address for documentation",
+            Documentation => "a documentation address",
             Multicast => "a multicast address",
             Reserved => "a reserved address",
         })

@@ -1,4 +1,4 @@
-//! Requests that accept a response with any status.
+//! Requests for which any response status is accepted.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -9,14 +9,14 @@ use reqwest::{
 
 use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
 
-/// Request that accepts a response with any status.
+/// Request for which any response status is accepted.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyStatusRequest<'a> {
     /// URL with the scheme `http:` or `https:`.
     pub url: &'a str,
-    /// Value of `Host` that replaces the URL's host.
+    /// `Host` header to send instead of the host in the URL.
     pub host: Option<&'a str>,
-    /// Validators of the last response.
+    /// Validators from the last response.
     pub conditions: &'a Conditions,
 }
 
@@ -30,7 +30,7 @@ pub struct AnyStatusResponse {
     pub location: Option<String>,
     /// `Cache-Control` header as received.
     pub cache_control: Option<String>,
-    /// `ETag` and `Last-Modified` for the next request.
+    /// `ETag` and `Last-Modified` values for the next conditional request.
     pub conditions: Conditions,
     /// Decompressed body of a 200 response; empty for other statuses.
     pub bytes: Vec<u8>,
@@ -39,14 +39,14 @@ pub struct AnyStatusResponse {
 }
 
 impl Fetcher {
-    /// Sends a request directly, without a proxy and without following redirects.
+    /// Sends a request directly: without a proxy, and without following redirects.
     ///
-    /// A body beyond the limit is truncated, and the rest is not read. The time limit of the
-    /// fetcher applies.
+    /// A body larger than the limit is truncated, and the rest is not read. The fetcher's timeout
+    /// applies.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no complete response within the time limit.
+    /// Returns an error if the response is not complete within the time limit.
     pub async fn ask(&self, ask: AnyStatusRequest<'_>) -> Result<AnyStatusResponse, FetchError> {
         let mut headers = ask.conditions.headers();
         if let Some(host) = ask.host.and_then(|host| HeaderValue::from_str(host).ok()) {
@@ -86,7 +86,7 @@ impl AnyStatusResponse {
     }
 }
 
-/// Reads a body up to the limits. Returns whether more data follows.
+/// Reads a body up to the limit. Returns whether the body was truncated.
 async fn beginning(
     response: &mut reqwest::Response,
     limits: &FetchLimits,
@@ -103,9 +103,9 @@ async fn beginning(
     Ok((body, false))
 }
 
-/// HTTP client that sends requests unchanged and accepts responses with any status.
+/// HTTP client that sends requests unchanged and accepts any response status.
 ///
-/// The client follows no redirects and uses no proxy. Response bodies are read up to the limit.
+/// The client follows no redirects and uses no proxy. Response bodies are truncated at the limit.
 #[derive(Clone, Debug)]
 pub struct Poster {
     client: Client,
@@ -127,7 +127,7 @@ impl Poster {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server cannot be reached or takes too long.
+    /// Returns an error if the server cannot be reached or does not respond in time.
     pub async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
         let mut answer = self.client.execute(request.try_into()?).await?;
         let (body, _) = beginning(&mut answer, &self.limits).await?;

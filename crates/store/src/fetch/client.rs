@@ -22,10 +22,10 @@ const USER_AGENT: &str = concat!(
     " (+https://crates.io/crates/robot-detection)"
 );
 
-/// Environment variables with the system's proxy; each also in lower case.
+/// Environment variables that specify the system's proxy, in upper or lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Builds a client with the given limits; the fetcher handles redirects.
+/// Builds a client with the given limits. Redirects are handled by the fetcher.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()))
 }
@@ -48,11 +48,11 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
 
 /// Builds a client that follows no redirects and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
-    // reqwest would use the proxy from the environment, but this client talks to servers nearby.
+    // reqwest would use the proxy from the environment, but this client connects to nearby servers.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
-/// Builds a client that follows no redirects, and uses a proxy only if configured.
+/// Builds a client that follows no redirects and uses a proxy only if one is configured.
 pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchError> {
     let mut builder = base()
         .timeout(settings.timeout)
@@ -67,8 +67,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
-        // Checked while connecting, not before, so that a name whose addresses change in between
-        // (DNS rebinding) is useless.
+        // Checked while connecting, not before, so that changing the addresses of a name in between
+        // (DNS rebinding) has no effect.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
@@ -94,14 +94,14 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     })
 }
 
-/// Returns the reason why a redirect is not followed; `previous` begins with the first URL.
+/// Returns the reason why a redirect must not be followed; `previous` starts with the original URL.
 pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
         return Some(format!("the target is a {}: URL", next.scheme()));
     }
     // Detected immediately instead of after `max` fetches of the same pages.
     if previous.contains(next) {
-        return Some("the redirects form a circle".to_owned());
+        return Some("redirect loop".to_owned());
     }
     if previous.len() > max {
         return Some(format!("more than {max} redirects"));
@@ -111,7 +111,7 @@ pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String
     (secure && next.scheme() == "http").then(|| "the target changes from https to http".to_owned())
 }
 
-/// Error for a host without a public address.
+/// Error for a host that has no public address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the host has no public address")]
 pub(super) struct NotPublic;
@@ -133,34 +133,34 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Error of decompressing a gzip file.
+/// Error when decompressing a gzip file.
 #[derive(Debug, thiserror::Error)]
 pub enum UnzipError {
-    /// The bytes are not gzip, or are truncated.
+    /// The data is not in gzip format, or is truncated.
     #[error("cannot decompress the file: {0}; recompress it with gzip")]
     Broken(#[source] io::Error),
-    /// The content is larger than the limit.
+    /// The decompressed content is larger than the limit.
     #[error("the file contains more than {0} bytes; raise the limit, or split the file")]
     TooLarge(u64),
 }
 
-/// Returns `true` if bytes begin with the gzip signature (RFC 1952 §2.3.1).
+/// Returns `true` if the bytes begin with the gzip signature (RFC 1952 §2.3.1).
 pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])
 }
 
-/// Decompresses a gzip file with at most `max_bytes` of content.
+/// Decompresses a gzip file that contains at most `max_bytes` of data.
 ///
 /// # Errors
 ///
-/// Returns an error if the bytes are not gzip, are damaged, or contain more than `max_bytes`;
-/// memory use is limited to `max_bytes`.
+/// Returns an error if the data is not gzip, is damaged, or decompresses to over `max_bytes`.
+/// Memory use is limited to `max_bytes`.
 pub fn gunzip(bytes: &[u8], max_bytes: u64) -> Result<Vec<u8>, UnzipError> {
     let mut text = Vec::new();
     // A gzip file may have several consecutive members (RFC 1952 §2.2).
     let decoder = MultiGzDecoder::new(bytes);
     let limited = decoder
-        // One more byte distinguishes a file that is too large from one that just fits.
+        // One more byte distinguishes a file that is too large from a file that just fits.
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut text);
     limited.map_err(UnzipError::Broken)?;
@@ -207,11 +207,7 @@ mod tests {
                 "http://a/",
                 "the target changes from https to http",
             ),
-            (
-                &["http://a/", "http://b/"],
-                "http://a/",
-                "the redirects form a circle",
-            ),
+            (&["http://a/", "http://b/"], "http://a/", "redirect loop"),
             (
                 &["http://a/", "http://b/", "http://c/"],
                 "http://d/",

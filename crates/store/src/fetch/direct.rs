@@ -1,4 +1,4 @@
-//! HTTP client that returns responses with any status unchanged.
+//! HTTP client that returns responses unchanged, whatever their status.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -21,20 +21,20 @@ use super::{
     is_public, shown_url,
 };
 
-/// Maximum buffer size allocated before a body arrives.
+/// Maximum buffer size allocated before any part of a body arrives.
 const MAX_ROOM: usize = 64 * 1024;
 
-/// Minimum average speed of a body, enforced after the idle timeout.
+/// Minimum average transfer rate of a body, enforced once the idle timeout has passed.
 const MIN_BYTES_A_SECOND: u64 = 1024;
 
-/// Limits and proxy of a [`DirectClient`].
+/// Limits and proxy settings of a [`DirectClient`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DirectSettings {
-    /// `User-Agent` header; by default that of the fetcher.
+    /// `User-Agent` header to send; defaults to the fetcher's.
     pub user_agent: Option<HeaderValue>,
     /// Timeout for connecting; 120 seconds by default.
     pub connect_timeout: Duration,
-    /// Maximum time without a byte, or with less than 1 KiB a second; 30 seconds by default.
+    /// Maximum time without data, or with less than 1 KiB per second; 30 seconds by default.
     pub idle_timeout: Duration,
     /// Timeout for the whole response; 5 minutes by default.
     pub timeout: Duration,
@@ -42,16 +42,16 @@ pub struct DirectSettings {
     pub max_body_bytes: u64,
     /// HTTP proxy for all servers except those on this machine.
     pub proxy: Option<Url>,
-    /// Whether to connect to public addresses only, see [`is_public`]; off by default.
+    /// Whether to connect only to public addresses, see [`is_public`]; off by default.
     ///
-    /// Addresses are checked while connecting, so a host name cannot change its addresses in
-    /// between. No proxy is used then.
+    /// Addresses are checked at connection time, so a host name cannot resolve to a different
+    /// address afterwards. No proxy is used in this mode.
     pub is_public_only: bool,
 }
 
 /// HTTP client that follows no redirects, stores no cookies, and accepts any status.
 ///
-/// Reuses connections, decompresses gzip, and uses a proxy only if configured. Clones share
+/// Reuses connections, decompresses gzip, and uses a proxy only if one is configured. Clones share
 /// connections.
 #[derive(Clone, Debug)]
 pub struct DirectClient {
@@ -59,17 +59,17 @@ pub struct DirectClient {
     settings: Arc<DirectSettings>,
 }
 
-/// Response of a server.
+/// Response from a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DirectResponse {
     /// HTTP status code.
     pub status: u16,
-    /// Headers as received, except the length of a compressed body.
+    /// Headers as received, but without `Content-Length` if the body was compressed.
     pub headers: HeaderMap,
-    /// Address of the server or proxy.
+    /// Address of the server or proxy that sent the response.
     pub peer: Option<SocketAddr>,
-    /// Decompressed body.
+    /// Response body, after decompression.
     pub body: Bytes,
 }
 
@@ -88,7 +88,7 @@ impl DirectClient {
 
     /// Sends a request without a body.
     ///
-    /// A response body beyond the limit ends the transfer, as does dropping the future.
+    /// The transfer is aborted if the response body exceeds the limit, or if the future is dropped.
     ///
     /// # Errors
     ///
@@ -103,11 +103,12 @@ impl DirectClient {
         self.execute(request, url, None).await
     }
 
-    /// Sends a request without a body, and truncates the response body to a number of bytes.
+    /// Sends a request without a body, and truncates the response body to the given number of
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error for the same reasons as [`Self::send`], except for large bodies.
+    /// Returns an error for the same reasons as [`Self::send`], but not if the body is too large.
     pub async fn send_beginning(
         &self,
         method: Method,
@@ -121,7 +122,7 @@ impl DirectClient {
             .await
     }
 
-    /// Posts the fields of a form.
+    /// Sends the fields of a form in a POST request.
     ///
     /// # Errors
     ///
@@ -144,7 +145,8 @@ impl DirectClient {
         self.execute(request, url, None).await
     }
 
-    /// Posts a body, and truncates the response body to a number of bytes.
+    /// Sends a body in a POST request, and truncates the response body to the given number of
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -184,9 +186,10 @@ impl DirectClient {
         })
     }
 
-    /// Sends a request; repeats a safe request once if the connection closes before the response.
+    /// Sends a request. A safe request is repeated once if the connection closes before the
+    /// response.
     ///
-    /// A server may close an idle connection at the moment of its reuse (RFC 9112 §9.3.1).
+    /// A server may close an idle connection just as it is being reused (RFC 9112 §9.3.1).
     async fn sent(&self, request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
         let request = request.build()?;
         let again = request.method().is_safe().then(|| request.try_clone());
@@ -265,7 +268,8 @@ impl DirectClient {
     }
 }
 
-/// Returns `true` if a body arrives too slowly, measured after the idle timeout.
+/// Returns `true` if a body arrives too slowly. The rate is checked once the idle timeout has
+/// passed.
 fn is_too_slow(length: usize, elapsed: Duration, idle: Duration) -> bool {
     elapsed > idle && (length as u64) < elapsed.as_secs().saturating_mul(MIN_BYTES_A_SECOND)
 }
@@ -286,7 +290,7 @@ impl DirectSettings {
         Err(FetchError::ZeroLimit(zero))
     }
 
-    /// Returns the proxy to use.
+    /// Returns the proxy to use, if any.
     pub(super) fn proxy(&self) -> Result<Option<Proxy>, FetchError> {
         // A proxy would resolve host names itself, so their addresses could not be checked.
         let Some(url) = self.proxy.as_ref().filter(|_| !self.is_public_only) else {
@@ -315,7 +319,7 @@ impl Default for DirectSettings {
     }
 }
 
-/// Rejects a URL with an address that is not public; host names are checked when resolved.
+/// Rejects a URL whose host is a non-public IP address; host names are checked when resolved.
 fn check_public(url: &Url) -> Result<(), FetchError> {
     let address = match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

@@ -1,12 +1,12 @@
-//! Errors of fetching, with advice.
+//! Fetch errors, with advice for the administrator.
 
 use std::{error::Error as StdError, io, time::Duration};
 
 use super::shown_url;
 
-/// Error of a fetch; the message contains the URL, the cause and advice.
+/// Error when fetching a URL; the message contains the URL, the cause and advice.
 ///
-/// No variant contains a password from the URL.
+/// Passwords in URLs never appear in any variant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
@@ -19,10 +19,10 @@ pub enum FetchError {
          install the system's root certificates (package ca-certificates)"
     )]
     NoCertificates {
-        /// Error of the TLS library.
+        /// Error message of the TLS library.
         reason: String,
     },
-    /// The text is not an `http:` or `https:` URL.
+    /// The URL is not an `http:` or `https:` URL.
     #[error("cannot fetch {url:?}: {reason}; use http://… or https://…")]
     BadUrl {
         /// URL without its password.
@@ -30,7 +30,7 @@ pub enum FetchError {
         /// Description of the error.
         reason: String,
     },
-    /// The connection failed: unknown host, refused, or unreachable.
+    /// The connection failed: the host is unknown or unreachable, or refused the connection.
     #[error("cannot connect to {url}: {reason}; check the URL, the network and the proxy")]
     Connect {
         /// URL without its password.
@@ -38,7 +38,7 @@ pub enum FetchError {
         /// Innermost cause of the error.
         reason: String,
     },
-    /// TLS failed, usually because the certificate is not trusted.
+    /// The TLS handshake failed, usually because the certificate is not trusted.
     #[error("cannot connect securely to {url}: {reason}; check the certificate and the clock")]
     Tls {
         /// URL without its password.
@@ -46,7 +46,7 @@ pub enum FetchError {
         /// Innermost cause of the error.
         reason: String,
     },
-    /// The response did not start or end in time.
+    /// The response did not start or finish in time.
     #[error(
         "{url} took too long (limits: {} s in total, {} s without a byte); \
          try again later", .total.as_secs_f32(), .idle.as_secs_f32()
@@ -54,9 +54,9 @@ pub enum FetchError {
     Timeout {
         /// URL without its password.
         url: String,
-        /// Timeout of the whole fetch.
+        /// Timeout for the whole fetch.
         total: Duration,
-        /// Maximum time without a byte.
+        /// Maximum time without receiving data.
         idle: Duration,
     },
     /// The server closed or reset the connection before its response began.
@@ -67,14 +67,14 @@ pub enum FetchError {
         /// Innermost cause of the error.
         reason: String,
     },
-    /// The body ended before its announced length.
-    #[error("the response of {url} is truncated; try again later")]
+    /// The body is shorter than the server announced.
+    #[error("the response from {url} is truncated; try again later")]
     Truncated {
         /// URL without its password.
         url: String,
     },
-    /// A redirect was not followed: too many, a circle, or a forbidden target.
-    #[error("did not follow a redirect of {url}: {reason}; use the final URL")]
+    /// A redirect was not followed: too many redirects, a loop, or a forbidden target.
+    #[error("did not follow a redirect from {url}: {reason}; use the final URL")]
     Redirect {
         /// URL without its password.
         url: String,
@@ -89,18 +89,18 @@ pub enum FetchError {
         /// HTTP status code.
         status: u16,
     },
-    /// The announced or received body is larger than the limit.
+    /// The announced or actual body size exceeds the limit.
     #[error(
-        "the response of {url} is over {max_body_bytes} bytes, the maximum size; check the URL"
+        "the response from {url} is over {max_body_bytes} bytes, the maximum size; check the URL"
     )]
     TooLarge {
         /// URL without its password.
         url: String,
-        /// Limit in bytes.
+        /// Maximum size of the body, in bytes.
         max_body_bytes: u64,
     },
     /// The body cannot be decompressed.
-    #[error("cannot decompress the response of {url}: {reason}; try again later")]
+    #[error("cannot decompress the response from {url}: {reason}; try again later")]
     Encoding {
         /// URL without its password.
         url: String,
@@ -117,7 +117,7 @@ pub enum FetchError {
     },
 }
 
-/// Converts an error of the HTTP client by its cause.
+/// Converts an HTTP client error to the variant for its cause.
 pub(super) fn classify(
     url: &str,
     error: reqwest::Error,
@@ -177,10 +177,10 @@ fn io_kind(error: &(dyn StdError + 'static)) -> Option<io::ErrorKind> {
     kind
 }
 
-/// Visits the causes from the outermost inwards until `found` returns `true`.
+/// Visits the causes of an error, outermost first, until `found` returns `true`.
 ///
-/// [`io::Error`] hides its wrapped error from `source()`; the wrapped error is visited too. At most
-/// 32 causes are visited, in case they form a circle.
+/// [`io::Error`] hides its wrapped error from `source()`; the wrapped error is visited as well. At
+/// most 32 causes are visited, in case they form a loop.
 fn any_cause(
     error: &(dyn StdError + 'static),
     mut found: impl FnMut(&(dyn StdError + 'static)) -> bool,
@@ -202,10 +202,10 @@ fn any_cause(
 
 fn advice(status: u16) -> &'static str {
     match status {
-        401 | 403 | 407 => "the server requires credentials, or rejects this program",
+        401 | 403 | 407 => "the server requires credentials, or denies access to this program",
         404 | 410 => "the file was moved or removed; check the URL",
         429 => "too many requests; refresh less often",
-        500..=599 => "the server has an error; try again later",
+        500..=599 => "the server reports an internal error; try again later",
         _ => "only 200 and 304 are accepted; check the URL",
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP client that fetches one resource at a time, within limits.
+//! HTTP client that fetches one resource at a time, within size and time limits.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -18,7 +18,7 @@ use super::{
     is_public, shown_url,
 };
 
-/// Maximum length of a stored validator; a longer one is ignored.
+/// Maximum length of a stored validator; longer validators are ignored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
 /// Outbound HTTP client; clones share connections and limits.
@@ -31,61 +31,61 @@ pub struct Fetcher {
 struct Inner {
     limits: FetchLimits,
     client: OnceLock<Client>,
-    /// Client for the redirect targets of a public server.
+    /// Client for redirect targets, used if the original URL has a public address.
     public_client: OnceLock<Client>,
     direct_client: OnceLock<Client>,
 }
 
-/// Limits of one fetch.
+/// Limits for a single fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FetchLimits {
     /// Maximum size of a body after decompression, in bytes; 5,000,000 by default.
     pub max_body_bytes: u64,
     /// Timeout for the whole fetch, including redirects; 60 seconds by default.
     ///
-    /// Connecting and each wait for a byte get a sixth of it, at least one second; connecting gets
-    /// at most ten seconds.
+    /// The timeout for connecting and the idle timeout are a sixth of this value, but at least one
+    /// second; the timeout for connecting is at most ten seconds.
     pub timeout: Duration,
     /// Maximum number of redirects to follow; 5 by default.
     pub max_redirects: usize,
 }
 
-/// Validators of the last response, for a conditional request.
+/// Validators from the last response, for a conditional request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Conditions {
-    /// Sent as `If-None-Match` (RFC 9110 §13.1.2).
+    /// Value to send as `If-None-Match` (RFC 9110 §13.1.2).
     pub etag: Option<String>,
-    /// Sent as `If-Modified-Since` (RFC 9110 §13.1.3).
+    /// Value to send as `If-Modified-Since` (RFC 9110 §13.1.3).
     pub last_modified: Option<String>,
 }
 
 /// Outcome of a successful fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FetchResponse {
-    /// The resource is unchanged (304).
+    /// The resource has not changed (status 304).
     NotModified,
-    /// The resource was received (200).
+    /// The resource was received (status 200).
     Body {
         /// Decompressed body.
         bytes: Vec<u8>,
         /// `Content-Type` header as received.
         content_type: Option<String>,
-        /// `ETag` for the next fetch.
+        /// `ETag` value for the next conditional request.
         etag: Option<String>,
-        /// `Last-Modified` for the next fetch.
+        /// `Last-Modified` value for the next conditional request.
         last_modified: Option<String>,
     },
 }
 
 impl Fetcher {
-    /// Creates a fetcher; the HTTP client is set up by the first fetch.
+    /// Creates a fetcher. The HTTP client is set up when the first URL is fetched.
     ///
-    /// So a machine without root certificates can start and serve: only fetches fail, with
+    /// A machine without root certificates can therefore start and serve: only fetches fail, with
     /// [`FetchError::NoCertificates`].
     ///
     /// # Errors
     ///
-    /// Returns an error if the size or the time limit is zero.
+    /// Returns an error if the size limit or the timeout is zero.
     pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
         if limits.max_body_bytes == 0 {
             return Err(FetchError::ZeroLimit("max_body_bytes"));
@@ -105,15 +105,15 @@ impl Fetcher {
 
     /// Fetches an `http:` or `https:` URL.
     ///
-    /// Redirects to private addresses are only followed if the URL itself has a private address.
+    /// Redirects to private addresses are followed only if the URL itself has a private address.
     ///
-    /// `progress` is called with the bytes received and the announced total. Dropping the future
-    /// cancels the transfer.
+    /// `progress` is called with the number of bytes received and the announced total. Dropping the
+    /// future cancels the transfer.
     ///
     /// # Errors
     ///
-    /// Returns an error for every status except 200, and 304 for a conditional request, if a limit
-    /// is exceeded, and for every network error: see [`FetchError`].
+    /// Returns a [`FetchError`] if a limit is exceeded, if the network fails, or if the status is
+    /// neither 200 nor, for a conditional request, 304.
     pub async fn fetch(
         &self,
         url: &str,
@@ -131,7 +131,7 @@ impl Fetcher {
         }
     }
 
-    /// Fetches a URL in the media type given by an `Accept` header.
+    /// Fetches a URL, requesting the media type in the given `Accept` header.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Fetcher {
             if !is_private {
                 client = self.public_client()?;
                 if refusal.is_none() && has_private_address(&target).await {
-                    refusal = Some("the target has an address that is not public".to_owned());
+                    refusal = Some("the target has a non-public address".to_owned());
                 }
             }
             if let Some(reason) = refusal {
@@ -186,7 +186,7 @@ impl Fetcher {
         }
     }
 
-    /// Returns the limits of each fetch.
+    /// Returns the limits that apply to each fetch.
     pub fn limits(&self) -> &FetchLimits {
         &self.inner.limits
     }
@@ -258,13 +258,14 @@ impl FetchLimits {
         self.part().min(Duration::from_secs(10))
     }
 
-    /// Returns the idle timeout.
+    /// Returns the maximum time to wait for the next byte.
     pub(super) fn idle_timeout(&self) -> Duration {
         self.part()
     }
 
     fn part(&self) -> Duration {
-        // A part of the whole instead of a separate setting: shortening one shortens all.
+        // A fraction of the whole instead of a separate setting, so that shortening the timeout
+        // shortens all.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -282,10 +283,10 @@ impl Default for FetchLimits {
 }
 
 impl Conditions {
-    /// Returns the headers to send; a validator that is no valid header value is left out.
+    /// Returns the headers to send. A validator that is not a valid header value is omitted.
     pub fn headers(&self) -> HeaderMap {
-        // Both are sent, as older servers only support the date; others ignore the date if there is
-        // a tag (RFC 9110 §13.1.3).
+        // Both headers are sent, as older servers support only the date; other servers ignore the
+        // date if there is a tag (RFC 9110 §13.1.3).
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),
@@ -323,7 +324,7 @@ pub(super) fn address(url: &str) -> Result<Url, FetchError> {
     Ok(address)
 }
 
-/// Rejects a URL with a scheme other than `http` and `https`.
+/// Rejects URLs with a scheme other than `http` and `https`.
 pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
     match url.scheme() {
         "http" | "https" => Ok(()),
@@ -334,14 +335,14 @@ pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
     }
 }
 
-/// Returns the target URL of a response that is a redirect to follow.
+/// Returns the target URL if the response is a redirect to follow.
 fn redirect_target(from: &Url, response: &Response) -> Option<Url> {
     if !is_followed(response.status()) {
         return None;
     }
     let location = response.headers().get(header::LOCATION)?;
     let mut target = from.join(str::from_utf8(location.as_bytes()).ok()?).ok()?;
-    // The password is only for its server, whose redirects need not repeat it.
+    // The password is intended only for the original server, so it is not sent to redirect targets.
     if target.origin() == from.origin() && target.username().is_empty() {
         target.set_username(from.username()).ok()?;
         target.set_password(from.password()).ok()?;
@@ -353,7 +354,7 @@ fn is_followed(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Returns `true` if a host has an address that is not public.
+/// Returns `true` if a host has a non-public address.
 async fn has_private_address(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => !is_public(address.into()),
@@ -372,10 +373,10 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return FetchError::Status { url, status: code };
     }
-    // The client follows these. Other statuses may have a `Location` too: 300 the server's
-    // preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    // The client follows these statuses. Other statuses may also have a `Location`: 300 the
+    // server's preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
     let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
-        format!("the {code} response has no usable Location")
+        format!("the {code} response has no valid Location header")
     } else {
         format!("{code} responses are not followed")
     };

@@ -1,9 +1,10 @@
 //! Outbound HTTP client with limits and conditional requests.
 //!
-//! A [`Fetcher`] fetches one resource at a time in bounded time and memory, whatever the server
-//! does: the body size is checked after decompression, redirects are limited and stay within HTTP
-//! and TLS, and every wait has a timeout. Proxies are taken from the usual environment variables
-//! (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
+//! A [`Fetcher`] fetches one resource at a time within time and memory limits, regardless of the
+//! server's behaviour: the body size is checked after decompression, redirects are limited in
+//! number and cannot lead to other protocols or from HTTPS to HTTP, and every wait has a timeout.
+//! Proxies are configured by the usual environment variables (`HTTP_PROXY`, `HTTPS_PROXY`,
+//! `NO_PROXY`).
 //!
 //! # Example
 //!

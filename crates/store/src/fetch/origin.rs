@@ -1,4 +1,4 @@
-//! Origins of data: URLs and local files.
+//! Data sources: URLs and local files.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,10 +10,10 @@ use url::Url;
 
 use super::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip};
 
-/// Age from which a further write changes a file's modification time.
+/// Minimum age of a file at which a further write is certain to change its modification time.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Origin of data: a URL or a local file.
+/// Source of data: a URL or a local file.
 ///
 /// # Example
 ///
@@ -26,21 +26,21 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Origin {
-    /// URL that is fetched over HTTP.
+    /// URL to fetch over HTTP.
     Web(String),
-    /// Local file.
+    /// Path of a local file.
     File(PathBuf),
 }
 
 impl Origin {
-    /// Parses a URL or path from the configuration or the command line.
+    /// Parses a URL or path that comes from the configuration or the command line.
     ///
-    /// Text with a scheme is a URL; other text is a path relative to the working directory. A
-    /// single letter before the colon is a drive letter, not a scheme.
+    /// Text that starts with a scheme is a URL; other text is a path relative to the working
+    /// directory. A single letter before the colon is a drive letter, not a scheme.
     ///
     /// # Errors
     ///
-    /// Returns a message, without the password, if the text is invalid.
+    /// Returns an error message, without any password, if the text is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(scheme) = scheme(text) else {
             return match text.trim() {
@@ -58,14 +58,14 @@ impl Origin {
         }
     }
 
-    /// Reads the data, decompressed if it starts like gzip.
+    /// Reads the data, and decompresses it if it is in gzip format.
     ///
-    /// Conditions only apply to URLs; a file is always read. The size limit applies before and
+    /// Conditions apply only to URLs; a file is always read. The size limit applies before and
     /// after decompression.
     ///
     /// # Errors
     ///
-    /// Returns a message if the data cannot be read.
+    /// Returns an error message if the data cannot be read.
     pub async fn read(
         &self,
         fetcher: &Fetcher,
@@ -76,11 +76,12 @@ impl Origin {
         unpacked(fetched, fetcher.limits().max_body_bytes)
     }
 
-    /// Reads the data if changed since `conditions`; for a file, by modification time and size.
+    /// Reads the data if it has changed since `conditions`; files are compared by modification time
+    /// and size.
     ///
     /// # Errors
     ///
-    /// Returns a message if the data cannot be read.
+    /// Returns an error message if the data cannot be read.
     pub async fn read_if_changed(
         &self,
         fetcher: &Fetcher,
@@ -89,7 +90,7 @@ impl Origin {
         let Self::File(path) = self else {
             return self.read(fetcher, conditions, &|_, _| ()).await;
         };
-        // Determined before reading: a change during reading causes another read.
+        // Determined before reading, so that a change during reading causes another read.
         let stamp = file_stamp(path).await;
         if stamp.is_some() && stamp == conditions.last_modified {
             return Ok(FetchResponse::NotModified);
@@ -128,7 +129,7 @@ impl Origin {
                 let read = read_file(path, limits.max_body_bytes);
                 let bytes = tokio::time::timeout(limits.timeout, read)
                     .await
-                    .unwrap_or_else(|_| Err("reading takes too long".to_owned()))
+                    .unwrap_or_else(|_| Err("reading took too long".to_owned()))
                     .map_err(|reason| {
                         format!("cannot read the file {}: {reason}", path.display())
                     })?;
@@ -196,9 +197,9 @@ fn file_path(url: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{url:?} is not a local file; write file:///path"))
 }
 
-/// Returns the modification time and size of a file as a text that changes with each write.
+/// Returns a file's modification time and size as a text that changes with each write.
 ///
-/// Returns `None` for a file written just now, as file system clocks are coarse.
+/// Returns `None` for a file that was just written, because file system clocks are coarse.
 async fn file_stamp(path: &Path) -> Option<String> {
     let about = tokio::fs::metadata(path).await.ok()?;
     let written = about.modified().ok()?;
@@ -209,16 +210,16 @@ async fn file_stamp(path: &Path) -> Option<String> {
     Some(format!("{}-{}", written.as_nanos(), about.len()))
 }
 
-/// Reads a regular file up to a limit; a pipe or device could be endless.
+/// Reads a regular file up to a limit. Pipes and devices are rejected, as they could be endless.
 async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let explain = |error: std::io::Error| format!("{error}");
     // Checked before opening: opening a named pipe blocks until there is a writer.
     let about = tokio::fs::metadata(path).await.map_err(explain)?;
     if about.is_dir() {
-        return Err("it is a directory; specify a file in it".to_owned());
+        return Err("it is a directory; specify a file in the directory".to_owned());
     }
     if !about.is_file() {
-        return Err("not a regular file; copy its content into one".to_owned());
+        return Err("it is not a regular file; copy its content to a regular file".to_owned());
     }
     let file = tokio::fs::File::open(path).await.map_err(explain)?;
     let mut bytes = Vec::new();
@@ -228,16 +229,16 @@ async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
         .map_err(explain)?;
     if bytes.len() as u64 > max_bytes {
         return Err(format!(
-            "over {max_bytes} bytes; check that it is the right file"
+            "its size is over {max_bytes} bytes; check that it is the right file"
         ));
     }
     Ok(bytes)
 }
 
-/// Returns a URL without its password, for logs, pages and the database.
+/// Returns a URL without its password, for use in logs, pages and the database.
 ///
-/// The user name is kept, and the password is replaced by `***`. Control characters are removed;
-/// text that is not a URL loses everything before an `@`.
+/// The user name is retained, and the password is replaced by `***`. Control characters are
+/// removed. If the text is not a URL, everything before an `@` is removed.
 ///
 /// # Example
 ///
@@ -263,7 +264,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn without_userinfo(text: String) -> String {
     match text.split_once("://") {
-        // The last `@`, as an unescaped password may contain one too.
+        // The last `@`, as an unescaped password may also contain the character.
         Some((scheme, rest)) => match rest.rsplit_once('@') {
             Some((_, place)) => format!("{scheme}://***@{place}"),
             None => text,

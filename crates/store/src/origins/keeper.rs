@@ -1,4 +1,4 @@
-//! Task that keeps address lists and place databases up to date.
+//! Background task that keeps address lists and place databases up to date.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,12 +11,12 @@ use crate::verify::RangesRefresher;
 
 use super::{ListSpec, Origins, WantedOrigins, place_file};
 
-/// Interval for checking which lists are due.
+/// Interval at which the task checks which lists are due.
 const LISTS_TICK: Duration = Duration::from_mins(5);
-/// Interval for checking whether files have changed.
+/// Interval at which the task checks whether files have changed.
 const FILES_TICK: Duration = Duration::from_secs(10);
 
-/// Task that keeps the lists and files of [`Origins`] up to date.
+/// Background task that keeps the lists and files of [`Origins`] up to date.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     origins: Origins,
@@ -26,7 +26,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Creates a keeper; copies of fetched lists are stored in the database.
+    /// Creates a keeper, which stores copies of fetched lists in the database.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Keeper {
         })
     }
 
-    /// Loads the lists from the database and reads the files, without fetching anything.
+    /// Loads the lists from the database and reads the files; fetches nothing.
     pub async fn prepare(&self) {
         let wanted = self.origins.wanted();
         if wanted.lists.iter().any(|list| !list.is_file())
@@ -110,7 +110,7 @@ impl ListSpec {
     }
 }
 
-/// Waits for a while, or until the wanted lists and files change.
+/// Waits for the given time, or until the configured lists and files change.
 async fn wait(wanted: &mut watch::Receiver<Arc<WantedOrigins>>, tick: Duration) {
     tokio::select! {
         () = time::sleep(tick) => {}

@@ -1,11 +1,14 @@
-//! Origins of requests: address lists, and databases of networks and countries.
+//! Origins of requests: address lists, and databases that map addresses to networks and countries.
 //!
-//! Rules and listeners look addresses up in [`Origins`], which is held in memory. A [`Keeper`]
-//! loads lists and files, and reloads them when they are due or have changed: a missing list is
-//! empty, and a damaged file leaves the previous copy in use.
+//! Rules and listeners look up addresses in [`Origins`], an in-memory structure. A [`Keeper`] loads
+//! lists and files, and reloads them when they are due or have changed. A missing list counts as
+//! empty; if a file is damaged, the previous copy remains in use.
 
 mod keeper;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after the type it defines"
+)]
 mod origins;
 mod place_file;
 mod place_reader;

@@ -1,4 +1,4 @@
-//! Shared lookup of addresses in lists and place databases.
+//! Shared lookup of addresses in address lists and place databases.
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -25,56 +25,56 @@ struct Inner {
     wanted: watch::Sender<Arc<WantedOrigins>>,
 }
 
-/// Lists and files to keep up to date.
+/// Address lists and place databases to keep up to date.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WantedOrigins {
-    /// Address lists.
+    /// Address lists to keep up to date.
     pub lists: Vec<ListSpec>,
-    /// Database of the autonomous systems of addresses.
+    /// Path of the database that maps addresses to autonomous systems.
     pub asn_file: Option<PathBuf>,
-    /// Database of the countries of addresses.
+    /// Path of the database that maps addresses to countries.
     pub country_file: Option<PathBuf>,
 }
 
 /// Address list to keep up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListSpec {
-    /// Name of the list in rules and messages.
+    /// Name of the list, for use in rules and messages.
     pub name: String,
-    /// URL or path of the list.
+    /// URL or path of the address list.
     pub url: String,
-    /// Interval between two requests for the list.
+    /// Interval between downloads of the list.
     pub interval: Duration,
-    /// Networks to use until the list is fetched.
+    /// Networks to use until the list has been fetched.
     pub built_in: &'static str,
 }
 
-/// Current state of an address list.
+/// Current state of an address list, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListState {
-    /// Name of the list in rules.
+    /// Name of the list, for use in rules.
     pub name: String,
-    /// URL or path without a password.
+    /// URL or path of the list, without a password.
     pub url: String,
-    /// State of the loaded list; `None` if the list was never requested.
+    /// State of the loaded list; `None` if no download was ever attempted.
     pub ranges: Option<RangesState>,
 }
 
-/// Current state of a place database.
+/// Current state of a place database, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlaceState {
-    /// Name of the setting with the path.
+    /// Name of the setting that contains the path.
     pub setting: &'static str,
     /// Path of the database file.
     pub path: PathBuf,
-    /// Type of the loaded database as stated in its metadata; `None` if no database is loaded.
+    /// Type of the loaded database according to its metadata; `None` if no database is loaded.
     pub in_use: Option<String>,
-    /// Reason why the file could not be read last time.
+    /// Error of the last attempt to read the file, if it failed.
     pub error: Option<String>,
 }
 
 impl Origins {
-    /// Replaces the lists and files to keep up to date.
+    /// Replaces the set of lists and files to keep up to date.
     pub fn want(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.split(' ')).unwrap_or_default();
@@ -89,12 +89,12 @@ impl Origins {
         });
     }
 
-    /// Returns the lists and files to keep up to date.
+    /// Returns the set of lists and files to keep up to date.
     pub fn wanted(&self) -> Arc<WantedOrigins> {
         Arc::clone(&self.inner.wanted.borrow())
     }
 
-    /// Returns the address lists, by URL.
+    /// Returns the address lists, which are identified by URL.
     pub fn lists(&self) -> &Ranges {
         &self.inner.lists
     }
@@ -105,7 +105,7 @@ impl Origins {
         Arc::new(move |address| list.contains(address))
     }
 
-    /// Returns the lookup of autonomous systems and countries.
+    /// Returns the lookup of autonomous systems and countries by address.
     pub fn places(&self) -> Places {
         let inner = Arc::clone(&self.inner);
         Places::new(Arc::new(move |address| Place {
@@ -114,7 +114,7 @@ impl Origins {
         }))
     }
 
-    /// Returns the state of each list, in the order of the settings.
+    /// Returns the state of each list, in the order in which the lists are configured.
     pub fn list_states(&self) -> Vec<ListState> {
         let wanted = self.wanted();
         let state = |list: &ListSpec| ListState {
@@ -131,7 +131,7 @@ impl Origins {
         files.iter().filter_map(|file| file.state()).collect()
     }
 
-    /// Returns a sentence for each list or file with a problem.
+    /// Returns one sentence for each list or file that has a problem.
     pub fn problems(&self) -> Vec<String> {
         let lists = self.list_states().into_iter().filter_map(|list| {
             let problem = list.problem()?;
@@ -179,7 +179,7 @@ impl ListState {
         self.ranges.as_ref().is_some_and(RangesState::has_copy)
     }
 
-    /// Returns the number of networks of the list in use.
+    /// Returns the number of networks in the list in use.
     pub fn prefixes(&self) -> usize {
         self.ranges.as_ref().map_or(0, |ranges| ranges.prefixes)
     }
@@ -195,11 +195,11 @@ impl ListState {
             (error, false, 0) => {
                 let error = error.unwrap_or("not fetched yet");
                 Some(format!(
-                    "{url} was never loaded, so the list is empty: {error}"
+                    "{url} has never been loaded, so the list is empty: {error}"
                 ))
             }
             (Some(error), false, prefixes) => Some(format!(
-                "{url} was never loaded, using the {prefixes} built-in networks: {error}"
+                "{url} has never been loaded, using the {prefixes} built-in networks: {error}"
             )),
             (Some(error), true, prefixes) => Some(format!(
                 "{url} cannot be refreshed, keeping the previous {prefixes} networks: {error}"

@@ -1,4 +1,4 @@
-//! Place database that is reloaded when its file changes.
+//! Place database that is reloaded whenever its file changes.
 
 use std::{
     net::IpAddr,
@@ -18,12 +18,12 @@ use super::{PlaceState, place_reader::PlaceReader};
 /// Maximum size of a place database in bytes.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Type of a place database.
+/// Kind of a place database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PlaceKind {
-    /// Database of autonomous systems.
+    /// Database that maps addresses to autonomous systems.
     Asn,
-    /// Database of countries.
+    /// Database that maps addresses to countries.
     Country,
 }
 
@@ -35,16 +35,16 @@ pub(super) struct PlaceFile {
     known: Mutex<FileState>,
 }
 
-/// State of the database file.
+/// State of a place database's file.
 #[derive(Clone, Debug, Default)]
 struct FileState {
     path: Option<PathBuf>,
-    /// Validators of the content read last, whether usable or not.
+    /// Validators of the content that was last read, whether usable or not.
     conditions: Conditions,
     error: Option<String>,
 }
 
-/// Returns the limits for reading a place database.
+/// Returns the limits that apply when a place database is read.
 pub(super) fn limits() -> FetchLimits {
     FetchLimits {
         max_body_bytes: MAX_BYTES,
@@ -54,7 +54,7 @@ pub(super) fn limits() -> FetchLimits {
 }
 
 impl PlaceKind {
-    /// Returns the setting with the path of the file.
+    /// Returns the name of the setting that contains the path of the file.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Asn => "geoip.asn_file",
@@ -82,7 +82,7 @@ impl PlaceFile {
         self.in_use.load().as_ref()?.country(address)
     }
 
-    /// Returns the state of the database; `None` if none is configured.
+    /// Returns the state of the database, or `None` if no database is configured.
     pub(super) fn state(&self) -> Option<PlaceState> {
         let FileState { path, error, .. } = self.known();
         let in_use = self.in_use.load();
@@ -94,7 +94,8 @@ impl PlaceFile {
         })
     }
 
-    /// Reads the file if it is new or has changed; a damaged file keeps the previous database.
+    /// Reads the file if it is new or has changed. If it is damaged, the previous database remains
+    /// in use.
     pub(super) async fn follow(&self, path: Option<&Path>, fetcher: &Fetcher) {
         let mut known = self.known();
         if known.path.as_deref() != path {
@@ -140,7 +141,7 @@ impl PlaceFile {
         Ok(())
     }
 
-    /// Logs an error if it is new, and returns the error.
+    /// Logs an error if it differs from the previous one, and returns it.
     fn tell(&self, before: Option<&String>, error: Option<String>) -> Option<String> {
         if let Some(error) = error.as_ref().filter(|error| before != Some(*error)) {
             let setting = self.kind.setting();

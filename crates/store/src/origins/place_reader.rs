@@ -1,4 +1,4 @@
-//! Place databases in the `MaxMind` format, of any provider.
+//! Place databases in the `MaxMind` format, from any provider.
 
 use std::{collections::HashSet, net::IpAddr};
 
@@ -6,17 +6,17 @@ use maxminddb::{LookupResult, PathElement, Reader, path};
 
 use super::place_file::PlaceKind;
 
-/// One unreadable record is tolerated among this many records.
+/// Number of records per unreadable record that is tolerated.
 const FEW: usize = 1_000;
 
-/// Place database whose records have all been checked.
+/// Place database in which every record has been checked.
 #[derive(Debug)]
 pub(super) struct PlaceReader {
     reader: Reader<Vec<u8>>,
     layout: Layout,
 }
 
-/// Location of the wanted value in a record.
+/// Location of the wanted value within a place database record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
     /// `autonomous_system_number = 64496`: `MaxMind`, DB-IP.
@@ -86,9 +86,10 @@ fn text<'r>(record: &Record<'r>, path: &[PathElement<'_>]) -> Option<&'r str> {
 }
 
 impl PlaceReader {
-    /// Opens a database and reads all records, so that lookups meet no damaged records.
+    /// Opens a database and reads all records, so that later lookups cannot encounter damaged
+    /// records.
     ///
-    /// Returns a message if the database is damaged or of the wrong type.
+    /// Returns an error message if the database is damaged or of the wrong type.
     pub(super) fn open(kind: PlaceKind, bytes: Vec<u8>) -> Result<Self, String> {
         let damaged = |error: &dyn std::fmt::Display| {
             format!("not a database in MaxMind format, or damaged: {error}")
@@ -122,7 +123,9 @@ impl PlaceReader {
                 PlaceKind::Asn => "autonomous systems, such as GeoLite2-ASN",
                 PlaceKind::Country => "countries, such as GeoLite2-Country",
             };
-            return Err(format!("wrong type {of:?}; use a database of {what}"));
+            return Err(format!(
+                "wrong database type {of:?}; use a database of {what}"
+            ));
         };
         Ok(Self { reader, layout })
     }
@@ -144,7 +147,7 @@ impl PlaceReader {
             .ok()
             .and_then(chrono::DateTime::from_timestamp_millis);
         match built {
-            Some(built) => format!("{kind:?} of {}", built.format("%Y-%m-%d")),
+            Some(built) => format!("{kind:?}, built on {}", built.format("%Y-%m-%d")),
             None => format!("{kind:?}"),
         }
     }

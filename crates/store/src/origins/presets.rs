@@ -1,15 +1,16 @@
-//! Presets of content delivery networks, selected by name.
+//! Presets for content delivery networks, selected by name.
 
-/// Proxies of a provider that publishes their addresses.
+/// Addresses of a provider's proxies, as published by the provider.
 #[derive(Debug, Eq, PartialEq)]
 pub struct ProxyPreset {
-    /// Name of the preset in settings.
+    /// Name by which settings refer to the preset.
     pub name: &'static str,
-    /// URL of each list, with its networks at the time of this release, separated by spaces.
+    /// URL of each list, with the networks that the list contained at the time of this release,
+    /// separated by spaces.
     pub lists: &'static [(&'static str, &'static str)],
 }
 
-/// All presets, as published in November 2026.
+/// All presets, with networks as published in November 2026.
 pub const PRESETS: &[ProxyPreset] = &[
     ProxyPreset {
         name: "cloudflare",
@@ -43,7 +44,7 @@ pub const PRESETS: &[ProxyPreset] = &[
 ];
 
 impl ProxyPreset {
-    /// Returns the preset with this name.
+    /// Returns the preset with the given name.
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name)
     }

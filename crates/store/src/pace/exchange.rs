@@ -16,24 +16,25 @@ use crate::store::{OutageLogger, RateLimitDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, Policy, RateLimiter, SharedLimit};
 
-/// Interval between two exchanges.
+/// Interval between two exchanges of rate limit usage.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Number of exchanges between two heartbeats.
+/// Number of usage exchanges between two heartbeats.
 const SIGN_EVERY: u32 = 5;
 
-/// Number of exchanges between two deletions of old entries.
+/// Number of exchanges between two deletions of expired entries.
 const PRUNE_EVERY: u32 = 60;
 
-/// Maximum number of clients per exchange over all rules, added within milliseconds.
+/// Maximum number of clients per exchange, over all rules; this many are stored within
+/// milliseconds.
 const MOST_TOLD: usize = 2_000;
 
-/// Exchange of rate limit usage between instances, for rules that slow requests down.
+/// Exchange of rate limit usage between instances, for rules that slow down requests.
 pub struct Exchange {
     store: Store,
     clock: Clock,
     policies: Policies,
-    /// Random name of this process, different for each start.
+    /// Random ID of this process, generated at each start.
     instance: String,
     fleet: Option<SharedLimit>,
     read_ms: i64,
@@ -41,14 +42,14 @@ pub struct Exchange {
     outage: OutageLogger,
 }
 
-/// Function that returns the current policies, each with the name of its site.
+/// Function that returns the current policies, each paired with the name of its site.
 type Policies = Box<dyn Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync>;
 
-/// Rate limiters by the hash of their rule.
+/// Rate limiters, keyed by the hash of their rule.
 type Limiters<'p> = HashMap<i64, &'p RateLimiter>;
 
 impl Exchange {
-    /// Creates an exchange for the rules of all sites.
+    /// Creates an exchange for the rate limits of all sites.
     pub fn new(
         store: Store,
         clock: Clock,
@@ -91,7 +92,7 @@ impl Exchange {
         let slows = |(_, policy): &(String, Arc<Policy>)| {
             policy.rules().any(|rule| rule.rate_limiter().is_some())
         };
-        // Without rate limits there is nothing to exchange, so nothing is written.
+        // If there are no rate limits, there is nothing to exchange, so nothing is written.
         if !policies.iter().any(slows) {
             return Ok(());
         }
@@ -135,7 +136,7 @@ impl Exchange {
         Ok(fleet)
     }
 
-    /// Stores the usage of this instance for the others.
+    /// Stores this instance's rate limit usage, for the other instances to read.
     async fn tell(&self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let most = MOST_TOLD / limiters.len().max(1);
         let untold: Vec<_> = limiters
@@ -161,7 +162,7 @@ impl Exchange {
         })
     }
 
-    /// Applies the usage of all instances.
+    /// Reads the rate limit usage of all instances, and applies it.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
         let changes = self.store.pace().since(self.read_ms).await?;
         self.read_ms = changes.read_ms;
@@ -174,7 +175,7 @@ impl Exchange {
         }
         let now_ms = self.clock.now_ms();
         for (rule, debts) in debts {
-            // Other instances may have rules that this one does not have.
+            // Other instances may have rules that this instance does not have.
             if let Some(limiter) = limiters.get(&rule) {
                 limiter.correct(&debts, now_ms);
             }
@@ -191,7 +192,8 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Returns the rate limiters by a hash of site, rule and rate, equal on all instances.
+/// Returns the rate limiters, keyed by a hash of site, rule and rate that is the same on all
+/// instances.
 fn limiters(policies: &[(String, Arc<Policy>)], fleet: SharedLimit) -> Limiters<'_> {
     let rules = policies
         .iter()

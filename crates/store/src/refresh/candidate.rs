@@ -1,4 +1,4 @@
-//! Parsed registry before its acceptance.
+//! Parsed registry that has not been accepted yet.
 
 use super::{
     judge::Sizes,
@@ -7,7 +7,7 @@ use super::{
 use robot_detection_layer::detect::self_test;
 use robot_detection_layer::registry::{Format, ParseError, Robot, Skipped, Source, Status, parse};
 
-/// Registry that was parsed and tested, but not accepted yet.
+/// Registry that has been parsed and tested, but not accepted yet.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) robots: Vec<Robot>,
@@ -19,9 +19,10 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Parses and tests a document; blocks for a while, so must not run on a runtime thread.
+    /// Parses and tests a document. This blocks for a while, so it must not run on a runtime
+    /// thread.
     ///
-    /// `testing` is called with the number of robots before they are tested.
+    /// `testing` is called with the number of robots, before they are tested.
     pub(super) fn read(
         format: Format,
         bytes: &[u8],

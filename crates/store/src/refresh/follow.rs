@@ -1,4 +1,4 @@
-//! Applies changes of the registry made by other instances.
+//! Applies registry changes made by other instances.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Refresher {
-    /// Follows the stored registry until shutdown; during outages, the loaded registry is used.
+    /// Applies changes of the stored registry until shutdown; during outages, the loaded registry
+    /// is used.
     pub(super) async fn follow(&self) {
         let shared = &self.shared;
         let mut pause = FIRST_PAUSE;
@@ -27,7 +28,7 @@ impl Refresher {
             };
             let reason = error.to_string();
             if shared.is_news("follow", &reason) {
-                warn!("cannot check for changes of the registry, using the loaded one: {reason}");
+                warn!("cannot check the registry for changes, using the loaded one: {reason}");
             }
             let sleep = tokio::time::sleep(pause);
             shared.stop.run_until_cancelled(sleep).await;
@@ -37,7 +38,7 @@ impl Refresher {
 }
 
 impl Shared {
-    /// Waits for one change of the registry and loads it.
+    /// Waits for the registry to change, then loads it.
     async fn follow_once(&self) -> Result<(), StoreError> {
         if let Some(use_bundled) = self.unprepared() {
             self.prepare(use_bundled).await?;
@@ -45,7 +46,7 @@ impl Shared {
         self.drop_abandoned().await?;
         let version = self.store.registry_changed(self.loaded()).await?;
         if let Some(use_bundled) = self.unprepared() {
-            // The store was unavailable meanwhile: it may have no robots yet.
+            // The store was unavailable in the meantime, so it may not contain any robots yet.
             self.prepare(use_bundled).await?;
         } else if version != self.loaded() {
             debug!(version, "registry changed by another process");

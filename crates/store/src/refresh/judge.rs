@@ -3,38 +3,38 @@
 use super::{RefreshOptions, fingerprint::Fingerprint};
 use robot_detection_layer::registry::{Format, ends_mid_line, missing_last_fields};
 
-/// Minimum number of robots of a published registry.
+/// Minimum number of robots that a published registry contains.
 const FEWEST_ROBOTS: u64 = 10;
 
-/// Maximum proportion of control characters: one byte in this many.
+/// Maximum proportion of control characters: one in this many bytes.
 const CONTROLS_ONE_IN: usize = 100;
 
-/// Prefix of the reason when a document other than the accepted one is held for review.
-const CHANGED: &str = "not accepted, as the document changed while held for review; now: ";
+/// Prefix of the reason given when a document other than the accepted one is held for review.
+const CHANGED: &str = "not accepted, because the document changed while held for review; now: ";
 const CHANGED_AND_WHOLE: &str =
-    "the document held for review is no longer available; took a newer one, which looks complete";
+    "the document held for review is no longer available; using a newer one, which looks complete";
 
-/// Decision about a downloaded document.
+/// Decision on a downloaded document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Acceptance {
-    /// The document's robots are published.
+    /// Publish the robots of the document.
     Take,
-    /// The document's robots are published, though another document was accepted.
+    /// Publish the robots of the document, although a different document was accepted.
     TakeAnother(&'static str),
-    /// The document is held until an administrator accepts it.
+    /// Hold the document until an administrator accepts it.
     Hold(String),
 }
 
-/// Number of robots of a source, before or after a refresh.
+/// Numbers of robots from a source, before or after a refresh.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sizes {
-    /// Number of all robots.
+    /// Total number of robots from the source.
     pub(super) robots: u64,
-    /// Number of robots used for detection.
+    /// Number of the source's robots that are used for detection.
     pub(super) active: u64,
 }
 
-/// Returns the reason why bytes are not a registry in any format, or `None` if they may be one.
+/// Returns the reason why the bytes cannot be a registry in any format, or `None` if they may be.
 pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Option<String> {
     let media_type = content_type
         .and_then(|value| value.split(';').next())
@@ -64,9 +64,9 @@ pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Optio
 
 /// Returns the reason why a document looks truncated, or `None` if it looks complete.
 ///
-/// `before` is the fingerprint of the current robots, if any. A source whose last document ended
-/// the same way always ends so. The first document of a source may lack a final line feed, as many
-/// hand-made files do.
+/// `before` is the fingerprint of the current robots, if any. If the source's last document ended
+/// the same way, the ending is normal for the source. The first document of a source may lack a
+/// final line feed, as many hand-made files do.
 pub(super) fn cut_doubt(
     format: Format,
     bytes: &[u8],
@@ -74,7 +74,7 @@ pub(super) fn cut_doubt(
 ) -> Option<String> {
     let before = before.map(Fingerprint::ending);
     let was_whole = before.is_some_and(|ending| !ending.is_open);
-    // Only a change is suspicious: some sources never end their last line.
+    // Only a change is suspicious, since some sources never end their last line with a line feed.
     if was_whole && ends_mid_line(format, bytes) {
         return Some("the document is truncated: its last line has no line feed".to_owned());
     }
@@ -88,15 +88,15 @@ pub(super) fn cut_doubt(
         count => format!(" and {} more fields", count - 1),
     };
     Some(format!(
-        "the document is truncated: its last record has no {first}{more}, unlike the others"
+        "the document is truncated: its last record has no {first}{more}, unlike the other records"
     ))
 }
 
 /// Returns the reason why a document has too few robots, or `None` if it has enough.
 ///
 /// A registry has at least 10 robots, at least one of them active, and at most a tenth fewer than
-/// before: otherwise it is probably truncated or another file. Hand-made plain lists may be short:
-/// for them only the loss counts, and only from 10 robots on.
+/// before. Otherwise, it is probably truncated or a different file. Handwritten plain lists may be
+/// short: for such lists, only the loss matters, and only from 10 robots upwards.
 pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<String> {
     let reason = if format != Format::List && now.robots < FEWEST_ROBOTS {
         format!(
@@ -124,7 +124,8 @@ pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<St
     Some(reason)
 }
 
-/// Decides about a document, given the reasons for doubt and the administrator's options.
+/// Decides whether to publish a document, given the reasons for doubt and the administrator's
+/// options.
 pub(super) fn decide(doubts: &[String], options: &RefreshOptions, sha256: &str) -> Acceptance {
     let accepted = options.accept.as_deref();
     let is_accepted = options.force || accepted == Some(sha256);
@@ -158,7 +159,7 @@ fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     is_binary.then_some("binary data")
 }
 
-/// Returns `true` for control characters that text does not contain; a few occur in real files.
+/// Returns `true` for control characters that do not belong in text; real files may contain a few.
 fn is_odd_control(byte: u8) -> bool {
     byte.is_ascii_control() && !byte.is_ascii_whitespace()
 }
@@ -277,7 +278,7 @@ mod tests {
             panic!("accepted another document");
         };
         assert!(
-            reason.starts_with("not accepted, as the document changed")
+            reason.starts_with("not accepted, because the document changed")
                 && reason.ends_with("now: a; b")
         );
         let whole = judge(&[], options(false, "ba4"));

@@ -1,18 +1,18 @@
 //! Downloads, parses, compares and publishes the robot registry.
 //!
-//! A [`Refresher`] manages the configured sources. A refresh of a source:
+//! A [`Refresher`] manages the configured sources. Each refresh of a source:
 //!
-//! 1. acquires the source's lease, so that only one instance does the work;
+//! 1. acquires the source's lease, so that only one instance refreshes the source;
 //! 2. downloads the source, an `http:` or `https:` URL, a `file:` URL or a path, if it has changed;
 //! 3. decompresses gzip, rejects web pages, binary and oversized data, then parses the document;
 //! 4. tests every pattern against browsers, and quarantines robots that match a browser;
 //! 5. holds a document for review if it looks truncated, has fewer than ten robots, or loses more
 //!    than a tenth of them, until an administrator accepts it (or forces the refresh);
-//! 6. builds a detector with the robots of all sources, to prove that they are usable;
+//! 6. builds a detector from the robots of all sources, to verify that they are usable;
 //! 7. replaces the source's rows in one transaction and publishes the detector.
 //!
-//! An error in any step leaves rows, detector and source state unchanged; the history records the
-//! reason, and [`Refresher::standing_failure`] returns it until the next success.
+//! If any step fails, rows, detector and source state remain unchanged. The history records the
+//! reason, and [`Refresher::standing_failure`] returns this reason until the next success.
 //!
 //! # Example
 //!

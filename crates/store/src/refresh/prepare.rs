@@ -1,4 +1,4 @@
-//! Preparation of the store for the current program and configuration.
+//! Preparation of the store for the current program version and configuration.
 
 use std::sync::atomic::Ordering;
 
@@ -46,7 +46,7 @@ impl Shared {
         result
     }
 
-    /// Returns the robots from `read` after their self-test, or no robots if this fails.
+    /// Returns the robots from `read` after the self-test, or no robots if reading them panics.
     async fn tested(&self, read: impl FnOnce() -> Vec<Robot> + Send + 'static) -> Vec<Robot> {
         let reading = move || {
             let mut robots = read();
@@ -78,8 +78,8 @@ impl Shared {
 
     /// Removes the robots of sources that are no longer configured.
     ///
-    /// Done once per instance: otherwise instances with older and newer configurations would undo
-    /// each other's changes.
+    /// This runs once per instance: otherwise, instances with older and newer configurations would
+    /// undo each other's changes.
     pub(super) async fn drop_abandoned(&self) -> Result<(), StoreError> {
         if self.is_tidy.load(Ordering::SeqCst) {
             return Ok(());
@@ -89,7 +89,8 @@ impl Shared {
                 self.drop_source(&count.source).await?;
             }
         }
-        // Only set when all are removed, so that a database error leads to another attempt.
+        // Set only when all robots have been removed, so that a database error leads to another
+        // attempt.
         self.is_tidy.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -111,7 +112,7 @@ impl Shared {
             .await?;
         info!(
             robots = robots.len(),
-            "stored the {} robots of the bundled registry: {} added, {} changed, {} removed",
+            "stored the bundled registry of {} robots: {} added, {} changed, {} removed",
             robots.len(),
             changes.added.len(),
             changes.changed.len(),
@@ -120,7 +121,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns `true` if a source was configured earlier and is no longer.
+    /// Returns `true` if a source used to be configured but no longer is.
     async fn is_abandoned(&self, source: &Source) -> Result<bool, StoreError> {
         let is_kept = [Source::manual(), Source::bundled()].contains(source);
         if is_kept || self.spec(source).is_some() {
@@ -137,7 +138,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Publishes the bundled registry unless the detector already has robots.
+    /// Publishes the bundled registry unless the detector already contains robots.
     async fn serve_from_memory(&self, bundled: Vec<Robot>, error: &StoreError) {
         if self.detector.load().robots().is_empty() {
             match self.build(bundled).await {
@@ -171,7 +172,7 @@ fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     stored != wanted
 }
 
-/// Error of a refresh; rows, detector and source state are unchanged.
+/// Error of a refresh; rows, detector and source state remain unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefreshError {
@@ -181,22 +182,22 @@ pub enum RefreshError {
     /// The source has no URL: its robots were added by hand or are bundled with the program.
     #[error("cannot refresh the source {0}: its robots are not downloaded")]
     Reserved(Source),
-    /// Another refresh of the same source holds the lease.
-    #[error("a refresh of {0} is already running, {1}; wait until it ends")]
+    /// Another process is already refreshing the same source and holds its lease.
+    #[error("a refresh of {0} is already running, {1}; wait until it finishes")]
     Busy(Source, LeaseHolder),
-    /// The process was suspended until its lease expired, and another process acquired it.
+    /// The process was suspended until its lease expired, and another process acquired the lease.
     #[error("cancelled the refresh of {0}: another process has started one")]
     Overtaken(Source),
-    /// The program is shutting down, or cancelled the refresh.
+    /// The program is shutting down, or the refresh was cancelled.
     #[error("cancelled the refresh of {0}: the program is shutting down")]
     Stopped(Source),
-    /// The refresh failed and was recorded in the history.
+    /// The refresh failed; the history contains a record of it.
     #[error("{}", .0.error)]
     Failed(Box<RefreshRecord>),
-    /// The document is held until an administrator accepts it; recorded in the history.
+    /// The document is held until an administrator accepts it; the history contains a record of it.
     #[error("held for review: {}", .0.error)]
     Held(Box<RefreshRecord>),
-    /// The database is unavailable, so nothing could be recorded.
+    /// The database is unavailable, so the refresh could not be recorded.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -1,4 +1,4 @@
-//! Building of the detector from the stored robots.
+//! Builds the detector from the stored robots.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -12,7 +12,7 @@ use robot_detection_layer::registry::Robot;
 impl Shared {
     /// Loads the stored robots into the detector. Returns the loaded version.
     ///
-    /// The version is queried first: rows that change meanwhile are loaded again later.
+    /// The version is queried first, so rows that change in the meantime are loaded again later.
     pub(super) async fn reload(&self) -> Result<i64, StoreError> {
         let _one_at_a_time = self.reloading.lock().await;
         let version = self.store.registry_version().await?;
@@ -28,10 +28,11 @@ impl Shared {
             }
             Err(reason) => error!(
                 version,
-                "cannot use version {version} of the registry, keeping the previous one: {reason}"
+                "cannot use version {version} of the registry, keeping the previous version: \
+                 {reason}"
             ),
         }
-        // Also set if the detector cannot be built: another attempt would fail too.
+        // Also set if the detector cannot be built, since another attempt would also fail.
         self.loaded.store(version, Ordering::SeqCst);
         Ok(version)
     }

@@ -1,4 +1,4 @@
-//! Records of refreshes, within the limits of the history.
+//! Records of refreshes, truncated to the limits of the history.
 
 use super::{SourceSpec, Trigger};
 use crate::fetch::shown_url;
@@ -11,7 +11,7 @@ const MAX_LINE_CHARS: usize = 200;
 /// Maximum length of a failure reason in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Creates the record of a refresh, marked as a failure until the refresh ends.
+/// Creates the record of a refresh, marked as failed until the refresh ends.
 pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> RefreshRecord {
     RefreshRecord {
         refresh_id: 0,
@@ -34,12 +34,13 @@ pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> Refresh
     }
 }
 
-/// Returns the reason of a failure in the form to store and show.
+/// Converts the reason of a failure to the form in which it is stored and displayed.
 pub(super) fn reason(text: &str) -> String {
     bounded(text, MAX_REASON_CHARS)
 }
 
-/// Returns the first lines; if lines are left out, the last line shows their number.
+/// Returns the first lines. If there are more, the last returned line contains the number of
+/// omitted lines.
 pub(super) fn bounded_lines(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
     let mut left_out = 0_usize;
@@ -56,7 +57,7 @@ pub(super) fn bounded_lines(lines: impl Iterator<Item = String>) -> Vec<String> 
     kept
 }
 
-/// Replaces control characters and truncates the text to a number of characters.
+/// Replaces control characters and truncates the text to the given number of characters.
 pub(super) fn bounded(text: &str, max_chars: usize) -> String {
     let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut kept: String = chars.by_ref().take(max_chars).collect();

@@ -18,9 +18,9 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// Task that keeps the robot registry up to date; clones share all state.
+/// Background task that keeps the robot registry up to date; clones share all state.
 ///
-/// A refresh continues if its caller is dropped; [`Refresher::run`] waits for its end.
+/// A refresh continues even if its caller is dropped; [`Refresher::run`] waits for it to finish.
 #[derive(Clone, Debug)]
 pub struct Refresher {
     pub(super) shared: Arc<Shared>,
@@ -43,7 +43,7 @@ impl Refresher {
 
     /// Replaces the sources after a reload of the configuration.
     ///
-    /// Rows of removed sources stay until the next start.
+    /// Rows of removed sources are deleted at the next start.
     pub fn set_sources(&self, sources: Vec<SourceSpec>) {
         self.shared.sources.store(Arc::new(sources));
     }
@@ -53,46 +53,46 @@ impl Refresher {
         self.shared.sources.load().to_vec()
     }
 
-    /// Returns a channel with the current progress and its updates.
+    /// Returns a channel that provides the current progress and its updates.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.subscribe()
     }
 
     /// Stores the bundled registry, then loads the detector.
     ///
-    /// The bundled registry is stored if its rows differ, as after an upgrade, and removed if not
-    /// used.
+    /// The bundled registry is stored if the stored rows differ, as after an upgrade, and removed
+    /// if `use_bundled` is `false`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the database is unavailable. The bundled registry, if used, is then
-    /// loaded into memory, a warning is logged, and [`Refresher::run`] retries.
+    /// Returns an error if the database is unavailable. In that case, the bundled registry (if
+    /// used) is loaded into memory, a warning is logged, and [`Refresher::run`] retries.
     pub async fn prepare(&self, use_bundled: bool) -> Result<(), StoreError> {
         self.shared.prepare(use_bundled).await
     }
 
     /// Makes [`Refresher::run`] prepare the store before loading rows from it.
     ///
-    /// For use after an outage: the database may then be another one without robots.
+    /// Use this after an outage: the database may have been replaced by one without robots.
     pub fn prepare_again(&self, use_bundled: bool) {
         self.shared.set_unprepared(Some(use_bundled));
     }
 
-    /// Loads the active robots of the store into the detector. Returns the loaded version.
+    /// Loads the active robots from the store into the detector. Returns the loaded version.
     ///
     /// # Errors
     ///
-    /// Returns an error if the database is unavailable; the detector is then unchanged.
+    /// Returns an error if the database is unavailable; the detector remains unchanged.
     pub async fn reload(&self) -> Result<i64, StoreError> {
         self.shared.reload().await
     }
 
-    /// Refreshes a configured source, whether due or not.
+    /// Refreshes a configured source, whether it is due or not.
     ///
     /// # Errors
     ///
-    /// Returns an error for each reason of [`RefreshError`]; robots, detector and source state are
-    /// then unchanged.
+    /// Returns a [`RefreshError`] if the refresh fails; robots, detector and source state remain
+    /// unchanged.
     pub async fn refresh(
         &self,
         source: &Source,
@@ -109,8 +109,8 @@ impl Refresher {
 
     /// Refreshes a source from a URL other than the configured one.
     ///
-    /// The source's rows are replaced as by [`Refresher::refresh`]; rows of a configured source are
-    /// used until the source is due, other rows until they are replaced.
+    /// The source's rows are replaced as by [`Refresher::refresh`]. For a configured source, the
+    /// new rows are used until the source is due; for other sources, until they are replaced.
     ///
     /// # Errors
     ///
@@ -132,9 +132,10 @@ impl Refresher {
 
     /// Refreshes all due sources one after the other.
     ///
-    /// A source is due if it never succeeded, if its rows are missing, if its URL or the program's
-    /// rules changed, or if the last success is `interval_days` old; after failures, not before a
-    /// delay of 5 minutes to 6 hours. The results do not contain sources that are not due.
+    /// A source is due if it was never refreshed successfully, if its rows are missing, if its URL
+    /// or the program's rules have changed, or if the last success was `interval_days` ago. After
+    /// failures, a delay of 5 minutes to 6 hours applies. Sources that are not due are not part of
+    /// the result.
     pub async fn refresh_due(&self, trigger: Trigger) -> Vec<Result<RefreshRecord, RefreshError>> {
         let mut results = Vec::new();
         for spec in self.sources() {
@@ -150,9 +151,10 @@ impl Refresher {
         results
     }
 
-    /// Returns the next time at which a source is due, in milliseconds since 1970.
+    /// Returns the time at which a source is next due, in milliseconds since 1970.
     ///
-    /// An overdue source is due now; returns `None` for a source that is not configured.
+    /// Returns the current time for an overdue source, and `None` for a source that is not
+    /// configured.
     ///
     /// # Errors
     ///
@@ -165,7 +167,7 @@ impl Refresher {
         Ok(Some(due_ms.max(self.shared.clock.now_ms())))
     }
 
-    /// Returns the last failure of a source since its last success.
+    /// Returns the most recent failure of a source, unless a refresh has succeeded since.
     ///
     /// Failures to refresh a configured source from another URL ([`Refresher::refresh_from`]) are
     /// ignored.
@@ -184,7 +186,7 @@ impl Refresher {
     /// Returns the refresh of a source whose document is held for review, if any.
     ///
     /// A document is held until it is accepted ([`RefreshOptions::accept`]), or until another
-    /// document is published from the same URL, the one in `spec`.
+    /// document from the same URL (the URL in `spec`) is published.
     ///
     /// # Errors
     ///
@@ -193,14 +195,14 @@ impl Refresher {
         self.shared.held(spec).await
     }
 
-    /// Runs until `stop` is cancelled: refreshes due sources and follows the store.
+    /// Refreshes due sources and applies changes of the store until `stop` is cancelled.
     ///
-    /// At start, robots of sources removed from the configuration are deleted, except robots added
-    /// by hand or refreshed from another URL ([`Refresher::refresh_from`]). Commands never run
-    /// this, so they delete nothing. Due sources are refreshed at start and every five minutes.
-    /// Rows changed by another instance or a command are loaded immediately. At the end, a running
-    /// download is cancelled, and a running transaction is completed. A stopped refresher refreshes
-    /// no more sources.
+    /// At start, robots from sources that are no longer configured are deleted, except robots added
+    /// by hand or refreshed from another URL ([`Refresher::refresh_from`]). Commands never call
+    /// this function, so they delete nothing. Due sources are refreshed at start and every five
+    /// minutes. Rows changed by another instance or a command are loaded immediately. At shutdown,
+    /// a running download is cancelled, and a running transaction is completed. A stopped refresher
+    /// does not refresh any more sources.
     pub async fn run(&self, stop: CancellationToken) {
         let watch_stop = async {
             stop.cancelled().await;
@@ -235,7 +237,7 @@ impl Refresher {
             .ok_or(RefreshError::Stopped(source))
     }
 
-    /// Refreshes in a separate task, so that a dropped caller does not cancel the refresh.
+    /// Runs the refresh in a separate task, so that it is not cancelled if the caller is dropped.
     async fn attempt(
         &self,
         spec: SourceSpec,

@@ -1,4 +1,4 @@
-//! Log messages and progress of refreshes.
+//! Log messages and progress reports of refreshes.
 
 use tracing::{debug, info, warn};
 
@@ -9,7 +9,7 @@ use robot_detection_layer::registry::Source;
 
 /// Logs the result of a refresh; a repeated failure is logged again only if the reason changes.
 ///
-/// A command prints its failures itself.
+/// A command prints its own failures, so they are not logged.
 pub(super) fn report(
     shared: &Shared,
     spec: &SourceSpec,
@@ -31,7 +31,7 @@ pub(super) fn report(
     }
 }
 
-/// Logs once that the database cannot be queried for whether a source is due.
+/// Logs once that the database cannot be queried to find out whether a source is due.
 pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<bool, StoreError>) {
     let source = &spec.source;
     let key = format!("due:{source}");
@@ -41,7 +41,8 @@ pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<boo
     };
     let reason = error.to_string();
     if shared.is_news(&key, &reason) {
-        warn!(%source, "cannot determine whether the registry {source} is due, using the loaded one: {reason}");
+        warn!(%source, "cannot determine whether the registry {source} is due for a refresh, using \
+                        the loaded registry: {reason}");
     }
 }
 
@@ -76,14 +77,17 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
     let reason = error.to_string();
     if matches!(error, RefreshError::Held(_)) {
         if shared.is_news(key, &reason) {
-            warn!(%source, %url, "the registry {source} is {reason}; its robots stay unchanged until you accept the document in the console or with registry refresh --source {source} --accept");
+            warn!(%source, %url, "the registry {source} is {reason}; its robots remain unchanged \
+                                  until you accept the document in the console or with registry \
+                                  refresh --source {source} --accept");
         } else {
             debug!(%source, %url, "the registry {source} is still {reason}");
         }
     } else if shared.is_news(key, &reason) {
-        warn!(%source, %url, "failed to refresh the registry {source}, its robots stay unchanged: {reason}");
+        warn!(%source, %url, "failed to refresh the registry {source}, its robots remain \
+                              unchanged: {reason}");
     } else {
-        debug!(%source, %url, "failed again to refresh the registry {source}: {reason}");
+        debug!(%source, %url, "failed to refresh the registry {source} again: {reason}");
     }
 }
 
@@ -96,33 +100,33 @@ pub enum Progress {
     Idle,
     /// The document is being downloaded.
     Downloading {
-        /// Source being refreshed.
+        /// Source that is being refreshed.
         source: Source,
-        /// Bytes received so far, after decompression.
+        /// Number of bytes received so far, after decompression.
         bytes: u64,
         /// Total number of bytes, if announced by the server.
         total: Option<u64>,
     },
     /// The document is being parsed.
     Parsing {
-        /// Source being refreshed.
+        /// Source that is being refreshed.
         source: Source,
     },
     /// The patterns are being tested against browsers.
     Testing {
-        /// Source being refreshed.
+        /// Source that is being refreshed.
         source: Source,
         /// Number of parsed robots.
         robots: u64,
     },
     /// The rows are being replaced.
     Storing {
-        /// Source being refreshed.
+        /// Source that is being refreshed.
         source: Source,
-        /// Number of stored robots.
+        /// Number of robots to store.
         robots: u64,
     },
-    /// The last refresh ended, successfully or not.
+    /// The most recent refresh ended, successfully or not.
     Done {
         /// Record of the refresh in the history.
         record: Box<RefreshRecord>,

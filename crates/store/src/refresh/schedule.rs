@@ -1,8 +1,8 @@
-//! Schedule that checks every five minutes for due sources.
+//! Scheduler that looks for due sources every five minutes.
 //!
-//! The cron job only sends a signal; the receiving loop runs the refresh. So refreshes never
-//! overlap, and shutdown waits for them. Only cron-type jobs in UTC are used: repeated jobs stop
-//! after the process was suspended, and local time jumps twice a year.
+//! The cron job only sends a signal; the receiving loop runs the refresh. Therefore, refreshes
+//! never overlap, and shutdown waits for them. Only cron-type jobs in UTC are used, because
+//! repeated jobs stop after the process has been suspended, and local time jumps twice a year.
 
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ use super::{Trigger, refresher::Refresher};
 
 /// Cron expression: second, minute, hour, day, month, weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
-/// Maximum random delay after a signal, so that installations do not send requests simultaneously.
+/// Maximum random delay after a signal, so that different installations do not all send requests at
+/// the same time.
 const LONGEST_SPREAD: Duration = Duration::from_mins(4);
 
 impl Refresher {
-    /// Refreshes due sources, now and at each signal, until shutdown.
+    /// Refreshes due sources immediately and at each signal, until shutdown.
     pub(super) async fn keep_schedule(&self) {
         self.refresh_due(Trigger::Start).await;
-        // Capacity 1: signals during a refresh count as one.
+        // Capacity 1, so that several signals during a refresh are treated as one.
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("refresh schedule failed, refresh the registry manually: {error}");
+                error!("the refresh scheduler failed, refresh the registry manually: {error}");
                 return;
             }
         };
@@ -35,11 +36,11 @@ impl Refresher {
             self.hear().await;
         }
         if let Err(error) = bell.shutdown().await {
-            error!("could not stop the schedule: {error}");
+            error!("could not stop the refresh scheduler: {error}");
         }
     }
 
-    /// Refreshes due sources after a random delay.
+    /// Refreshes due sources at each signal, after a random delay.
     async fn hear(&self) {
         if !self.is_any_due().await {
             return;
@@ -51,7 +52,7 @@ impl Refresher {
         self.refresh_due(Trigger::Schedule).await;
     }
 
-    /// Returns `true` if a source is due, or if this is unknown: the refresh then reports the
+    /// Returns `true` if any source is due, or if the query fails: the refresh then reports the
     /// error.
     async fn is_any_due(&self) -> bool {
         for spec in self.sources() {
@@ -67,7 +68,7 @@ impl Refresher {
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_FIVE_MINUTES, move |_, _| {
-        // A pending signal covers this one.
+        // A signal that is already pending makes this signal unnecessary.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;

@@ -30,17 +30,17 @@ pub(super) struct Shared {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) tracker: TaskTracker,
     pub(super) stop: CancellationToken,
-    /// Random seed that makes this instance's retry delays differ from those of others.
+    /// Random seed that makes the retry delays of different instances differ.
     pub(super) seed: u64,
-    /// Held while the detector is replaced, so that the newest one remains.
+    /// Lock held while the detector is being replaced, so that the newest detector remains.
     pub(super) reloading: tokio::sync::Mutex<()>,
-    /// Version of the registry in the detector.
+    /// Registry version that is loaded into the detector.
     pub(super) loaded: AtomicI64,
-    /// Whether the robots of removed sources have been deleted.
+    /// Whether the robots of removed sources have already been deleted.
     pub(super) is_tidy: AtomicBool,
-    /// Argument of a `prepare` call that has not succeeded yet.
+    /// Argument of a `prepare` call that has not yet succeeded.
     unprepared: Mutex<Option<bool>>,
-    /// Last logged reason of each ongoing failure.
+    /// Last logged reason for each ongoing failure.
     told: Mutex<HashMap<String, String>>,
 }
 
@@ -93,15 +93,15 @@ impl Shared {
         *lock(&self.unprepared) = wanted;
     }
 
-    /// Returns `true` if a reason differs from the last one under this key.
+    /// Returns `true` if the reason for a failure differs from the previous reason with this key.
     ///
-    /// So an ongoing failure is logged once, not at each retry.
+    /// This ensures that an ongoing failure is logged once, rather than at each retry.
     pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
         let before = lock(&self.told).insert(key.to_owned(), reason.to_owned());
         before.as_deref() != Some(reason)
     }
 
-    /// Removes the reason under a key. Returns `true` if there was one.
+    /// Removes the logged failure reason with this key. Returns `true` if there was such a reason.
     pub(super) fn is_over(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }

@@ -6,18 +6,18 @@ use robot_detection_layer::registry::{Format, Source};
 /// Source of registry data to refresh.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceSpec {
-    /// Name of the source; neither `manual` nor `bundled`.
+    /// Name of the source; must not be `manual` or `bundled`.
     pub source: Source,
-    /// `http:`, `https:` or `file:` URL, or path (`WebRobotsDB`).
+    /// URL (`http:`, `https:` or `file:`) or path of the document (`WebRobotsDB`).
     pub url: String,
     /// Format of the document.
     pub format: Format,
-    /// Days between refreshes, at least 1 (`RefreshIntervalDays`).
+    /// Interval between refreshes in days, at least 1 (`RefreshIntervalDays`).
     pub interval_days: u32,
 }
 
 impl SourceSpec {
-    /// Creates the source of the Web Robots Database.
+    /// Creates the source for the Web Robots Database.
     pub fn web_robots_db(url: impl Into<String>, interval_days: u32) -> Self {
         Self {
             source: Source::web_robots_db(),
@@ -27,22 +27,22 @@ impl SourceSpec {
         }
     }
 
-    /// Checks whether a refresh can read URLs of this kind, without reading the URL.
+    /// Checks whether refreshes support this kind of URL, without accessing the URL.
     ///
     /// # Errors
     ///
-    /// Returns a message without the password if the URL is not supported.
+    /// Returns an error message, without any password, if the URL is not supported.
     pub fn check_url(&self) -> Result<(), String> {
         Origin::parse(&self.url).map(|_| ())
     }
 
     /// Downloads the source without storing anything.
     ///
-    /// Returns a short text with URL and size, without the password.
+    /// Returns a short text that contains the URL and the size, without any password.
     ///
     /// # Errors
     ///
-    /// Returns a message if the source cannot be read.
+    /// Returns an error message if the source cannot be read.
     pub async fn probe(&self, fetcher: &Fetcher) -> Result<String, String> {
         let origin = Origin::parse(&self.url)?;
         let conditions = Conditions::default();
@@ -58,7 +58,7 @@ impl SourceSpec {
 robot_detection_layer::words! {
     /// Cause of a refresh.
     pub enum Trigger {
-        /// The source was due.
+        /// The source was due at a scheduled check.
         Schedule = "schedule",
         /// The source was due at program start.
         Start = "start",
@@ -69,16 +69,16 @@ robot_detection_layer::words! {
     }
 }
 
-/// Exceptions that an administrator makes for one refresh.
+/// Options that an administrator sets for a single refresh.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefreshOptions {
     /// Accepts a document that would be held for review.
     ///
-    /// Also downloads and parses an unchanged document. An empty document is rejected all the same.
+    /// An unchanged document is downloaded and parsed, too. An empty document is still rejected.
     pub force: bool,
-    /// Accepts the document with this SHA-256, in hexadecimal, that is held for review.
+    /// SHA-256, in hexadecimal, of the document held for review that is accepted.
     ///
-    /// Another document is checked as usual. [`Refresher::held`](super::Refresher::held) returns
+    /// Any other document is checked as usual. [`Refresher::held`](super::Refresher::held) returns
     /// the held document.
     pub accept: Option<String>,
 }

@@ -9,25 +9,25 @@ use axum::{
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// Cache lifetime of five minutes, so that changes reach robots soon.
+/// Cache lifetime of five minutes, so that robots notice changes soon.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("max-age=300");
 
-/// Retry delay in seconds while the upstream's robots.txt is unknown.
+/// Retry delay in seconds, sent while the upstream's robots.txt is unknown.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
-/// Last second of the year 9999: an HTTP date has a four-digit year (RFC 9110 §5.6.7).
+/// Last second of the year 9999, since the year of an HTTP date has four digits (RFC 9110 §5.6.7).
 const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// Text file with prepared response headers.
+/// Text file with pre-built response headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PreparedFile {
     body: Bytes,
     content_type: HeaderValue,
     etag: HeaderValue,
     last_modified: HeaderValue,
-    /// Modification time in seconds since 1970.
+    /// Modification time of the file, in seconds since 1970.
     modified_s: u64,
 }
 
@@ -38,7 +38,7 @@ impl PreparedFile {
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
         let modified_s = modified_s.min(LAST_S);
         let modified = UNIX_EPOCH + Duration::from_secs(modified_s);
-        // Equal on all instances; half a digest suffices to distinguish files.
+        // The tag is the same on all instances; half a digest is sufficient to distinguish files.
         let etag = format!("\"{:.32}\"", hex::encode(Sha256::digest(&body)));
         let absent = || HeaderValue::from_static("");
         Self {
@@ -58,10 +58,11 @@ impl PreparedFile {
         self
     }
 
-    /// Reuses the modification time of an earlier file with the same content.
+    /// Copies the modification time from an earlier file if its content is the same.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
-            // The registry changes more often than the generated file: robots can keep their copy.
+            // The registry changes more often than the generated file, so robots can often reuse
+            // their copy.
             Some(earlier) => Self {
                 last_modified: earlier.last_modified.clone(),
                 modified_s: earlier.modified_s,
@@ -89,16 +90,16 @@ impl PreparedFile {
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
-            // A 304 response has only the validators (RFC 9110 §15.4.5), a HEAD response the
-            // headers of GET (§9.3.2).
+            // A 304 response contains only the validators (RFC 9110 §15.4.5), and a HEAD response
+            // the same headers as for GET (§9.3.2).
             fields.insert(header::CONTENT_TYPE, self.content_type.clone());
             fields.insert(header::CONTENT_LENGTH, self.body.len().into());
         }
         response
     }
 
-    /// Returns `true` if the client has the current file; `If-None-Match` takes precedence (RFC
-    /// 9110 §13.2.2).
+    /// Returns `true` if the client already has the current file; `If-None-Match` takes precedence
+    /// (RFC 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
         if let Some(is_known) = matches_etag(headers, self.etag.as_bytes()) {
             return is_known;
@@ -110,9 +111,9 @@ impl PreparedFile {
     }
 }
 
-/// Returns the response while the upstream's robots.txt is unknown.
+/// Returns the response to send while the upstream's robots.txt is unknown.
 ///
-/// Robots then assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
+/// In response, robots assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;
@@ -130,9 +131,9 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     response
 }
 
-/// Returns whether `If-None-Match` contains an entity tag; `None` without such a header.
+/// Returns whether `If-None-Match` contains an entity tag, or `None` if the header is missing.
 ///
-/// If the header is present, the request's date is ignored (RFC 9110 §13.1.3).
+/// If this header is present, `If-Modified-Since` is ignored (RFC 9110 §13.1.3).
 pub fn matches_etag(headers: &HeaderMap, tag: &[u8]) -> Option<bool> {
     let mut lines = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
     lines.peek()?;

@@ -16,9 +16,9 @@ use super::{
 
 /// The robots.txt of one host.
 pub(super) struct HostFile {
-    /// Content served by this program.
+    /// Content of the robots.txt, if served by this program.
     pub(super) body: HostBody,
-    /// Rules to enforce; `None` without a file.
+    /// Robots.txt rules to enforce; `None` if there is no file.
     pub(super) file: Option<RobotsTxt>,
 }
 
@@ -34,17 +34,17 @@ pub(super) enum HostBody {
 
 /// Inputs for generating robots.txt files, in addition to the plan.
 pub(super) struct Sources<'s, R> {
-    /// Returns the upstream's robots.txt, if it has been fetched.
+    /// Function that returns the upstream's robots.txt, if it has been fetched.
     pub(super) theirs: &'s dyn Fn() -> Option<Vec<u8>>,
     pub(super) has_upstream: bool,
     /// Robots that may be disallowed by name.
     pub(super) robots: &'s [R],
-    /// Paths to disallow in each group.
+    /// Paths to disallow in each group of the robots.txt.
     pub(super) closed: &'s [String],
 }
 
 impl HostFile {
-    /// Generates the robots.txt of one host; `merged` holds the merged file for reuse.
+    /// Generates the robots.txt of one host. A merged file is stored in `merged` for reuse.
     pub(super) fn new<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
@@ -74,7 +74,7 @@ impl HostFile {
         }
     }
 
-    /// Generates the robots.txt without the paths to disallow in each group.
+    /// Generates the robots.txt, without the paths to disallow in each group.
     fn open<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
@@ -88,7 +88,7 @@ impl HostFile {
         match content.as_ref() {
             RobotsTxtContent::Pass => Self {
                 body: HostBody::Site,
-                // The file is not served by this program, but enforced all the same.
+                // This program does not serve the file, but still enforces it.
                 file: (sources.theirs)().map(|text| parse(&text)),
             },
             RobotsTxtContent::File { text, modified_ms } => {

@@ -1,4 +1,4 @@
-//! Robots.txt files made from other files.
+//! Robots.txt files that are generated from other files.
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -17,14 +17,14 @@ pub(super) struct MergedFile {
     pub(super) text: Bytes,
     /// Remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
-    /// Digests of the two input files, for detecting unchanged inputs.
+    /// Digests of the two input files, used to detect unchanged inputs.
     of: [[u8; 32]; 2],
 }
 
-/// Merges our rules into the upstream's file, unless both are unchanged since `earlier`.
+/// Merges our rules into the upstream's file, unless neither has changed since `earlier`.
 ///
-/// If the result would be too large, everything disallowed by either file is disallowed, and
-/// `Allow` rules are dropped: a merge is never more permissive than either file.
+/// If the result would be too large, all `Disallow` rules of both files apply and all `Allow` rules
+/// are dropped, so the merged file is never more permissive than either input.
 pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile>) -> MergedFile {
     let of = [theirs, ours.as_bytes()].map(|text| Sha256::digest(text).into());
     if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
@@ -37,7 +37,7 @@ pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile
         merged(&parse(theirs), &parse(ours.as_bytes()))
     };
     if let Some(remark) = remark {
-        warn!("robots.txt of the upstream and our rules {remark}");
+        warn!("the upstream's robots.txt and our rules {remark}");
     }
     MergedFile {
         text: text.into(),
@@ -51,16 +51,17 @@ pub(super) fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&
         Some(merged) if merged.is_exact => (merged.text, None),
         Some(merged) => (
             merged.text,
-            Some("cannot be merged exactly: the result disallows more than either of them"),
+            Some("cannot be merged exactly: the result disallows more than either file"),
         ),
         None => (
             refusals(theirs, ours),
-            Some("are too large to be merged: all Disallow rules apply, and no Allow rules"),
+            Some("are too large to be merged: all Disallow rules apply, but no Allow rules"),
         ),
     }
 }
 
-/// Returns the robots.txt of a mirror: everything is disallowed, and `Host` names the main mirror.
+/// Returns the robots.txt of a mirror, which disallows everything and specifies the main mirror in
+/// a `Host` line.
 pub(super) fn closed(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }

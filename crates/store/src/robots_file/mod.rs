@@ -1,19 +1,20 @@
-//! `/robots.txt` of each host, as served and as enforced.
+//! The `/robots.txt` of each host, as served and as enforced.
 //!
 //! A [`RobotsTxtPlan`] specifies the origin of each host's file: the upstream or the application, a
-//! file, [`RobotsTxtRules`], or these rules merged into the upstream's file. [`ServedRobotsTxt`]
+//! file, [`RobotsTxtRules`], or such rules merged into the upstream's file. [`ServedRobotsTxt`]
 //! holds the prepared responses and the enforced rules.
 //!
-//! `robots_txt.file` is read at start and at each reload, not when it changes.
+//! The file specified by `robots_txt.file` is read at start and at each reload, not when it
+//! changes.
 //!
-//! A merged file disallows everything that one of the two files disallows. It lacks the upstream's
-//! comments, and the upstream's `Host` lines if a main mirror is configured. If the files are too
-//! large to be merged, all `Disallow` rules and no `Allow` rules apply. An older copy is not used
-//! instead, as it might allow a path that is disallowed by now.
+//! A merged file disallows everything that either of the two files disallows. Comments in the
+//! upstream's file are omitted, as are its `Host` lines if a main mirror is configured. If the
+//! files are too large to be merged, all `Disallow` rules and no `Allow` rules apply. An older copy
+//! is not used instead, as it might allow a path that has since been disallowed.
 //!
-//! Until the upstream's file has been fetched, a merged file is answered with 503 and
-//! `Retry-After`, so that robots stay away (RFC 9309 §2.3.1.4); only our rules are enforced
-//! meanwhile. Later failures leave the last good copy in use.
+//! Until the upstream's file has been fetched, requests for a merged file get a 503 response with
+//! `Retry-After`, so that robots stay away (RFC 9309 §2.3.1.4); in the meantime, only our rules are
+//! enforced. If a later fetch fails, the last good copy remains in use.
 
 mod answer;
 mod closing;

@@ -9,23 +9,23 @@ use super::{
     upstream::{FetchOutcome, LIMITS},
 };
 
-/// Origin of a robots.txt.
+/// Specifies where the content of a robots.txt comes from.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
-    /// Response of the upstream or the application.
+    /// Pass requests to the upstream or the application.
     #[default]
     Pass,
-    /// File that is served unchanged.
+    /// Serve a file unchanged.
     File {
         /// Content of the file.
         text: Vec<u8>,
-        /// Modification time in milliseconds since 1970.
+        /// Modification time of the file, in milliseconds since 1970.
         modified_ms: Option<i64>,
     },
-    /// Rules from the settings.
+    /// Serve rules from the settings.
     Settings(RobotsTxtRules),
-    /// Rules from the settings, merged into the upstream's file.
+    /// Serve rules from the settings, merged into the upstream's file.
     Merge(RobotsTxtRules),
 }
 
@@ -44,7 +44,10 @@ pub enum RobotsTxtContent {
 ///     [host("example.com"), host("example.net")],
 ///     RobotsTxtContent::Settings(rules),
 /// );
-/// assert_eq!(plan.who_answers(Some("example.net")), "this program, for a mirror of www.example.com");
+/// assert_eq!(
+///     plan.who_answers(Some("example.net")),
+///     "this program, because the host is a mirror of www.example.com"
+/// );
 /// # Ok::<(), robot_detection_store::robots_file::InvalidRule>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -54,26 +57,26 @@ pub struct RobotsTxtPlan {
     pub(super) upstream: Option<Upstream>,
 }
 
-/// Plan for one host.
+/// Plan entry for one host.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// Robots.txt with the given content; for a main mirror, with a `Host` line.
+    /// Robots.txt with the given content; for a main mirror, also with a `Host` line.
     Content {
         content: Box<RobotsTxtContent>,
         main: Option<HostName>,
     },
-    /// Mirror that disallows everything and names the main mirror (Melkov 2003).
+    /// Mirror whose robots.txt disallows everything and specifies the main mirror (Melkov 2003).
     MirrorOf(HostName),
 }
 
-/// Server whose robots.txt is passed or merged.
+/// Server whose robots.txt is passed through or merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Upstream {
     /// URL of the upstream without a trailing slash.
     pub(super) url: String,
-    /// Whether requests to the upstream use the visitor's host name.
+    /// Whether requests to the upstream contain the visitor's host name.
     pub(super) preserve_host: bool,
-    /// Host name in requests to the upstream for all other hosts.
+    /// Host name to send to the upstream for all other hosts.
     pub(super) host: Option<String>,
 }
 
@@ -92,7 +95,7 @@ impl Entry {
         }
     }
 
-    /// Returns the fully disallowed robots, if rules from the settings are served.
+    /// Returns the robots that are completely disallowed, if rules from the settings are served.
     pub(super) fn refused(&self) -> Option<&RefusedRobots> {
         self.rules().map(RobotsTxtRules::refused_robots)
     }
@@ -107,7 +110,7 @@ impl Entry {
 }
 
 impl RobotsTxtPlan {
-    /// Creates the plan of a site with the same robots.txt on all hosts.
+    /// Creates a plan that uses the same robots.txt for all hosts of a site.
     pub fn new(content: RobotsTxtContent) -> Self {
         Self {
             entries: HostMap::everywhere(Entry::of(content, None)),
@@ -115,16 +118,17 @@ impl RobotsTxtPlan {
         }
     }
 
-    /// Adds a host with a separate robots.txt.
+    /// Adds a host that has a separate robots.txt.
     pub fn host(self, host: &HostName, content: RobotsTxtContent) -> Self {
         self.entry(host, Entry::of(content, None))
     }
 
     /// Adds a site with several host names, one of which is the main mirror.
     ///
-    /// The main mirror serves `content` with a `Host` line; a response of the upstream stays
-    /// unchanged. The other hosts disallow everything and name the main mirror, as proposed for the
-    /// `Host` directive (A. Melkov, www-talk, 2003), whether or not robots support the directive.
+    /// The main mirror serves `content` with a `Host` line; responses from the upstream are not
+    /// changed. The other hosts disallow everything and specify the main mirror, as proposed for
+    /// the `Host` directive (A. Melkov, www-talk, 2003), whether or not robots support the
+    /// directive.
     pub fn mirrors(
         self,
         main: &HostName,
@@ -138,10 +142,10 @@ impl RobotsTxtPlan {
         plan.entry(main, Entry::of(content, Some(main.clone())))
     }
 
-    /// Sets the upstream whose robots.txt is merged, or enforced if passed.
+    /// Sets the upstream whose robots.txt is merged, or passed through and enforced.
     ///
-    /// With `preserve_host`, the upstream's file is fetched for each host name, and with `host` for
-    /// all other hosts.
+    /// With `preserve_host`, the file is fetched once for each configured host name, and once with
+    /// `host` for all other hosts.
     pub fn upstream(mut self, url: &str, preserve_host: bool, host: Option<&str>) -> Self {
         self.upstream = Some(Upstream {
             url: url.trim_end_matches('/').to_owned(),
@@ -151,35 +155,37 @@ impl RobotsTxtPlan {
         self
     }
 
-    /// Returns a text that specifies who serves `/robots.txt` on a host.
+    /// Describes who serves `/robots.txt` on a host.
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let upstream = match &self.upstream {
             Some(upstream) => shown_url(&upstream.url).trim_end_matches('/').to_owned(),
             None => "the site itself".to_owned(),
         };
         match self.entries.of(host) {
-            Some(Entry::MirrorOf(main)) => format!("this program, for a mirror of {main}"),
+            Some(Entry::MirrorOf(main)) => {
+                format!("this program, because the host is a mirror of {main}")
+            }
             Some(Entry::Content { content, .. }) => match content.as_ref() {
                 RobotsTxtContent::Pass => upstream,
                 RobotsTxtContent::File { .. } => "this program, from a file".to_owned(),
                 RobotsTxtContent::Settings(_) => "this program, from its settings".to_owned(),
                 RobotsTxtContent::Merge(_) => {
-                    format!("this program, from its settings merged into the file of {upstream}")
+                    format!("this program, from its settings merged into the file from {upstream}")
                 }
             },
             None => upstream,
         }
     }
 
-    /// Returns `true` if the disallowed robots depend on the registry.
+    /// Returns `true` if the set of disallowed robots depends on the registry.
     pub fn needs_registry(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|(_, entry)| entry.refused().is_some_and(|refused| !refused.is_empty()))
     }
 
-    /// Returns the disallowed robots that robots.txt cannot name, by host.
+    /// Returns the disallowed robots that robots.txt cannot identify by name, by host.
     ///
-    /// `None` is all hosts without a separate robots.txt.
+    /// The host `None` stands for all hosts without a separate robots.txt.
     pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
         let entries = self.entries.iter();
         let unnamed = entries.filter_map(|(host, entry)| {
@@ -209,7 +215,7 @@ impl RobotsTxtPlan {
                 None => "the upstream's file".to_owned(),
             };
             found.push(match outcome {
-                FetchOutcome::Failed(reason) => Err(format!("{whose} is unknown: {reason}")),
+                FetchOutcome::Failed(reason) => Err(format!("{whose} cannot be fetched: {reason}")),
                 FetchOutcome::File {
                     remark: Some(remark),
                     ..
@@ -217,7 +223,9 @@ impl RobotsTxtPlan {
                 FetchOutcome::File { text, .. } if text.is_empty() => Ok(format!(
                     "{whose} is empty or missing, which allows everything"
                 )),
-                FetchOutcome::File { text, .. } => Ok(format!("{whose} has {} bytes", text.len())),
+                FetchOutcome::File { text, .. } => {
+                    Ok(format!("{whose} contains {} bytes", text.len()))
+                }
                 FetchOutcome::Same { .. } => Ok(format!("{whose} is unchanged")),
             });
         }
@@ -226,7 +234,7 @@ impl RobotsTxtPlan {
 
     /// Returns the host names for which the upstream's robots.txt is needed.
     ///
-    /// `None` is all hosts without a separate entry.
+    /// The host name `None` stands for all hosts without a separate entry.
     pub(super) fn fetched(&self) -> Vec<Option<String>> {
         let is_theirs = |content: &RobotsTxtContent| {
             matches!(content, RobotsTxtContent::Pass | RobotsTxtContent::Merge(_))
@@ -243,7 +251,7 @@ impl RobotsTxtPlan {
         asked
     }
 
-    /// Returns the host name in requests to the upstream for a host.
+    /// Returns the host name to send to the upstream for a host.
     pub(super) fn asked(&self, host: Option<&str>) -> Option<String> {
         let upstream = self.upstream.as_ref()?;
         if !upstream.preserve_host {
@@ -305,11 +313,11 @@ mod tests {
             (None, "http://u:***@up:3000"),
             (
                 Some("example.com"),
-                "this program, for a mirror of www.example.com:8081",
+                "this program, because the host is a mirror of www.example.com:8081",
             ),
             (
                 Some("www.example.com:8081"),
-                "this program, from its settings merged into the file of http://u:***@up:3000",
+                "this program, from its settings merged into the file from http://u:***@up:3000",
             ),
         ] {
             assert_eq!(plan.who_answers(host), who);

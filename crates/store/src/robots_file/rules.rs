@@ -1,4 +1,4 @@
-//! Robots.txt rules from the settings, and the file generated from them.
+//! Robots.txt rules from the settings, and the file generated from these rules.
 
 use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration};
 
@@ -39,7 +39,7 @@ pub struct RobotsTxtRules {
     licenses: Vec<String>,
 }
 
-/// Error for a value that cannot be used in a robots.txt, with advice.
+/// Error for a value that cannot be used in a robots.txt; the message contains advice.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidRule(String);
@@ -50,29 +50,28 @@ impl RobotsTxtRules {
         Self::default()
     }
 
-    /// Disallows everything for robots with these purposes.
+    /// Disallows everything for robots with the given purposes.
     ///
-    /// Robots are named by their product tokens in the registry, or else by their
-    /// [names](Robot::token); when robots.txt is enforced, robots that cannot be named are
-    /// included.
+    /// The file identifies robots by their product tokens in the registry, or else by their
+    /// [names](Robot::token). Enforcement also covers robots that cannot be identified this way.
     pub fn refuse_purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
         self.refused = self.refused.purposes(purposes);
         self
     }
 
-    /// Disallows everything for the robots with these ids.
+    /// Disallows everything for the robots with the given IDs.
     pub fn refuse_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         let ids = ids.into_iter().map(|id| id.as_ref().trim().to_owned());
         self.refused = self.refused.ids(ids);
         self
     }
 
-    /// Disallows these paths for every robot.
+    /// Disallows the given paths for every robot.
     ///
     /// # Errors
     ///
-    /// Returns an error for a path that does not begin with `/` or `*`, or contains blanks or a
-    /// `#`, and for more than 500 paths.
+    /// Returns an error if a path does not begin with `/` or `*`, contains blanks or a `#`, or if
+    /// there are more than 500 paths.
     pub fn disallow<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -81,7 +80,7 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Allows these paths within disallowed ones.
+    /// Allows the given paths within disallowed ones.
     ///
     /// # Errors
     ///
@@ -94,17 +93,17 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Sets the `Crawl-delay` between two requests of a robot; zero omits the line.
+    /// Sets the `Crawl-delay` between two requests from a robot; zero omits the line.
     pub fn crawl_delay(mut self, delay: Duration) -> Self {
         self.crawl_delay = delay;
         self
     }
 
-    /// Sets the sitemaps.
+    /// Sets the URLs of the sitemaps.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than an `http:` or `https:` URL.
+    /// Returns an error if an address is not an `http:` or `https:` URL.
     pub fn sitemaps<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
@@ -113,11 +112,11 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Adds a sitemap, unless it is already listed.
+    /// Adds a sitemap unless it is already listed.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than an `http:` or `https:` URL.
+    /// Returns an error if the address is not an `http:` or `https:` URL.
     pub fn sitemap(mut self, address: &str) -> Result<Self, InvalidRule> {
         let address = url(address)?;
         if !self.sitemaps.contains(&address) {
@@ -126,25 +125,27 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Sets the permitted uses of the content as a `Content-Signal` line; empty omits the line.
+    /// Sets the permitted uses of the content as a `Content-Signal` line; an empty text omits the
+    /// line.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than a list such as `search=yes, ai-train=no`, and for
+    /// Returns an error if the text is not a list such as `search=yes, ai-train=no`, or contains
     /// unknown words.
     pub fn content_signal(mut self, signals: &str) -> Result<Self, InvalidRule> {
         self.content_signal = preference_list("Content-Signal", signals).map_err(InvalidRule)?;
         Ok(self)
     }
 
-    /// Sets permitted uses as `Content-Usage` lines (draft-ietf-aipref-attach §3.1), if any.
+    /// Sets the permitted uses as `Content-Usage` lines (draft-ietf-aipref-attach §3.1), if any.
     ///
-    /// A line applies to all paths, or to those below the path with which the line begins.
+    /// A line that begins with a path applies to everything below this path; any other line applies
+    /// to all paths.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than a list such as `train-ai=n, search=y`, for unknown
-    /// words, and for two lines with the same path.
+    /// Returns an error if a line is not a list such as `train-ai=n, search=y`, if it contains
+    /// unknown words, or if two lines have the same path.
     pub fn content_usage<S: AsRef<str>>(
         mut self,
         lines: impl IntoIterator<Item = S>,
@@ -159,11 +160,11 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Sets licenses for the content as `License` lines (RSL 1.0 §4.4); none by default.
+    /// Sets the content's licenses as `License` lines (RSL 1.0 §4.4); empty by default.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than an `http:` or `https:` URL.
+    /// Returns an error if an address is not an `http:` or `https:` URL.
     pub fn licenses<S: AsRef<str>>(
         mut self,
         urls: impl IntoIterator<Item = S>,
@@ -172,11 +173,11 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Adds a license, unless it is already listed.
+    /// Adds a license unless it is already listed.
     ///
     /// # Errors
     ///
-    /// Returns an error for anything other than an `http:` or `https:` URL.
+    /// Returns an error if the address is not an `http:` or `https:` URL.
     pub fn license(mut self, address: &str) -> Result<Self, InvalidRule> {
         let address = url(address)?;
         if !self.licenses.contains(&address) {
@@ -194,22 +195,25 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Returns `true` if the disallowed robots depend on the registry.
+    /// Returns `true` if the set of disallowed robots depends on the registry.
     pub fn needs_registry(&self) -> bool {
         !self.refused.is_empty()
     }
 
-    /// Returns the robots for which everything is disallowed, even if robots.txt cannot name them.
+    /// Returns the robots for which everything is disallowed, including those that robots.txt
+    /// cannot identify.
     pub(super) fn refused_robots(&self) -> &RefusedRobots {
         &self.refused
     }
 
-    /// Returns the text of the robots.txt; `robots` are those that may be disallowed by name.
+    /// Returns the text of the robots.txt. `robots` contains the robots that may be disallowed by
+    /// name.
     pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         self.text(robots, None)
     }
 
-    /// Returns the text of the robots.txt, with a `Host` line for a main mirror (Melkov 2003).
+    /// Returns the text of the robots.txt, which contains a `Host` line if there is a main mirror
+    /// (Melkov 2003).
     pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
         for license in &self.licenses {
@@ -233,7 +237,7 @@ impl RobotsTxtRules {
         for path in &self.disallow {
             line(&mut text, "Disallow", path);
         }
-        // A group needs a rule; an empty Disallow allows everything (robotstxt.org, 1994).
+        // A group must contain a rule; an empty Disallow allows everything (robotstxt.org, 1994).
         if self.disallow.is_empty() && self.allow.is_empty() {
             text.push_str("Disallow:\n");
         }
@@ -252,21 +256,21 @@ impl RobotsTxtRules {
         text
     }
 
-    /// Returns the disallowed robots that robots.txt cannot name.
+    /// Returns the disallowed robots that robots.txt cannot identify by name.
     ///
-    /// When robots.txt is enforced, these robots are refused all the same.
+    /// When robots.txt is enforced, requests from these robots are refused nevertheless.
     pub fn unnamed<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
         self.by_name(robots).1
     }
 
-    /// Returns the groups of the robots for which everything is disallowed.
+    /// Returns the groups for the robots to which everything is disallowed.
     fn groups<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         write_robots_txt(&self.by_name(robots).0).text
     }
 
-    /// Splits the disallowed robots into those with a name for robots.txt and those without.
+    /// Splits the disallowed robots into those that robots.txt can identify by name and the rest.
     ///
-    /// A name that is another robot's published token only stands for the other robot.
+    /// A name that is also the published token of another robot identifies only the other robot.
     fn by_name<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> (Vec<&'r Robot>, Vec<&'r Robot>) {
         let (refused, others): (Vec<&Robot>, Vec<_>) = robots
             .iter()
@@ -285,7 +289,7 @@ impl RobotsTxtRules {
     }
 }
 
-/// Appends a line, unless the value is empty.
+/// Appends a line to the robots.txt unless the value is empty.
 fn line(text: &mut String, field: &str, value: &str) {
     if !value.is_empty() {
         let _ = writeln!(text, "{field}: {value}");
@@ -302,7 +306,7 @@ fn checked<S: AsRef<str>>(
         .collect()
 }
 
-/// Splits a `Content-Usage` line into its path, which may be empty, and its list.
+/// Splits a `Content-Usage` line into its path, which may be empty, and its list of uses.
 pub fn split_usage(line: &str) -> (&str, &str) {
     match line.split_once(|c: char| c.is_ascii_whitespace()) {
         Some((path, list)) if path.starts_with('/') => (path, list),
@@ -315,7 +319,7 @@ fn usage(line: &str) -> Result<String, InvalidRule> {
     let (about, list) = split_usage(line);
     let list = preference_list("Content-Usage", list).map_err(InvalidRule)?;
     if list.is_empty() {
-        let reason = "empty list; write for example train-ai=n, or /open/ train-ai=y";
+        let reason = "the list is empty; write, for example, train-ai=n or /open/ train-ai=y";
         return Err(InvalidRule(format!("{line:?}: {reason}")));
     }
     if about.is_empty() {
@@ -330,7 +334,7 @@ fn path(path: &str) -> Result<String, InvalidRule> {
         return wrong("a path must begin with / or *");
     }
     if path.contains('#') {
-        return wrong("a # would begin a comment; write %23");
+        return wrong("# would start a comment; write %23");
     }
     // A line break would start a new line, which could start another group.
     if path.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -348,7 +352,7 @@ fn path(path: &str) -> Result<String, InvalidRule> {
     if is_read {
         Ok(path.to_owned())
     } else {
-        wrong("robots would read another path")
+        wrong("robots would interpret the path differently")
     }
 }
 

@@ -34,16 +34,16 @@ use super::{
     upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
-/// The only path that robots request; case matters, a query does not.
+/// Path of a robots.txt. Robots request only this path; case matters, the query does not.
 const PATH: &str = "/robots.txt";
 
-/// Interval for checking the registry for changes.
+/// Interval at which the registry is checked for changes.
 // A check compares two pointers, so it can be frequent.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Maximum time that a start waits for the upstream's file; later the task fetches it.
+/// Maximum time that the program start waits for the upstream's file before leaving it to the task.
 pub const START_WAIT: Duration = Duration::from_millis(500);
-/// Maximum time that a command waits for the upstream's file, which it needs for its output.
+/// Maximum time that a command waits for the upstream's file, which its output depends on.
 pub const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
 /// The `/robots.txt` of each host, as served and as enforced; clones share all state.
@@ -57,11 +57,11 @@ struct Inner {
     plan: ArcSwap<RobotsTxtPlan>,
     answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
-    /// Paths disallowed in each group of the served files.
+    /// Paths that are disallowed in each group of the served files.
     closed: ArcSwap<Vec<String>>,
-    /// Copies of the upstream's files, by host name in the request to the upstream.
+    /// Copies of the upstream's files, keyed by the host name sent to the upstream.
     copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
-    /// Held while responses are prepared, so that an older state cannot replace a newer one.
+    /// Locked while responses are prepared, so that an older state cannot replace a newer one.
     build_state: Mutex<BuildState>,
     changed: Notify,
     detector: SharedDetector,
@@ -69,21 +69,21 @@ struct Inner {
     clock: Clock,
 }
 
-/// State from which the responses were prepared.
+/// State from which the current responses were prepared.
 #[derive(Debug, Default)]
 struct BuildState {
     // Weak, so that an old registry is freed. The allocation remains, so that no later detector has
     // the same address and seems unchanged.
     detector: Weak<Detector>,
-    /// Merged files by host: one host's file may change often, and merging is costly.
+    /// Merged files by host, cached because merging is costly and one host's file may change often.
     merged_file: HashMap<Option<String>, MergedFile>,
 }
 
-/// Prepared response of a host.
+/// Prepared robots.txt response of a host.
 #[derive(Clone, Debug)]
 enum Answer {
     Site,
-    /// Merged file while the upstream's part is unknown.
+    /// Merged file of which the upstream's part is not known yet.
     Unknown,
     Ours {
         prepared: Arc<PreparedFile>,
@@ -92,7 +92,7 @@ enum Answer {
 }
 
 impl ServedRobotsTxt {
-    /// Creates the robots.txt files of a plan.
+    /// Creates the robots.txt files specified by a plan.
     pub fn new(
         plan: RobotsTxtPlan,
         detector: SharedDetector,
@@ -117,7 +117,7 @@ impl ServedRobotsTxt {
         served
     }
 
-    /// Replaces the plan, except the upstream, whose files are fetched again.
+    /// Replaces the plan except for its upstream, whose files are fetched again.
     pub fn replace(&self, mut plan: RobotsTxtPlan) {
         plan.upstream.clone_from(&self.inner.plan.load().upstream);
         self.inner.plan.store(Arc::new(plan));
@@ -128,7 +128,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Replaces the plan including the upstream; copies of another upstream are dropped.
+    /// Replaces the plan including the upstream; copies from another upstream are dropped.
     pub fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
         self.inner.plan.store(Arc::new(plan));
@@ -150,17 +150,17 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns the enforced rules of each host.
+    /// Returns the enforced robots.txt rules of each host.
     pub fn files(&self) -> &SharedRobotsFiles {
         &self.inner.files
     }
 
-    /// Returns the current plan.
+    /// Returns the current robots.txt plan.
     pub fn plan(&self) -> Arc<RobotsTxtPlan> {
         self.inner.plan.load_full()
     }
 
-    /// Returns the response to a request for `/robots.txt`; `None` if the site responds.
+    /// Returns the response to a request for `/robots.txt`, or `None` if the site itself responds.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
         if request.uri().path() != PATH {
             return None;
@@ -174,7 +174,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns a text that specifies who serves `/robots.txt` on a host, with remarks.
+    /// Describes who serves `/robots.txt` on a host, with remarks.
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let who = self.plan().who_answers(host);
         match self.inner.answers.load().of(host) {
@@ -189,7 +189,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns a router for `/robots.txt`, which responds with 404 if the site is to respond.
+    /// Returns a router for `/robots.txt`. It responds with 404 if the site itself is to respond.
     pub fn router(&self) -> Router {
         async fn answer(
             State(served): State<ServedRobotsTxt>,
@@ -203,9 +203,9 @@ impl ServedRobotsTxt {
             .with_state(self.clone())
     }
 
-    /// Checks the registry, and fetches the upstream's files within a time limit.
+    /// Checks the registry and fetches the upstream's files, both within a time limit.
     ///
-    /// The task fetches files that do not arrive in time.
+    /// The background task fetches the files that do not arrive in time.
     pub async fn prepare(&self, within: Duration) {
         if self.has_other_robots() {
             self.rebuild();
@@ -213,7 +213,7 @@ impl ServedRobotsTxt {
         let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
     }
 
-    /// Follows the upstream and the registry until `stop` is cancelled.
+    /// Applies changes of the upstream's files and of the registry until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -250,7 +250,7 @@ impl ServedRobotsTxt {
         self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
     }
 
-    /// Fetches each of the upstream's files that is due.
+    /// Fetches each of the upstream's files that is due to be fetched.
     async fn fetch_due(&self) {
         let plan = self.inner.plan.load_full();
         let Some(upstream) = &plan.upstream else {
@@ -265,14 +265,15 @@ impl ServedRobotsTxt {
             let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
             let outcome = fetching.await;
             if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
-                // The plan was replaced meanwhile: the response may be from another server.
+                // The plan was replaced in the meantime, so the response may be from another
+                // server.
                 return;
             }
             self.take(&upstream.url, host, copy, outcome);
         }
     }
 
-    /// Stores the outcome of a fetch; a failure keeps the last good copy.
+    /// Stores the result of a fetch. If the fetch failed, the last good copy is retained.
     fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
         let url = shown_url(url);
         let failed = copy.failures;
@@ -310,7 +311,7 @@ impl ServedRobotsTxt {
             }
         };
         if failed > 0 && copy.failures == 0 {
-            info!(upstream = %url, "robots.txt of the upstream is available again");
+            info!(upstream = %url, "the upstream's robots.txt is available again");
         }
         copy.due = Some(Instant::now() + fresh_for);
         // A separate scope: `rebuild` locks the copies again, and a std mutex is not re-entrant.
@@ -325,7 +326,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Prepares the responses and rules of all hosts.
+    /// Prepares the robots.txt responses and rules of all hosts.
     fn rebuild(&self) {
         let mut build_state = lock(&self.inner.build_state);
         let plan = self.inner.plan.load();

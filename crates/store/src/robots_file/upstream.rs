@@ -1,4 +1,4 @@
-//! Fetching of the upstream's robots.txt.
+//! Fetches the upstream's robots.txt.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::plan::Upstream;
 /// Maximum number of redirects to follow (RFC 9309 §2.3.1.2 requires at least five).
 const MAX_REDIRECTS: usize = 5;
 
-/// Time for which a file is fresh without `Cache-Control`.
+/// Time for which a file is fresh if the response has no `Cache-Control` header.
 const DEFAULT_FRESHNESS: Duration = Duration::from_mins(10);
 
-/// Maximum freshness: RFC 9309 §2.4 limits caching to a day.
+/// Maximum freshness, since RFC 9309 §2.4 limits caching to one day.
 const MAX_FRESHNESS: Duration = Duration::from_hours(24);
 
 // `no-cache` would otherwise cause requests without a pause.
@@ -27,7 +27,7 @@ const MIN_FRESHNESS: Duration = Duration::from_mins(1);
 const MIN_RETRY: Duration = Duration::from_secs(5);
 const MAX_RETRY: Duration = Duration::from_mins(5);
 
-/// Limits of one fetch: RFC 9309 §2.5 requires at least 500 KiB.
+/// Limits for a single fetch. RFC 9309 §2.5 requires that at least 500 KiB are accepted.
 pub const LIMITS: FetchLimits = FetchLimits {
     max_body_bytes: 1 << 20,
     timeout: Duration::from_secs(10),
@@ -35,31 +35,31 @@ pub const LIMITS: FetchLimits = FetchLimits {
     max_redirects: 0,
 };
 
-/// Outcome of fetching a robots.txt.
+/// Result of fetching a robots.txt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum FetchOutcome {
-    /// The known file is unchanged.
+    /// The robots.txt has not changed since the last fetch.
     Same { fresh_for: Duration },
-    /// The file is new or has changed.
+    /// The robots.txt is new or has changed.
     File {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// Remark about the file for the administrator.
+        /// Remark about the robots.txt for the administrator.
         remark: Option<&'static str>,
     },
-    /// No usable response, with the reason.
+    /// There was no usable response, for this reason.
     Failed(String),
 }
 
-/// Copy of one of the upstream's files.
+/// Copy of one of the upstream's robots.txt files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpstreamCopy {
     /// Content of the file; `None` before the first response.
     pub(super) text: Option<Vec<u8>>,
     pub(super) conditions: Conditions,
     pub(super) failures: u32,
-    /// Time of the next fetch; immediately if `None`.
+    /// Time of the next fetch; `None` means immediately.
     pub(super) due: Option<Instant>,
 }
 
@@ -94,9 +94,9 @@ impl Upstream {
         FetchOutcome::Failed(format!("{url} redirects more than {MAX_REDIRECTS} times"))
     }
 
-    /// Returns the target of a redirect if it is on this upstream.
+    /// Returns the target of a redirect if the target is on this upstream.
     ///
-    /// A redirect may use the host name of the request.
+    /// The redirect target may use the host name that was sent in the request.
     fn next(
         &self,
         url: &str,
@@ -139,7 +139,7 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
         ),
         200 if answered.is_cut => file(
             whole_lines(&answered.bytes),
-            Some("is over 1 MiB and was truncated"),
+            Some("is larger than 1 MiB and was truncated"),
         ),
         200 => file(answered.bytes.clone(), None),
         304 => FetchOutcome::Same { fresh_for },
@@ -149,21 +149,22 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
     }
 }
 
-/// Returns `true` if a body is HTML: some applications return a page for every path.
+/// Returns `true` if a body is HTML; some applications return a page for every path.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    // No line of a robots.txt begins this way.
+    // No line in a robots.txt begins this way.
     body.trim_ascii_start().starts_with(b"<")
 }
 
-/// Removes the truncated last line: half a rule is a different rule.
+/// Removes the last line, which may be truncated: half a rule is a different rule.
 fn whole_lines(text: &[u8]) -> Vec<u8> {
     let end = memchr::memrchr2(b'\n', b'\r', text);
     let lines = end.and_then(|end| text.get(..=end));
     lines.unwrap_or_default().to_vec()
 }
 
-/// Returns the freshness by `Cache-Control` (RFC 9111 §5.2.2), limited to a minute to a day.
+/// Returns the freshness according to `Cache-Control` (RFC 9111 §5.2.2), limited to between a
+/// minute and a day.
 fn fresh_for(cache_control: Option<&str>) -> Duration {
     let Some(text) = cache_control else {
         return DEFAULT_FRESHNESS;
@@ -187,7 +188,7 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
     })
 }
 
-/// Returns the pause after a number of failures.
+/// Returns the delay before the next attempt, after the given number of failures.
 pub(super) fn retry_after(failures: u32) -> Duration {
     // Ten doublings exceed `MAX_RETRY`, but do not overflow.
     let doublings = failures.saturating_sub(1).min(10);

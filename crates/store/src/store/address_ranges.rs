@@ -8,19 +8,19 @@ columns! {
     pub struct StoredRanges {
         /// URL of the list; a fragment selects a part of the list.
         pub url: String,
-        /// Prefixes of the last good copy, one per line; `None` without a copy.
+        /// Prefixes of the last good copy, one per line; `None` if there is no copy.
         pub prefixes: Option<String>,
         /// Creation date given in the list, such as `2026-11-20`.
         pub created: Option<String>,
-        /// Number of unreadable entries.
+        /// Number of list entries that could not be parsed.
         pub unreadable: u64,
-        /// `ETag` of the last good copy.
+        /// `ETag` header of the last good copy.
         pub etag: Option<String>,
         /// `Last-Modified` value of the last good copy, unparsed.
         pub last_modified: Option<String>,
-        /// Version of the parsing rules that read the list.
+        /// Version of the parsing rules with which the list was parsed.
         pub rules: u64,
-        /// Download time of the last good copy.
+        /// Time when the last good copy was downloaded.
         pub fetched_ms: Option<i64>,
         /// Time when the copy was last confirmed to be current.
         pub checked_ms: Option<i64>,
@@ -34,7 +34,7 @@ columns! {
 }
 
 statements! {
-    SAVE_ADDRESS_RANGES = "save a list of address ranges",
+    SAVE_ADDRESS_RANGES = "save an address range list",
         "INSERT INTO address_ranges (url, prefixes, created, unreadable, etag, last_modified, \
          rules, fetched_ms, checked_ms, tried_ms, failures, error) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
@@ -44,14 +44,14 @@ statements! {
          last_modified = excluded.last_modified, rules = excluded.rules, \
          fetched_ms = excluded.fetched_ms, checked_ms = excluded.checked_ms, \
          tried_ms = excluded.tried_ms, failures = excluded.failures, error = excluded.error";
-    ADDRESS_RANGES = "read a list of address ranges",
+    ADDRESS_RANGES = "read an address range list",
         "SELECT url, prefixes, created, unreadable, etag, last_modified, rules, fetched_ms, \
          checked_ms, tried_ms, failures, error FROM address_ranges WHERE url = $1";
     ADDRESS_RANGE_STATES = "read the states of the address range lists",
         "SELECT url, CAST(NULL AS TEXT) AS prefixes, created, unreadable, etag, last_modified, \
          rules, fetched_ms, checked_ms, tried_ms, failures, error FROM address_ranges \
          ORDER BY url";
-    REMOVE_ADDRESS_RANGES = "remove a list of address ranges",
+    REMOVE_ADDRESS_RANGES = "remove an address range list",
         "DELETE FROM address_ranges WHERE url = $1";
 }
 
@@ -61,7 +61,7 @@ handle! {
 }
 
 impl Ranges<'_> {
-    /// Saves the state of a list; if `prefixes` is `None`, the stored prefixes are kept.
+    /// Saves the state of a list. If `prefixes` is `None`, the stored prefixes remain unchanged.
     ///
     /// # Errors
     ///

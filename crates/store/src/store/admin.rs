@@ -6,36 +6,36 @@ use super::{StoreError, StoreErrorKind};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Minimum interval between updates of a session's last use, to limit writes.
+/// Minimum interval between updates of a session's last-used time, to limit writes.
 const SEEN_MS: i64 = 5 * 60 * 1_000;
 
-/// Length of a session key, in hexadecimal digits of the ID's SHA-256.
+/// Length of a session key in hexadecimal digits; the key is the start of the ID's SHA-256.
 const KEY_DIGITS: usize = 16;
 
 robot_detection_layer::words! {
     /// Scope of an API token.
     #[derive(Default)]
     pub enum TokenScope {
-        /// Read-only access.
+        /// Allows read access only.
         Read = "read",
-        /// Read and write access.
+        /// Allows read and write access.
         #[default]
         Write = "write",
     }
 }
 
 columns! {
-    /// API token without its secret.
+    /// API token, without its secret.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct AdminToken {
-        /// Name of the token.
+        /// Name of the API token.
         pub name: String,
-        /// Scope of the token.
+        /// Scope of the API token.
         pub scope: TokenScope,
         /// Creation time of the token, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Hour in which the token was last used.
+        /// Hour in which the token was last used; `None` if never.
         pub used_ms: Option<i64>,
         /// Expiry of the token; `None` if the token does not expire.
         pub ends_ms: Option<i64>,
@@ -47,13 +47,13 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredSession {
-        /// Key that identifies the session in lists and ends it.
+        /// Key by which the session is listed and can be ended.
         pub key: String,
-        /// Session data, as saved.
+        /// Session data, exactly as saved.
         pub data: String,
-        /// Time of the last use, to within five minutes; 0 for never.
+        /// Time of the last use, accurate to five minutes; 0 if never used.
         pub seen_ms: i64,
-        /// Expiry of the session.
+        /// Expiry time of the session.
         pub expires_ms: i64,
     }
 }
@@ -71,14 +71,14 @@ statements! {
         "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
          ON CONFLICT (id) DO UPDATE SET password_hash = excluded.password_hash, \
          changed_ms = excluded.changed_ms";
-    INIT_ADMIN_PASSWORD = "set the administrator's first password",
+    INIT_ADMIN_PASSWORD = "set the initial administrator password",
         "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
          ON CONFLICT (id) DO NOTHING";
     ADD_ADMIN_TOKEN = "add a token",
         "INSERT INTO admin_tokens (name, sha256, created_ms, scope, ends_ms) \
          VALUES ($1, $2, $3, $4, $5)";
     // Tokens are looked up by hash, so that the lookup time reveals nothing about the token.
-    ADMIN_TOKEN = "look for a token",
+    ADMIN_TOKEN = "look up a token",
         concat!("SELECT ", token_columns!(), " FROM admin_tokens WHERE sha256 = $1");
     ADMIN_TOKENS = "list the tokens",
         concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
@@ -114,7 +114,7 @@ statements! {
         "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
-// An unknown word grants read access only.
+// An unknown word grants only read access.
 column!(TokenScope, String, |word| Ok(
     TokenScope::from_word(&word).unwrap_or(TokenScope::Read)
 ));
@@ -131,33 +131,33 @@ impl AdminToken {
         }
     }
 
-    /// Sets the scope of the token.
+    /// Sets the scope of the API token.
     #[must_use]
     pub fn scope(mut self, scope: TokenScope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Sets the expiry of the token; `None` for a token that does not expire.
+    /// Sets the expiry of the token; `None` means that the token does not expire.
     #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;
         self
     }
 
-    /// Returns `true` if the token has expired.
+    /// Returns `true` if the API token has expired.
     pub fn has_ended(&self, now_ms: i64) -> bool {
         self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
     }
 }
 
 handle! {
-    /// Access to the administrator's password, tokens and sessions.
+    /// Access to the administrator's password, API tokens and sessions.
     Access, access
 }
 
 impl Access<'_> {
-    /// Returns the PHC string of the administrator's password, if one is set.
+    /// Returns the PHC string of the administrator's password, if a password is set.
     ///
     /// # Errors
     ///
@@ -166,11 +166,11 @@ impl Access<'_> {
         self.db.value(&ADMIN_PASSWORD, &[]).await
     }
 
-    /// Sets the PHC string of the password, ends all sessions and clears failed logins.
+    /// Sets the PHC string of the password, ends all sessions and clears all failed logins.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is changed then.
+    /// Returns an error if the query fails; in that case, nothing is changed.
     pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
         let (set, forget) = (&SET_ADMIN_PASSWORD, &FORGET_ALL_LOGIN_FAILURES);
         let mut transaction = self.db.begin(set.what).await?;
@@ -181,7 +181,8 @@ impl Access<'_> {
         transaction.commit().await
     }
 
-    /// Sets the PHC string of the password unless one is set; returns `true` if it was set.
+    /// Sets the PHC string of the password unless a password is already set. Returns `true` if it
+    /// was set.
     ///
     /// If two instances start at the same time, only one of them sets the password.
     ///
@@ -198,7 +199,7 @@ impl Access<'_> {
     ///
     /// # Errors
     ///
-    /// Returns `Conflict` if the name or the secret is already in use.
+    /// Returns `Conflict` if a token with the same name or secret already exists.
     pub async fn add_token(self, token: &AdminToken, sha256_hex: &str) -> Result<(), StoreError> {
         let name = &token.name;
         let values = [
@@ -213,15 +214,15 @@ impl Access<'_> {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
                 StoreErrorKind::Conflict,
                 format!(
-                    "a token named {name:?} already exists; \
-                     remove it first, or choose another name"
+                    "a token with the name {name:?} already exists; remove it first, or choose \
+                     another name"
                 ),
             )),
             result => result.map(|_| ()),
         }
     }
 
-    /// Changes the scope and expiry of a token.
+    /// Changes the scope and expiry of an API token.
     ///
     /// # Errors
     ///
@@ -237,9 +238,9 @@ impl Access<'_> {
         changed.await.map(drop)
     }
 
-    /// Returns the unexpired token with this SHA-256, if any.
+    /// Returns the unexpired token whose secret has the given SHA-256, if any.
     ///
-    /// The use of the token is recorded, to the hour.
+    /// Records the use of the token, accurate to the hour.
     ///
     /// # Errors
     ///
@@ -273,22 +274,22 @@ impl Access<'_> {
         self.db.rows(&ADMIN_TOKENS, &[]).await
     }
 
-    /// Removes a token.
+    /// Removes an API token.
     ///
     /// # Errors
     ///
-    /// Returns `NotFound` if no token has this name.
+    /// Returns `NotFound` if no token has the given name.
     pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
         match self.db.execute(&DELETE_ADMIN_TOKEN, &[name.into()]).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
-                format!("no token is named {name:?}"),
+                format!("there is no token with the name {name:?}"),
             )),
             _ => Ok(()),
         }
     }
 
-    /// Saves a session; only a hash of its ID is stored.
+    /// Saves a session. Only a hash of the session ID is stored.
     ///
     /// # Errors
     ///
@@ -304,7 +305,7 @@ impl Access<'_> {
         self.db.run(&SAVE_SESSION, &values).await
     }
 
-    /// Returns the data of an unexpired session and records its use, to within five minutes.
+    /// Returns the data of an unexpired session and records its use, accurate to five minutes.
     ///
     /// # Errors
     ///
@@ -331,28 +332,29 @@ impl Access<'_> {
         self.db.rows(&SESSIONS, &[now_ms.into()]).await
     }
 
-    /// Returns the key of a session; the session ID cannot be derived from it.
+    /// Returns the key of a session. The session ID cannot be derived from the key.
     pub fn session_key(id: &str) -> String {
         key(&hashed(id))
     }
 
-    /// Ends the session with this key.
+    /// Ends the session with the given key.
     ///
     /// # Errors
     ///
-    /// Returns `NotFound` if no session has this key.
+    /// Returns `NotFound` if no session has the given key.
     pub async fn end_session(self, key: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [key.into(), now_ms.into()];
         match self.db.execute(&END_SESSION, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
-                format!("no session has the key {key:?}"),
+                format!("there is no session with the key {key:?}"),
             )),
             _ => Ok(()),
         }
     }
 
-    /// Ends all sessions except the one with this ID, if given; returns their number.
+    /// Ends all sessions except the one with the given ID, if any. Returns the number of ended
+    /// sessions.
     ///
     /// # Errors
     ///
@@ -374,7 +376,7 @@ impl Access<'_> {
         self.db.run(&DELETE_SESSION, &[(&id).into()]).await
     }
 
-    /// Removes expired sessions; returns their number.
+    /// Removes expired sessions. Returns the number of removed sessions.
     ///
     /// # Errors
     ///
@@ -384,9 +386,9 @@ impl Access<'_> {
     }
 }
 
-/// Hashes a session ID, so that a database backup contains no usable session IDs.
+/// Hashes a session ID, so that a backup of the database contains no usable session IDs.
 fn hashed(id: &str) -> String {
-    // A fast, unsalted hash is enough: IDs are random and cannot be guessed.
+    // A fast, unsalted hash is sufficient, since IDs are random and cannot be guessed.
     hex::encode(Sha256::digest(id.as_bytes()))
 }
 

@@ -1,4 +1,4 @@
-//! States of alerts, and the last notifications sent.
+//! States of alerts, and the most recent notifications.
 
 use super::StoreError;
 
@@ -11,23 +11,24 @@ columns! {
     pub struct AlertState {
         /// Name of the alert.
         pub name: String,
-        /// Watched condition, such as `impostor`.
+        /// Condition that the alert watches, such as `impostor`.
         pub watch: String,
         /// Scheme and host of the receiver's URL.
         pub receiver: String,
-        /// Whether the watched condition currently holds.
+        /// Whether the watched condition currently holds, so that the alert is firing.
         pub is_firing: bool,
-        /// When firing last started or stopped, in milliseconds since the Unix epoch; 0: never.
+        /// Time when the alert last started or stopped firing, in milliseconds since the Unix
+        /// epoch; 0 means never.
         pub since_ms: i64,
-        /// Time when the watched condition was last observed.
+        /// Results of the last check, one sentence per line.
         pub seen_ms: i64,
         /// Findings of the last check, one sentence per line.
         pub findings: String,
         /// Whether the receiver has been notified that the alert is firing.
         pub is_told: bool,
-        /// Time of the last delivered notification; 0: never.
+        /// Time of the last delivered notification; 0 means never.
         pub told_ms: i64,
-        /// Consecutive failed delivery attempts.
+        /// Number of consecutive failed delivery attempts.
         pub failures: u32,
         /// Time of the last delivery attempt.
         pub tried_ms: i64,
@@ -113,7 +114,7 @@ impl Alerts<'_> {
         self.db.run(&DELETE_ALERT, &values).await
     }
 
-    /// Records a delivery attempt; the last 500 are kept.
+    /// Records a delivery attempt. Only the last 500 attempts are stored.
     ///
     /// # Errors
     ///
@@ -129,7 +130,7 @@ impl Alerts<'_> {
         transaction.commit().await
     }
 
-    /// Returns the last delivery attempts, newest first.
+    /// Returns the most recent delivery attempts, newest first.
     ///
     /// # Errors
     ///

@@ -7,31 +7,31 @@ use super::{StoreError, transaction::Transaction};
 /// Maximum number of stored entries; the oldest are deleted first.
 const MAX_ENTRIES: i64 = 10_000;
 
-/// Maximum length of stored texts, in characters; names may come from untrusted sources.
+/// Maximum length of stored texts in characters, since names may come from untrusted sources.
 const MAX_CHARS: usize = 500;
 
-/// Most recent audit log entries of a time range.
+/// Most recent audit log entries in a time range.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LastChanges {
-    /// Returned entries, newest first; possibly fewer than `total`.
+    /// Audit log entries, newest first; there may be fewer than `total`.
     pub entries: Vec<AuditEntry>,
     /// Total number of entries in the time range.
     pub total: u64,
 }
 
 columns! {
-    /// Audit log entry.
+    /// Audit log entry, which records a change.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AuditEntry {
         /// Time of the change, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Author of the change: `admin`, `token NAME`, `command line` or `schedule`.
+        /// Originator of the change: `admin`, `token NAME`, `command line` or `schedule`.
         pub actor: String,
         /// Kind of change, such as `rule-added`.
         pub event: String,
         /// Changed object, such as a robot's ID or a rule's label.
         pub subject: String,
-        /// Further details of the change, for display.
+        /// Further details of the change, for display only.
         pub detail: String,
     }
 }
@@ -51,16 +51,16 @@ macro_rules! audit_columns {
 }
 
 statements! {
-    ADD_AUDIT = "record a change",
+    ADD_AUDIT = "record a change in the audit log",
         "INSERT INTO audit_log (at_ms, actor, event, subject, detail) VALUES ($1, $2, $3, $4, $5) \
          RETURNING entry_id";
-    PRUNE_AUDIT = "remove old changes",
+    PRUNE_AUDIT = "remove old audit log entries",
         "DELETE FROM audit_log WHERE entry_id <= $1";
-    AUDIT = "read the changes",
+    AUDIT = "read the audit log",
         concat!("SELECT ", audit_columns!(), " FROM audit_log \
          WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3");
     // Logins and tokens do not affect responses to visitors.
-    TRAFFIC_CHANGES = "read the changes that traffic may show",
+    TRAFFIC_CHANGES = "read the audit log entries that may affect traffic",
         concat!("SELECT ", audit_columns!(), " FROM audit_log \
          WHERE at_ms >= $1 AND at_ms < $2 AND event IN ('rule-added', 'rule-removed', \
          'rule-restored', 'paused', 'resumed', 'reloaded', 'refresh-started', 'refresh-accepted', \
@@ -73,7 +73,8 @@ handle! {
 }
 
 impl Audit<'_> {
-    /// Records a change; the last 10,000 are kept, and texts are cut to 500 characters.
+    /// Records a change. Only the last 10,000 entries are stored, and texts are truncated to 500
+    /// characters.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl Audit<'_> {
         transaction.commit().await
     }
 
-    /// Returns the last changes in a time range, newest first.
+    /// Returns the most recent changes in a time range, newest first.
     ///
     /// # Errors
     ///
@@ -98,9 +99,10 @@ impl Audit<'_> {
         self.db.rows(&AUDIT, &values).await
     }
 
-    /// Returns the last changes that may affect traffic: rules, pauses, configuration and robots.
+    /// Returns the most recent changes that may affect traffic: rules, pauses, configuration and
+    /// robots.
     ///
-    /// Logins, passwords, sessions, tokens and failed reloads are left out.
+    /// Logins, passwords, sessions, tokens and failed reloads are omitted.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl Audit<'_> {
     }
 }
 
-/// Records a change in the transaction that makes the change.
+/// Records a change within the transaction that makes the change.
 pub(super) async fn add_to(
     transaction: &mut Transaction<'_>,
     entry: &AuditEntry,
@@ -137,7 +139,7 @@ pub(super) async fn add_to(
     Ok(())
 }
 
-/// Cuts a text to the maximum stored length.
+/// Truncates a text to the maximum stored length.
 fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_CHARS);
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)

@@ -1,7 +1,7 @@
-//! Backup of an `SQLite` database into a single file, and restore.
+//! Backs up an `SQLite` database to a single file, and restores a backup.
 //!
-//! `SQLite` writes the copy. A restore verifies the backup before it replaces the database. Back up
-//! a `PostgreSQL` database with the tools of `PostgreSQL`.
+//! `SQLite` itself writes the copy. A restore verifies the backup before replacing the database.
+//! For a `PostgreSQL` database, use the backup tools of `PostgreSQL`.
 
 use std::{
     fs::{self, File},
@@ -20,14 +20,14 @@ use super::{
 };
 
 impl Store {
-    /// Copies an `SQLite` database into a new file while servers keep writing.
+    /// Copies an `SQLite` database to a new file, while servers may keep writing to the database.
     ///
-    /// The copy is a consistent snapshot.
+    /// The copy is a consistent snapshot of the database.
     ///
     /// # Errors
     ///
     /// Returns an error if the file already exists or cannot be written, if the database cannot be
-    /// read, or if it is not an `SQLite` file; no backup file is left behind then.
+    /// read, or if it is not an `SQLite` file. No backup file is left behind in this case.
     pub async fn back_up(url: &str, file: &Path) -> Result<(), StoreError> {
         let (place, path) = file_of(url)?;
         if file.exists() {
@@ -51,15 +51,16 @@ impl Store {
         written
     }
 
-    /// Replaces an `SQLite` database with a backup; an existing database requires `force`.
+    /// Replaces an `SQLite` database with a backup. Replacing an existing database requires
+    /// `force`.
     ///
-    /// Returns the path to which the previous file was moved, if any. A backup from an older
-    /// version of the program is migrated.
+    /// Returns the path to which the previous database file was moved, if any. A backup from an
+    /// older version of the program is migrated.
     ///
     /// # Errors
     ///
     /// Returns an error if the database is not empty or not an `SQLite` file, or if the backup is
-    /// invalid, damaged or from a newer version; the database is unchanged then.
+    /// invalid, damaged or from a newer version. The database remains unchanged in this case.
     pub async fn restore(
         url: &str,
         file: &Path,
@@ -68,14 +69,14 @@ impl Store {
     ) -> Result<Option<PathBuf>, StoreError> {
         let (place, path) = file_of(url)?;
         if !file.is_file() {
-            return Err(not_a_backup(file, "there is no such file"));
+            return Err(not_a_backup(file, "the file does not exist"));
         }
         if path.exists() && !force {
             return Err(StoreError::new(
                 StoreErrorKind::Conflict,
                 format!(
-                    "the database {place} is not empty; use --force to replace it. The old file \
-                     is kept next to it"
+                    "the database {place} is not empty; use --force to replace it. The old file is \
+                     then kept under a new name"
                 ),
             ));
         }
@@ -111,9 +112,11 @@ fn not_a_backup(file: &Path, why: &str) -> StoreError {
     )
 }
 
-/// Returns an error if servers use the database, since they would keep writing to the old file.
+/// Returns an error if servers use the database, because they would continue to write to the old
+/// file.
 ///
-/// Databases of older versions and damaged ones do not list servers and pass the check.
+/// Older or damaged databases do not list the servers that use them, so such databases pass the
+/// check.
 fn check_unserved(
     place: &DatabaseLocation,
     serving: &Result<i64, sqlx::Error>,
@@ -124,7 +127,7 @@ fn check_unserved(
             StoreErrorKind::Conflict,
             format!(
                 "servers still use the database {place} ({count}); stop them first. A killed \
-                 server is counted for another 40 seconds"
+                 server is still counted for 40 seconds"
             ),
         )),
     }
@@ -154,7 +157,7 @@ async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), 
                 "the copy is damaged: {why}; check {place} with `robot-detection database repair`"
             ),
         )),
-        // A database of a newer version can be copied like any other.
+        // A database from a newer version can be copied like any other.
         Some(Fault::Newer(_)) | None => Ok(()),
     }
 }
@@ -177,7 +180,7 @@ async fn put_in_place(
     Ok(kept)
 }
 
-/// Returns an error if an intact `SQLite` file belongs to another program.
+/// Returns an error if the file is an intact `SQLite` database of another program.
 async fn check_is_ours(file: &Path) -> Result<(), StoreError> {
     let of_open = |error: &sqlx::Error| not_a_backup(file, &error.to_string());
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
@@ -196,17 +199,17 @@ async fn check_is_ours(file: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Writes a database, including its write-ahead log, into an empty file.
+/// Copies a database, including its write-ahead log, into an empty file.
 async fn vacuum_into(place: &DatabaseLocation, from: &Path, to: &Path) -> Result<(), StoreError> {
     const WHAT: &str = "copy the database";
     let name = to.to_str().ok_or_else(|| {
-        let why = std::io::Error::other("its name is not UTF-8");
+        let why = std::io::Error::other("the file name is not UTF-8");
         cannot_write(to, &why)
     })?;
     let options = SqliteConnectOptions::new().filename(from).read_only(true);
     let opened = options.connect().await;
-    let mut connection =
-        opened.map_err(|error| StoreError::of_open(place, &error, "check its owner and mode"))?;
+    let mut connection = opened
+        .map_err(|error| StoreError::of_open(place, &error, "check the file's owner and mode"))?;
     let copied = sqlx::query("VACUUM INTO $1")
         .bind(name)
         .execute(&mut connection)

@@ -1,8 +1,8 @@
-//! Networks to block at the firewall until a given time.
+//! Networks to block at the firewall until a specified time.
 
 use super::StoreError;
 
-/// Maximum number of stored bans; those that expire first are removed first.
+/// Maximum number of stored bans. If there are more, the bans that expire first are removed.
 // A firewall set of this many addresses takes a few megabytes.
 const MAX_BANS: i64 = 100_000;
 
@@ -10,13 +10,13 @@ columns! {
     /// Ban of a network that was refused too often.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct Ban {
-        /// Banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64.
+        /// Banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64 network.
         pub network: String,
-        /// Label of the rule that last refused the network, or a word for another cause.
+        /// Label of the rule that last refused the network, or a word that describes another cause.
         pub cause: String,
-        /// Start of the ban, in milliseconds since the Unix epoch.
+        /// Start time of the ban, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// End of the ban.
+        /// End time of the ban, in milliseconds since the Unix epoch.
         pub until_ms: i64,
     }
 }
@@ -39,12 +39,12 @@ statements! {
 }
 
 handle! {
-    /// Access to the banned networks.
+    /// Access to the bans of networks.
     Bans, bans
 }
 
 impl Bans<'_> {
-    /// Adds a ban; if the network is already banned, the later end applies.
+    /// Adds a ban. If the network is already banned, the later end time applies.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Bans<'_> {
         self.db.run(&ADD_BAN, &values).await
     }
 
-    /// Returns the bans in effect at `now_ms`, oldest first.
+    /// Returns the bans that are in effect at `now_ms`, oldest first.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Bans<'_> {
         self.db.rows(&BANS, &values).await
     }
 
-    /// Removes expired bans, and the bans that exceed the maximum number.
+    /// Removes expired bans, and those that exceed the maximum number of bans.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Bans<'_> {
         self.db.run(&PRUNE_BANS, &values).await
     }
 
-    /// Ends the ban of a network; returns `false` if the network is not banned.
+    /// Ends the ban of a network. Returns `false` if the network was not banned.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! Canonical URLs of pages, learned from responses to the site robot and other robots.
+//! Canonical URLs of pages, learned from responses to the site robot and to other robots.
 
 use super::StoreError;
 
-/// Maximum number of canonical URLs stored per site; the oldest are removed first.
-// Each entry takes two URLs in memory too: about ten megabytes in total.
+/// Maximum number of canonical URLs stored per site. If there are more, the oldest are removed.
+// Each entry also takes up two URLs in memory, about ten megabytes in total.
 pub const MAX_CANONICALS: u32 = 100_000;
 
 statements! {
@@ -20,8 +20,8 @@ statements! {
         "SELECT learnt_ms FROM canonicals WHERE site = $1 ORDER BY learnt_ms DESC LIMIT 1 OFFSET $2 + 0";
     PRUNE = "remove old canonical URLs",
         "DELETE FROM canonicals WHERE site = $1 AND learnt_ms <= $2";
-    // Preferences from 8 on mark a page that names another URL as canonical.
-    NAMED = "read the canonical URLs named by pages",
+    // A preference of 8 or higher marks a page that specifies another URL as canonical.
+    NAMED = "read the canonical URLs specified by pages",
         "SELECT seen.url, seen.alias_of FROM site_robot_urls AS seen \
          JOIN site_robot_urls AS page ON page.site = seen.site AND page.url = seen.alias_of \
          WHERE seen.site = $1 AND seen.url > $2 AND seen.described = 0 AND seen.loss = 'duplicate' \
@@ -33,14 +33,15 @@ statements! {
 /// Canonical URL observed in a response to a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LearnedCanonical {
-    /// Host and path of the page.
+    /// Host and path of the page's URL.
     pub url: String,
-    /// Host and path of the canonical URL; `None` removes all entries with `url` on either side.
+    /// Host and path of the canonical URL; `None` removes every entry that has `url` as page or
+    /// canonical URL.
     pub canonical: Option<String>,
 }
 
 handle! {
-    /// Access to the canonical URLs.
+    /// Access to the stored canonical URLs.
     Canonicals, canonicals
 }
 
@@ -94,8 +95,8 @@ impl Canonicals<'_> {
         self.db.rows(&LEARNT, &values).await
     }
 
-    /// Returns pairs of a URL and its described canonical URL, named by pages that the site robot
-    /// fetched after `since_ms`; the pairs start after the URL `after`.
+    /// Returns pairs of a page URL and the canonical URL that the page specifies, starting after
+    /// the URL `after`. Only pages fetched by the site robot after `since_ms` are included.
     ///
     /// # Errors
     ///

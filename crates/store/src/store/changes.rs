@@ -1,4 +1,4 @@
-//! Change notifications for instances that cache the database in memory.
+//! Change notifications for instances that cache data from the database.
 
 use std::{io, time::Duration};
 
@@ -19,29 +19,30 @@ use super::{
     transaction::Transaction,
 };
 
-/// Polling interval for `SQLite`.
+/// Interval at which `SQLite` is polled for changes.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Polling interval for the version of a site's heaven, on both engines: reads one row by key.
+/// Interval at which the version of a site's heaven is polled on both engines; this reads a single
+/// row by key.
 const HEAVEN_POLL: Duration = Duration::from_millis(500);
 
-/// Polling interval for `PostgreSQL`, in case a notification is lost.
+/// Interval at which `PostgreSQL` is polled, in case a notification is lost.
 const SLOW_POLL: Duration = Duration::from_secs(30);
 
-/// Pause before a failed database is tried again.
+/// Delay before a failed database is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
 // sqlx writes the SQL of `LISTEN`; this statement only provides the text for errors.
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
-/// Statement that notifies the other instances at commit; `PostgreSQL` only.
+/// Statement that notifies the other instances upon commit; `PostgreSQL` only.
 pub(super) static NOTIFY: Statement = Statement::new(
     "notify the other instances",
     "SELECT CAST(pg_notify($1, '') AS TEXT)",
 );
 
 impl Store {
-    /// Returns a number that increases with every change of the robots table.
+    /// Returns a number that increases with every change to the robots table.
     ///
     /// # Errors
     ///
@@ -51,20 +52,20 @@ impl Store {
         Ok(version)
     }
 
-    /// Waits until the registry version differs from `seen`, and returns the new version.
+    /// Waits until the registry version differs from `seen`. Returns the new version.
     ///
     /// `PostgreSQL` notifies immediately; `SQLite` is polled every 250 ms. While the database is
     /// unavailable, the call retries every second. The future may be dropped at any time.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store was closed, or if the failure is permanent.
+    /// Returns an error if the store was closed, or if a permanent failure occurs.
     pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
         let look = || self.registry_version();
         self.database.changed(Channel::Registry, &seen, look).await
     }
 
-    /// Returns a number that increases with every change of a site's published heaven.
+    /// Returns a number that increases with every change to a site's published heaven pages.
     ///
     /// # Errors
     ///
@@ -74,14 +75,15 @@ impl Store {
         Ok(version.unwrap_or(0))
     }
 
-    /// Waits until the version of a site's heaven differs from `seen`, and returns the new version.
+    /// Waits until the version of a site's heaven pages differs from `seen`. Returns the new
+    /// version.
     ///
-    /// The database is polled twice a second; while it is unavailable, every second. The future may
-    /// be dropped at any time.
+    /// The database is polled twice a second, or once a second while it is unavailable. The future
+    /// may be dropped at any time.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store was closed, or if the failure is permanent.
+    /// Returns an error if the store was closed, or if a permanent failure occurs.
     pub async fn heaven_changed(&self, site: &str, seen: i64) -> Result<i64, StoreError> {
         loop {
             match self.heaven_version(site).await {
@@ -161,7 +163,7 @@ impl ChangeListener {
         }
     }
 
-    /// Waits for a notification or the polling interval.
+    /// Waits for a notification, but no longer than the polling interval.
     async fn next(&mut self) -> Result<(), sqlx::Error> {
         match self {
             Self::Poll => {
@@ -182,7 +184,7 @@ impl ChangeListener {
     }
 }
 
-/// Returns the notifications of the connection that listens on all channels.
+/// Returns the notifications from the connection that listens on all channels.
 async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Error> {
     let mut shared = database.link.notices.lock().await;
     if let Some(notices) = &*shared
@@ -195,7 +197,7 @@ async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Er
     let (sender, notices) = watch::channel([0; CHANNELS.len()]);
     #[expect(
         clippy::disallowed_methods,
-        reason = "closing the pool ends the task, and waits for its connection"
+        reason = "closing the pool ends the task and waits for the task's connection"
     )]
     tokio::spawn(async move {
         tokio::select! {
@@ -208,7 +210,7 @@ async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Er
     Ok(notices)
 }
 
-/// Counts notifications until the database fails or is closed.
+/// Counts notifications until the database fails or the store is closed.
 async fn forward(
     mut listener: PgListener,
     sender: &watch::Sender<[u64; CHANNELS.len()]>,
@@ -228,8 +230,8 @@ async fn forward(
     }
 }
 
-/// Notifies the other instances of a change when the transaction commits; does nothing on `SQLite`,
-/// which is polled.
+/// Notifies the other instances of a change when the transaction commits. Does nothing on `SQLite`,
+/// where instances poll for changes.
 pub(super) async fn notify(
     transaction: &mut Transaction<'_>,
     channel: Channel,

@@ -1,4 +1,4 @@
-//! Compiles all SQL statements to detect a database with incompatible tables.
+//! Compiles all SQL statements to detect a database whose tables do not match the program.
 
 use super::{
     Store, StoreError, address_ranges, admin, alerts, audit, bans, canonicals, changes,
@@ -10,11 +10,11 @@ use super::{
 impl Store {
     /// Compiles all SQL statements without running them.
     ///
-    /// `doctor` uses this to check that the tables match the program.
+    /// The `doctor` command uses this to check that the tables match the program.
     ///
     /// # Errors
     ///
-    /// Returns an error for the first statement that the database rejects.
+    /// Returns an error that contains the first statement rejected by the database.
     pub async fn check_statements(&self) -> Result<(), StoreError> {
         for statement in every_statement(self.database.place.engine) {
             self.database.prepare(&statement).await?;
@@ -23,7 +23,7 @@ impl Store {
     }
 }
 
-/// Returns all SQL statements, including every variant of the assembled ones.
+/// Returns all SQL statements, including every variant of those assembled at run time.
 fn every_statement(engine: Engine) -> Vec<Statement> {
     let fixed = [
         address_ranges::FIXED,

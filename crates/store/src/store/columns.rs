@@ -1,8 +1,8 @@
-//! Rows with named columns, read identically from both engines.
+//! Rows with named columns, which are read in the same way from both engines.
 
 use sqlx::{FromRow, error::BoxDynError, postgres::PgRow, sqlite::SqliteRow};
 
-/// Row that can be read from either engine.
+/// Database row that can be read from either engine.
 pub(super) trait EngineRow:
     for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
@@ -13,7 +13,7 @@ impl<T> EngineRow for T where
 {
 }
 
-/// Type of a row's field: a column, or a nested row whose columns are part of the same result.
+/// Type of a row's field: a column, or a nested row whose columns belong to the same result.
 pub(super) trait Column: Sized {
     fn read<'r, R: sqlx::Row>(row: &'r R, name: &'static str) -> Result<Self, sqlx::Error>
     where
@@ -22,7 +22,7 @@ pub(super) trait Column: Sized {
         String: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>;
 }
 
-/// Implements [`Column`] with an expression of `row` and `name`.
+/// Implements [`Column`] by an expression that uses `row` and `name`.
 macro_rules! column {
     ($type:ty, $row:ident, $name:ident, $read:expr) => {
         impl crate::store::columns::Column for $type {
@@ -67,10 +67,10 @@ column!(Option<u16>, Option<i64>, |stored| Ok(
     stored.and_then(|stored| u16::try_from(stored).ok())
 ));
 
-/// Declares a row type whose column names equal its field names.
+/// Declares a row type whose column names are the same as its field names.
 ///
-/// sqlx's derive macro does the same, but builds the database drivers and TLS a second time for the
-/// compiler, a tenth of the build time.
+/// sqlx's derive macro does the same, but requires a second build of the database drivers and TLS
+/// for the compiler, which takes a tenth of the build time.
 macro_rules! columns {
     ($(#[$attribute:meta])* $visibility:vis struct $row:ident {
         $($(#[$of_column:meta])* $of_field:vis $column:ident: $type:ty,)*
@@ -100,7 +100,7 @@ macro_rules! columns {
     };
 }
 
-/// Returns the error for a column value that does not fit its type.
+/// Returns an error for a column value that does not have the expected type.
 pub(super) fn unreadable(column: &str, error: BoxDynError) -> sqlx::Error {
     sqlx::Error::ColumnDecode {
         index: column.to_owned(),

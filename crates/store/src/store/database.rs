@@ -1,6 +1,6 @@
-//! Runs statements on either engine.
+//! Runs statements on either database engine.
 //!
-//! Except for the engines' own files, only this file distinguishes the engines.
+//! Apart from the engines' own files, only this file distinguishes between the engines.
 
 use std::sync::{
     Arc,
@@ -23,24 +23,24 @@ use super::{
     transaction::{OpenTransaction, Transaction},
 };
 
-/// Saved descriptions after which the write-ahead log is checkpointed: about 3 MB of log. At 16 MB
-/// the writer would have to do it.
+/// Number of saved descriptions, about 3 MB of log, after which a task checkpoints the write-ahead
+/// log. At 16 MB, the writer itself would have to do so.
 const DESCRIPTIONS: usize = 250;
 
 /// Amount of data written since the last checkpoint of `SQLite`'s write-ahead log.
 ///
-/// A writer that finds a long log must checkpoint it and wait for the disk, which delays all other
-/// writers. Checkpointing in the background leaves little work for writers.
+/// A writer that encounters a long log must checkpoint the log and wait for the disk, which delays
+/// all other writers. Checkpoints in the background leave little work for writers.
 #[derive(Debug, Default)]
 pub(super) struct CheckpointState {
     written: AtomicUsize,
     is_under_way: AtomicBool,
 }
 
-/// Running checkpoint task; the next one starts only after its end.
+/// Running checkpoint task. The next task starts only after this one has ended.
 struct CheckpointTask(Arc<Database>);
 
-/// Database on either engine.
+/// Database of either engine.
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
@@ -50,7 +50,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the database at the URL and applies pending migrations.
+    /// Opens the database at a URL and applies pending migrations.
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
         let place = Self::place(url)?;
         let pools = match place.engine {
@@ -88,7 +88,7 @@ impl Database {
         }
     }
 
-    /// Returns all rows of a reading statement.
+    /// Runs a read statement and returns all rows.
     pub(super) async fn rows<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -111,7 +111,7 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Returns the first row of a reading statement.
+    /// Runs a read statement and returns the first row, if any.
     pub(super) async fn first<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -121,7 +121,7 @@ impl Database {
         Ok(rows.into_iter().next())
     }
 
-    /// Returns the first row of a reading statement; no row is an error.
+    /// Runs a read statement and returns the first row, or an error if there is no row.
     pub(super) async fn one<T: EngineRow>(
         &self,
         statement: &Statement,
@@ -131,7 +131,7 @@ impl Database {
         row.ok_or_else(|| self.error(statement, &sqlx::Error::Decode("no row".into())))
     }
 
-    /// Returns the only column of all rows of a reading statement.
+    /// Runs a read statement and returns the only column of all rows.
     pub(super) async fn column<T>(
         &self,
         statement: &Statement,
@@ -144,7 +144,7 @@ impl Database {
         Ok(rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Returns the only column of the first row of a reading statement.
+    /// Runs a read statement and returns the only column of the first row.
     pub(super) async fn value<T>(
         &self,
         statement: &Statement,
@@ -157,7 +157,7 @@ impl Database {
         Ok(row.map(|(value,)| value))
     }
 
-    /// Runs a writing statement.
+    /// Runs a write statement.
     pub(super) async fn run(
         &self,
         statement: &Statement,
@@ -166,7 +166,7 @@ impl Database {
         self.execute(statement, values).await.map(drop)
     }
 
-    /// Runs a writing statement; returns the number of changed rows.
+    /// Runs a write statement. Returns the number of changed rows.
     pub(super) async fn execute(
         &self,
         statement: &Statement,
@@ -193,12 +193,12 @@ impl Database {
 
     /// Begins a write transaction.
     ///
-    /// On `SQLite`, `BEGIN` is sent together with the first statement.
+    /// On `SQLite`, `BEGIN` is sent along with the first statement.
     pub(super) async fn begin(&self, what: &'static str) -> Result<Transaction<'_>, StoreError> {
         self.begin_with(what, Mode::Write).await
     }
 
-    /// Begins a read transaction in which all reads see the same state.
+    /// Begins a read transaction in which all reads see the same state of the database.
     pub(super) async fn begin_reading(
         &self,
         what: &'static str,
@@ -251,7 +251,8 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Checkpoints `SQLite`'s log while others write; does nothing on `PostgreSQL`.
+    /// Checkpoints the write-ahead log of `SQLite` while others may write; does nothing on
+    /// `PostgreSQL`.
     pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
         let result = in_time(async {
             if let Pools::Sqlite { read, write } = self.link.pools()?
@@ -266,7 +267,7 @@ impl Database {
         result.map_err(|error| StoreError::from_statement(what, &self.place, &error))
     }
 
-    /// Counts saved descriptions, and starts a checkpoint task after a certain number.
+    /// Counts saved descriptions, and starts a checkpoint task once there are enough.
     pub(super) fn note_written(self: &Arc<Self>, descriptions: usize) {
         if self.place.engine == Engine::Postgres {
             return;
@@ -280,7 +281,7 @@ impl Database {
         let task = CheckpointTask(Arc::clone(self));
         // Closing the database waits for the task.
         Handle::current().spawn(async move {
-            // After a failure the log is kept; a later writer checkpoints it.
+            // After a failure, the log is retained, and a later writer checkpoints it.
             if let Err(error) = task.0.checkpoint().await {
                 tracing::debug!("{error}");
             }
@@ -306,7 +307,7 @@ impl Drop for CheckpointTask {
 
 fn bad_scheme(url: &str, scheme: &str) -> StoreError {
     use super::StoreErrorKind::BadUrl;
-    // In `user:password@host`, the part before the colon is a user name: it must not be quoted.
+    // In `user:password@host`, the part before the colon is a user name, which must not be quoted.
     if scheme.is_empty() || url.contains('@') && !url.contains("://") {
         return StoreError::new(
             BadUrl,

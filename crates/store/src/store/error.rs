@@ -1,4 +1,4 @@
-//! Errors of the database.
+//! Database errors.
 
 use std::{
     fmt,
@@ -14,8 +14,8 @@ use tracing::{info, warn};
 
 /// Error of a database operation.
 ///
-/// The text contains the failed operation, the database, the cause and advice, but never a
-/// password.
+/// The text specifies the failed operation, the database, the cause and advice, but never contains
+/// a password.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct StoreError {
@@ -24,7 +24,7 @@ pub struct StoreError {
     absence: Option<Arc<DatabaseOutage>>,
 }
 
-/// Kind of a store error, for callers that handle kinds differently.
+/// Kind of a store error, for callers that handle errors differently.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -32,21 +32,21 @@ pub enum StoreErrorKind {
     BadUrl,
     /// The database cannot be opened: permissions, password, or not a database.
     CannotOpen,
-    /// The tables could not be migrated, or are newer than the program.
+    /// The tables could not be migrated, or were created by a newer version of the program.
     Migration,
-    /// Another process uses the database; the same call may succeed later.
+    /// Another process is using the database; the same call may succeed later.
     Busy,
     /// The database does not respond; the same call may succeed later.
     Unavailable,
-    /// The row already exists.
+    /// A row with the same key already exists.
     Conflict,
-    /// The row does not exist.
+    /// The requested row does not exist.
     NotFound,
-    /// The lease that protected the operation expired and was acquired by another process.
+    /// The lease that protected the operation has expired, and another process has acquired it.
     LeaseLost,
     /// Stored data cannot be read.
     Corrupt,
-    /// Any other cause.
+    /// The error has any other cause.
     Other,
 }
 
@@ -58,43 +58,44 @@ pub(super) struct DatabaseLocation {
     pub(super) trouble: Arc<FailureSignal>,
 }
 
-/// Signals from failed statements to the task that watches the database.
+/// Signal from failed statements to the task that monitors the database.
 #[derive(Debug, Default)]
 pub(super) struct FailureSignal {
-    /// Notified when a statement failed because of the database, not because of the statement.
+    /// Notified when a statement fails because of the database rather than the statement.
     pub(super) bell: Notify,
-    /// Whether the engine reported damaged data.
+    /// Whether the engine has reported damaged data.
     pub(super) is_damage: AtomicBool,
 }
 
-/// Engine of the database.
+/// Database engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Engine {
     Sqlite,
     Postgres,
 }
 
-/// Outage of the database: its start and its reason.
+/// Database outage: its start and its reason.
 ///
-/// During an outage, calls of the [`Store`](super::Store) fail immediately without trying the database.
+/// During an outage, [`Store`](super::Store) calls fail immediately without contacting the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseOutage {
     /// Time when the outage was noticed, in milliseconds since the Unix epoch.
     pub since_ms: i64,
-    /// Failed operation, database, cause and advice; without a password.
+    /// Text that specifies the failed operation, the database, the cause and advice, without a
+    /// password.
     pub reason: String,
     /// Kind of the error that caused the outage.
     pub kind: StoreErrorKind,
 }
 
-/// Cause of a statement that failed immediately because the database is unavailable.
+/// Cause of a statement that failed immediately because the database is known to be unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.reason)]
 pub(super) struct UnavailableError(pub(super) Arc<DatabaseOutage>);
 
 impl StoreError {
-    /// Returns the kind of the error.
+    /// Returns the kind of this error.
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
@@ -107,19 +108,20 @@ impl StoreError {
         }
     }
 
-    /// Returns the outage that was already known before the call, if any.
+    /// Returns the outage, if the database was already known to be unavailable before the call.
     pub fn absence(&self) -> Option<&DatabaseOutage> {
         self.absence.as_deref()
     }
 
-    /// Creates the error of a failed statement; `what` completes the sentence "cannot …".
+    /// Creates the error for a failed statement; `what` completes the sentence "cannot …".
     pub(super) fn from_statement(
         what: &str,
         place: &DatabaseLocation,
         error: &sqlx::Error,
     ) -> Self {
         let kind = kind_of(place.engine, error);
-        // The task that watches the database has logged the reason once for all statements.
+        // The task that monitors the database has already logged the reason once for all
+        // statements.
         if let Some(absence) = known_absence(error) {
             let text = format!("cannot {what}: the database is unavailable");
             let absence = Some(Arc::clone(absence));
@@ -139,7 +141,7 @@ impl StoreError {
         Self::new(kind, text)
     }
 
-    /// Creates the error of opening a database.
+    /// Creates the error for a database that cannot be opened.
     pub(super) fn of_open(place: &DatabaseLocation, error: &sqlx::Error, advice: &str) -> Self {
         let kind = match kind_of(place.engine, error) {
             StoreErrorKind::Corrupt | StoreErrorKind::Other => StoreErrorKind::CannotOpen,
@@ -160,19 +162,19 @@ impl StoreError {
         )
     }
 
-    /// Creates the error of migrating the tables.
+    /// Creates the error for tables that cannot be migrated.
     pub(super) fn from_migration(place: &DatabaseLocation, error: &MigrateError) -> Self {
         let why = match error {
             MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
                 return Self::of_migration_statement(place, cause);
             }
             MigrateError::VersionMissing(version) => format!(
-                "its tables are newer than this program (unknown migration {version}); \
-                 upgrade the program, or restore a backup from before the upgrade"
+                "its tables were created by a newer version of this program (unknown migration \
+                 {version}); upgrade the program, or restore a backup from before the upgrade"
             ),
             MigrateError::VersionMismatch(version) => format!(
-                "its migration {version} differs from this program's; \
-                 run a released program, or use another database"
+                "its migration {version} differs from the one in this program; use a released \
+                 version of the program, or another database"
             ),
             other => format!("{other}; restore a backup, or use another database"),
         };
@@ -193,7 +195,7 @@ impl StoreError {
         found
     }
 
-    /// Returns `true` if the error is temporary: the same call may succeed later.
+    /// Returns `true` if the error is temporary, so the same call may succeed later.
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
@@ -221,7 +223,7 @@ impl DatabaseLocation {
         }
     }
 
-    /// Wakes the task that watches the database if the database itself has failed.
+    /// Wakes the task that monitors the database if the database itself has failed.
     fn note(&self, error: &sqlx::Error, kind: StoreErrorKind) {
         // A row that cannot be decoded is also `Corrupt`, but does not indicate file damage.
         let is_damage =
@@ -251,14 +253,14 @@ impl fmt::Display for DatabaseLocation {
 }
 
 impl StoreError {
-    /// Creates the error for a damaged `SQLite` file, which is not written to.
+    /// Creates the error for a damaged `SQLite` file, to which nothing is written.
     pub(super) fn damaged_file(place: &DatabaseLocation, why: &str) -> Self {
         Self::new(
             StoreErrorKind::Corrupt,
             format!(
-                "the database {place} is damaged: {why}; the file is left unchanged. \
-                 `robot-detection database repair` recovers readable data, \
-                 `robot-detection database new` starts with an empty database"
+                "the database {place} is damaged: {why}; the file is left unchanged. Use \
+                 `robot-detection database repair` to recover readable data, or `robot-detection \
+                 database new` to start with an empty database"
             ),
         )
     }
@@ -326,7 +328,7 @@ fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
     }
 }
 
-/// Returns the error kind of a `PostgreSQL` SQLSTATE code.
+/// Returns the error kind for a `PostgreSQL` SQLSTATE code.
 ///
 /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
@@ -351,7 +353,7 @@ fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// Returns the error kind of an `SQLite` result code.
+/// Returns the error kind for an `SQLite` result code.
 ///
 /// <https://www.sqlite.org/rescode.html>: the low byte is the primary result code.
 pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
@@ -368,7 +370,7 @@ pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// Logger of database outages of a background task; logs start and end once each.
+/// Logger for database outages that affect a background task; logs each start and end once.
 #[derive(Debug)]
 pub struct OutageLogger {
     is_on: bool,
@@ -377,7 +379,7 @@ pub struct OutageLogger {
 }
 
 impl OutageLogger {
-    /// Creates an outage logger from the messages for the start and the end.
+    /// Creates an outage logger with the messages for the start and the end of an outage.
     pub const fn new(begins: &'static str, ends: &'static str) -> Self {
         Self {
             is_on: false,

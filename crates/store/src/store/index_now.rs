@@ -1,11 +1,11 @@
-//! URLs that are still to be submitted to `IndexNow`, and the result of the last submission.
+//! URLs to be submitted to `IndexNow`, and the result of the last submission.
 
 use super::{StoreError, columns::from_sql};
 
-/// Maximum number of waiting URLs per site; further URLs are dropped.
+/// Maximum number of waiting URLs per site. Further URLs are dropped.
 const MAX_WAITING: u32 = 100_000;
 
-/// Number of changed URLs of a publication that are read per query.
+/// Number of changed URLs of a publication to read per query.
 const PIECE: u32 = 1_000;
 
 statements! {
@@ -42,9 +42,9 @@ columns! {
     /// Result of the last `IndexNow` submission of a site.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct IndexNowState {
-        /// Time of the submission.
+        /// Time of the last submission.
         pub told_ms: i64,
-        /// Number of accepted URLs.
+        /// Number of URLs that `IndexNow` accepted.
         pub taken: u64,
         /// Error of the submission; `None` if all URLs were accepted.
         pub failure: Option<String>,
@@ -61,8 +61,8 @@ handle! {
 }
 
 impl IndexNow<'_> {
-    /// Queues the accepted (`is_wanted`) URLs that the publication of a run added, changed or
-    /// removed; returns the number of queued URLs.
+    /// Queues the URLs that a run's publication added, changed or removed, if `is_wanted` accepts
+    /// them. Returns the number of queued URLs.
     ///
     /// At most 100,000 URLs are queued; further URLs are dropped.
     ///
@@ -128,7 +128,7 @@ impl IndexNow<'_> {
         self.db.run(&TOLD, &values).await
     }
 
-    /// Returns the result of the last submission of a site; `None` before the first.
+    /// Returns the result of a site's last submission, or `None` if there was no submission yet.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl IndexNow<'_> {
         self.db.first(&STATE, &[site.into()]).await
     }
 
-    /// Saves the result of a submission.
+    /// Saves the result of an `IndexNow` submission.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Running instances that use this database, and the leases that they hold.
+//! Running instances that use this database, and the leases they hold.
 //!
-//! All times are from the database's clock, so the clocks of instances may be wrong.
+//! All times are from the database's clock, so incorrect clocks on the instances do not matter.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -10,39 +10,40 @@ use super::{
     process_lock,
 };
 
-/// Time without a sign of life after which an instance is removed, in milliseconds.
+/// Time without a heartbeat after which an instance is removed, in milliseconds.
 const FORGOTTEN_MS: i64 = 120_000;
 
-/// Maximum number of listed instances.
+/// Maximum number of instances to list.
 const MOST: i64 = 1_000;
 
-/// Maximum number of leases read.
+/// Maximum number of leases to read.
 const MOST_LEASES: i64 = 10_000;
 
 columns! {
-    /// Instance: a server process that uses this database.
+    /// Server process that uses this database.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredInstance {
-        /// ID of the instance, different for each start of a process.
+        /// ID of the instance, newly generated each time the process starts.
         pub instance: String,
-        /// Name of the instance's host.
+        /// Name of the host on which the instance runs.
         pub host: String,
-        /// Process ID on the host.
+        /// Process ID of the instance on its host.
         pub process: u32,
-        /// Version of the program.
+        /// Version of the program that the instance runs.
         pub version: String,
-        /// Address of the listener for health checks, metrics and console; empty without one.
+        /// Address of the listener for health checks, metrics and console; empty if there is no
+        /// listener.
         pub address: String,
         /// Start time of the instance, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// Time of the last sign of life of the instance.
+        /// Time of the instance's last heartbeat.
         pub seen_ms: i64,
-        /// Current time of the database's clock when the row was read.
+        /// Time of the database's clock when the row was read.
         pub now_ms: i64,
-        /// How far the host's clock is ahead of the database's clock, in milliseconds.
+        /// Number of milliseconds by which the host's clock is ahead of the database's clock.
         pub ahead_ms: i64,
-        /// Whether the instance is the current process.
+        /// Whether the instance is this process.
         pub is_own: bool,
         /// Names of the leases that the instance holds, ordered by name.
         pub leads: Vec<String>,
@@ -64,7 +65,7 @@ statements! {
         "SELECT instance, host, process, version, address, since_ms, seen_ms, {now} AS now_ms, \
         ahead_ms, CAST(CASE WHEN instance = $3 THEN 1 ELSE 0 END AS BIGINT) AS is_own, \
         '[]' AS leads FROM instances WHERE seen_ms > {now} - $1 ORDER BY since_ms, instance LIMIT $2 + 0";
-    SERVING = "count the instances of the database",
+    SERVING = "count the instances that use the database",
         "SELECT COUNT(*) FROM instances WHERE seen_ms > {now} - 40000";
     NOW = "read the time",
         "SELECT {now}";
@@ -78,10 +79,10 @@ handle! {
 }
 
 impl Instances<'_> {
-    /// Records that this process is alive, its start time and the address of its listener.
+    /// Records that this process is alive, along with its start time and its listener's address.
     ///
-    /// `ahead_ms` is how far the host's clock is ahead of the database's clock. Instances without a
-    /// sign of life for two minutes are removed.
+    /// `ahead_ms` is the number of milliseconds by which the host's clock is ahead of the
+    /// database's. Instances without a heartbeat for two minutes are removed.
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Instances<'_> {
         self.db.run(&PRUNE, &[FORGOTTEN_MS.into()]).await
     }
 
-    /// Returns the time of the database's clock, in milliseconds since the Unix epoch.
+    /// Returns the current time of the database's clock, in milliseconds since the Unix epoch.
     ///
     /// # Errors
     ///
@@ -118,7 +119,7 @@ impl Instances<'_> {
         Ok(now_ms.unwrap_or(0))
     }
 
-    /// Removes this process from the instances before it exits.
+    /// Removes this process from the list of instances before it exits.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Leases: exclusive rights that let one of several instances do a job.
+//! Leases: exclusive rights, which ensure that only one of several instances does a job.
 //!
-//! A row contains the holder and the expiry of a lease, by the database's clock. Changes reserved
-//! for the holder check that row in their own transaction. The holder also keeps a [`ProcessLock`]
-//! that ends with the process, so that a killed process blocks no other.
+//! The row of a lease contains its holder and its expiry by the database's clock. Changes reserved
+//! for the holder check this row within their own transaction. The holder also owns a
+//! [`ProcessLock`] that ends with the process, so that a killed process does not block others.
 
 use std::{
     fmt, fs,
@@ -20,17 +20,18 @@ use super::{
     transaction::Transaction,
 };
 
-/// Maximum duration of a lease: a hundred years, which no sum overflows.
+/// Maximum duration of a lease: a hundred years, to avoid overflows in time calculations.
 const LONGEST_LIFE_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1_000;
 
-/// Attempts to acquire a lease that other processes acquire and release at the same time.
+/// Maximum number of attempts to acquire a lease while other processes keep acquiring and releasing
+/// it.
 const ATTEMPTS: usize = 5;
 
-/// Exclusive right to do some work until the lease is released or expires.
+/// Exclusive right to do a job until the lease is released or expires.
 ///
-/// A lease also ends when its process exits or the value is dropped: for a file by a lock next to
-/// the database, for `PostgreSQL` by a separate session. For a database in memory only release or
-/// expiry ends a lease.
+/// A lease also ends when its process exits or the value is dropped. This is ensured by a lock file
+/// next to an `SQLite` database file, or by a separate `PostgreSQL` session. With an in-memory
+/// database, a lease ends only when it is released or expires.
 #[derive(Debug)]
 pub struct Lease {
     database: Arc<Database>,
@@ -53,7 +54,7 @@ pub enum LeaseError {
 }
 
 columns! {
-    /// Process that holds a lease, and when the lease expires unless renewed.
+    /// Process that holds a lease, and the time when the lease expires unless it is renewed.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct LeaseHolder {
         holder: String,
@@ -75,25 +76,26 @@ statements! {
         "UPDATE leases SET until_ms = {now} + $3 WHERE name = $1 AND holder = $2";
     LIVE_LEASE_HOLDER = "read the current holder of a lease",
         "SELECT holder, until_ms FROM leases WHERE name = $1 AND until_ms > {now}";
-    MARK_ALIVE = "show that a holder is alive",
+    MARK_ALIVE = "record that a holder is alive",
         "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
         ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms";
 }
 
 handle! {
-    /// Access to the leases for jobs that only one instance runs.
+    /// Access to the leases for jobs that must run on only one instance at a time.
     Leases, leases
 }
 
 impl Leases<'_> {
-    /// Acquires a lease that is free or expired, or the process of which has ended.
+    /// Acquires a lease that is free, has expired, or is held by a process that has ended.
     ///
-    /// The caller holds the lease for `life`, by the database's clock. If several instances try at
-    /// the same time, only one succeeds; tasks of the same process exclude each other too.
+    /// The caller holds the lease for the duration `life`, by the database's clock. If several
+    /// instances try at the same time, only one succeeds; the same applies to tasks of the same
+    /// process.
     ///
     /// # Errors
     ///
-    /// Returns `Held` while another holder has the lease, and `Store` if the database query fails.
+    /// Returns `Held` if another process or task holds the lease, and `Store` if the query fails.
     pub async fn acquire(self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
         // Checked first, so that unsuccessful attempts open no database session.
         if let Some(other) = self.live_lease_holder(name).await?
@@ -137,7 +139,8 @@ impl Leases<'_> {
         )))
     }
 
-    /// Returns the current holder of a lease, or the last holder if it did not release the lease.
+    /// Returns the current holder of a lease, or the previous holder if it did not release the
+    /// lease.
     ///
     /// # Errors
     ///
@@ -146,12 +149,12 @@ impl Leases<'_> {
         self.db.first(&LEASE_HOLDER, &[name.into()]).await
     }
 
-    /// Returns the holder of an unexpired lease.
+    /// Returns the holder of a lease that has not expired.
     async fn live_lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
         self.db.first(&LIVE_LEASE_HOLDER, &[name.into()]).await
     }
 
-    /// Removes the row of a lease; does nothing if another process holds the lease now.
+    /// Removes the row of a lease; does nothing if the lease is now held by another process.
     pub(super) async fn free_lease(self, name: &str, holder: &str) -> Result<(), StoreError> {
         let values = [name.into(), holder.into()];
         self.db.run(&RELEASE_LEASE, &values).await
@@ -161,7 +164,7 @@ impl Leases<'_> {
     async fn has_ended(self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
             Some((key, ..)) => process_lock::is_gone(self.db, key).await,
-            // Nothing is known about holders with another name format.
+            // Holders with another name format cannot be checked.
             None => Ok(false),
         }
     }
@@ -173,7 +176,7 @@ impl Lease {
         &self.database
     }
 
-    /// Extends the lease; returns `false` if it expired and another process acquired it.
+    /// Extends the lease. Returns `false` if it has expired and another process has acquired it.
     ///
     /// # Errors
     ///
@@ -186,18 +189,20 @@ impl Lease {
         Ok(database.execute(renew, &values).await? > 0)
     }
 
-    /// Releases the lease; if that fails, the lease ends with its process or its expiry.
+    /// Releases the lease. If this fails, the lease ends when its process ends or when it expires.
     pub async fn release(self) {
         let leases = Leases { db: &self.database };
         if let Err(error) = leases.free_lease(&self.name, &self.holder).await {
-            debug!(lease = %self.name, "the lease {} was not released: {error}", self.name);
+            debug!(lease = %self.name, "could not release the lease {}: {error}", self.name);
         }
         self.process_lock.into_inner().release().await;
     }
 
-    /// Fails the transaction unless the lease is still held; blocks other holders until it ends.
+    /// Fails the transaction unless the lease is still held, and blocks other holders until the
+    /// transaction ends.
     ///
-    /// Checking beforehand is not enough: the process could freeze between check and change.
+    /// A check beforehand is not sufficient, because the process could freeze between the check and
+    /// the change.
     pub(super) async fn guard(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
         // An update instead of a select, because it locks the row until the transaction ends.
         let renew = &RENEW_LEASE;
@@ -223,14 +228,14 @@ impl Lease {
 }
 
 impl LeaseHolder {
-    /// Returns the instance ID of the process named in a lease row.
+    /// Returns the instance ID of the process that a lease row specifies.
     pub(super) fn instance_of(holder: &str) -> Option<String> {
         let (key, _) = holder.split_once(' ')?;
         let key = u64::from_str_radix(key, 16).ok()?;
         Some(process_lock::instance_of(key))
     }
 
-    /// Returns the key, process ID and host name.
+    /// Returns the key, process ID and host name of the holder.
     fn parts(&self) -> Option<(u64, u32, &str)> {
         // Three parts: the host name is the rest, since "an unnamed host" contains spaces.
         let mut parts = self.holder.splitn(3, ' ');
@@ -239,7 +244,7 @@ impl LeaseHolder {
     }
 }
 
-/// Continues a sentence such as "a refresh is already running".
+/// Formatted to continue a sentence such as "a refresh is already running".
 impl fmt::Display for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts() {

@@ -1,7 +1,7 @@
-//! Connections to the database, and detection of outages.
+//! Database connections, and detection of outages.
 //!
-//! During a known outage, statements fail immediately and only [`Link::check`] contacts the
-//! database. Outages are only detected if [`Link::check`] is called.
+//! During a known outage, statements fail immediately, and only [`Link::check`] contacts the
+//! database. Outages are detected only if [`Link::check`] is called regularly.
 
 use std::{
     fmt, io,
@@ -29,17 +29,17 @@ use super::{
     sqlite_file::{self, FileId, OpenedFile},
 };
 
-/// Time limit for a response to the availability check.
+/// Time limit for the database to respond to the availability check.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of, and pause between, attempts to find an idle connection on a fully used server.
+/// Number of attempts to find an idle connection on a busy server, and the pause between attempts.
 const BUSY_LOOKS: u32 = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Time limit for running statements when a removed file is closed.
+/// Time limit for running statements to finish when a removed file is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time within which a file that is being replaced reappears at its path.
+/// Time within which a file that is being replaced is expected to reappear at its path.
 const EXCHANGE: Duration = Duration::from_secs(1);
 
 /// Connections to a database and their availability.
@@ -49,13 +49,13 @@ pub(super) struct Link {
     max_connections: u32,
     pools: ArcSwapOption<Pools>,
     absence: watch::Sender<Option<Arc<DatabaseOutage>>>,
-    /// Identity of the file that the connections were last opened to.
+    /// Identity of the file to which the connections were most recently opened.
     file: Mutex<OpenedFile>,
-    /// Locked during a check.
+    /// Mutex that is locked while a check is in progress.
     asking: AsyncMutex<()>,
     /// Subscription to notifications from other instances, shared by the whole process.
     pub(super) notices: AsyncMutex<Option<Notices>>,
-    /// Session that holds the locks of all leases of this process, while there are any.
+    /// Session that holds the locks for all leases of this process, if there are any.
     pub(super) locks: AsyncMutex<Weak<LockSession>>,
     is_closed: AtomicBool,
 }
@@ -74,7 +74,7 @@ pub enum AvailabilityChange {
     Back(Arc<DatabaseOutage>),
 }
 
-/// Kind of change that instances are notified of.
+/// Kind of change about which instances are notified.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Channel {
     Registry,
@@ -82,18 +82,18 @@ pub(super) enum Channel {
     LiveRules,
 }
 
-/// All channels, in declaration order.
+/// All notification channels, in declaration order.
 pub(super) const CHANNELS: [Channel; 3] =
     [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
 
 /// Number of `PostgreSQL` notifications received on each channel.
 pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
 
-/// Session that holds the advisory locks of all leases of this process.
+/// Session that holds the advisory locks for all leases of this process.
 pub(super) type LockSession = AsyncMutex<PgConnection>;
 
 impl Channel {
-    /// Returns the `PostgreSQL` name of the channel.
+    /// Returns the name of the channel in `PostgreSQL`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Registry => "robot_detection_registry",
@@ -143,7 +143,7 @@ impl Link {
         self.absence.subscribe()
     }
 
-    /// Checks whether the database is reachable; returns the change, if any.
+    /// Checks whether the database is reachable. Returns the change of availability, if any.
     pub(super) async fn check(
         &self,
         place: &DatabaseLocation,
@@ -167,7 +167,7 @@ impl Link {
         match (before, seen) {
             (None, Ok(())) => None,
             (None, Err(error)) if self.is_busy(&error) => None,
-            // The same reason again is not a change; it has already been reported.
+            // An outage for the same reason is not a change, since it has already been reported.
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
                 let since_ms = before.map_or(now_ms, |before| before.since_ms);
@@ -182,7 +182,7 @@ impl Link {
         }
     }
 
-    /// Closes all connections after running statements have finished.
+    /// Closes all connections once running statements have finished.
     pub(super) async fn close(&self) {
         // Set first, so that a running check does not reopen the database.
         self.is_closed.store(true, Ordering::Relaxed);
@@ -207,17 +207,18 @@ impl Link {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Path of the database file; `None` for a server and for a database in memory.
+    /// Returns the path of the database file; `None` for a server or an in-memory database.
     fn path(&self) -> Option<PathBuf> {
         sqlite_file::path(&self.url)
     }
 
-    /// Returns `true` if the database is available but in use by others.
+    /// Returns `true` if the database is available, but busy with other connections.
     fn is_busy(&self, error: &StoreError) -> bool {
         error.kind() == StoreErrorKind::Busy && self.pools.load().is_some()
     }
 
-    /// Queries the server on an idle connection or, if all of the pool's are in use, on a new one.
+    /// Queries the server on an idle connection or, if all pooled connections are in use, on a new
+    /// one.
     async fn ask(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
         let Some(Pools::Postgres(pool)) = self.pools.load().as_deref().cloned() else {
             return Ok(());
@@ -237,7 +238,7 @@ impl Link {
         let Err(error) = asked.await else {
             return Ok(());
         };
-        // The server may not grant more connections than the busy ones of the pool.
+        // The pool may already use all connections that the server allows.
         for _ in 0..BUSY_LOOKS {
             if pool.size() > 0 && ask_idle(&pool).await {
                 return Ok(());
@@ -247,7 +248,8 @@ impl Link {
         Err(error)
     }
 
-    /// Reconnects to the server and migrates the tables: an old backup may have been restored.
+    /// Reconnects to the server and migrates the tables, since an old backup may have been
+    /// restored.
     async fn return_to_server(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
         // The pool reconnects by itself; only the tables have to be checked.
         if self.pools.load().is_some() {
@@ -267,7 +269,7 @@ impl Link {
         let opened = *self.opened();
         let mut found = FileId::of(&path);
         if found.is_none() {
-            // While a file is being replaced, it is missing for a moment.
+            // A file that is being replaced is missing for a moment.
             tokio::time::sleep(EXCHANGE).await;
             found = FileId::of(&path);
         }
@@ -298,7 +300,7 @@ impl Link {
         }
     }
 
-    /// Opens a file that exists again; returns `None` if the file is still missing.
+    /// Opens a file that has reappeared. Returns `None` if the file is still missing.
     async fn return_to_file(&self, place: &DatabaseLocation) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
@@ -312,7 +314,7 @@ impl Link {
         }))
     }
 
-    /// Drops the pools; connections in use may finish first.
+    /// Drops the pools. Statements that are running may finish first.
     async fn let_go(&self) {
         if let Some(pools) = self.pools.swap(None) {
             drop(timeout(CLOSE_TIMEOUT, pools.close()).await);
@@ -322,14 +324,14 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The URL is left out, as it may contain a password.
+        // The URL is omitted, as it may contain a password.
         f.debug_struct("Link")
             .field("absence", &self.absence())
             .finish_non_exhaustive()
     }
 }
 
-/// Queries the database on an idle connection, and closes the connection if others are idle.
+/// Queries the database on an idle connection, then closes the connection if others are idle.
 async fn ask_idle(pool: &PgPool) -> bool {
     let Some(mut connection) = pool.try_acquire() else {
         return false;

@@ -1,4 +1,4 @@
-//! Live rules, which are added at run time, and the pause of all enforcement.
+//! Live rules, which administrators add at run time, and the pause of all enforcement.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,32 +6,32 @@ use super::{
     AuditEntry, StoreError, audit, changes::notify, link::Channel, transaction::Transaction,
 };
 
-/// Time for which removed and expired rules are kept.
+/// Time for which removed and expired rules remain stored.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// Author, time and details of a live rule change, for the audit log.
+/// Originator, time and details of a change to the live rules, for the audit log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LiveRuleChange<'c> {
-    /// Author: `admin`, `token NAME` or `command line`.
+    /// Originator of the change: `admin`, `token NAME` or `command line`.
     pub actor: &'c str,
-    /// Further details of the change, for display.
+    /// Further details of the change, for display only.
     pub detail: &'c str,
     /// Time of the change, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }
 
-/// Maximum number of rules read; more can never be added.
+/// Maximum number of rules to read; it is not possible to add more.
 const MAX_READ: i64 = 10_000;
 
 /// Active live rules, and the current pause of enforcement.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredLiveRules {
-    /// Version of the live rules, which increases with each change.
+    /// Version of the live rules; increases with each change.
     pub version: i64,
     /// Rules that have neither expired nor been removed, oldest first.
     pub rules: Vec<StoredLiveRule>,
-    /// Current pause, if any.
+    /// Current pause of enforcement, if any.
     pub pause: Option<StoredPause>,
 }
 
@@ -39,29 +39,29 @@ columns! {
     /// Live rule, which was added at run time.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredLiveRule {
-        /// ID of the rule, which is never reused.
+        /// ID of the live rule; IDs are never reused.
         pub id: i64,
-        /// Definition of the rule, as JSON.
+        /// Definition of the live rule, as JSON.
         pub definition: String,
-        /// Name of the rule, unique among the active rules.
+        /// Name of the live rule, which is unique among active rules.
         pub name: Option<String>,
         /// Creation time, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Author of the rule.
+        /// Originator of the live rule.
         pub created_by: String,
         /// Expiry of the rule; `None` if the rule does not expire.
         pub ends_ms: Option<i64>,
     }
 }
 
-/// Period in which nothing is enforced.
+/// Period in which no rules are enforced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StoredPause {
-    /// End of the pause, in milliseconds since the Unix epoch.
+    /// End time of the pause, in milliseconds since the Unix epoch.
     pub ends_ms: i64,
-    /// Start of the pause.
+    /// Start time of the pause, in milliseconds since the Unix epoch.
     pub begun_ms: i64,
-    /// Author of the pause.
+    /// Originator of the pause.
     pub begun_by: String,
 }
 
@@ -114,16 +114,16 @@ statements! {
 }
 
 handle! {
-    /// Access to the live rules and the pause.
+    /// Access to the live rules and the pause of enforcement.
     LiveRules, live_rules
 }
 
 /// Live rule to add.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLiveRule<'r> {
-    /// Definition of the rule, as JSON.
+    /// Definition of the new rule, as JSON.
     pub definition: &'r str,
-    /// Name; must be unique among the active rules unless `replaces` is set.
+    /// Name of the rule; must be unique among active rules unless `replaces` is set.
     pub name: Option<&'r str>,
     /// Expiry of the rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
@@ -131,23 +131,23 @@ pub struct NewLiveRule<'r> {
     pub replaces: bool,
 }
 
-/// Result of adding a live rule, with the ID of the active rule.
+/// Result of adding a live rule, with the ID of the rule that is now active.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AddRuleOutcome {
     /// The rule was added.
     Added(i64),
     /// The rule replaced the one with the same name.
     Replaced(i64),
-    /// An identical rule with the same name exists.
+    /// An identical rule with the same name already exists.
     Unchanged(i64),
-    /// Another rule has the same name.
+    /// Another rule already has the same name.
     Taken(i64),
-    /// The maximum number of rules is reached.
+    /// The maximum number of rules has been reached.
     Full,
 }
 
 impl<'s> LiveRules<'s> {
-    /// Adds a live rule; a rule with the same name is replaced or makes the call fail.
+    /// Adds a live rule. If an active rule has the same name, it is replaced, or the call fails.
     ///
     /// # Errors
     ///
@@ -193,9 +193,9 @@ impl<'s> LiveRules<'s> {
         })
     }
 
-    /// Removes a live rule; returns its definition, or `None` if the rule is not active.
+    /// Removes a live rule. Returns its definition, or `None` if the rule is not active.
     ///
-    /// `detail_of` creates the audit log detail from the definition.
+    /// `detail_of` creates the details for the audit log from the rule's definition.
     ///
     /// # Errors
     ///
@@ -218,10 +218,10 @@ impl<'s> LiveRules<'s> {
         Ok(Some(definition))
     }
 
-    /// Restores a removed live rule; returns its definition.
+    /// Restores a removed live rule. Returns its definition.
     ///
-    /// Returns `None` if the rule was not removed, has expired, or if there are already `max`
-    /// rules. `detail_of` creates the audit log detail from the definition.
+    /// Returns `None` if the rule was not removed or has expired, or if there are already `max`
+    /// rules. `detail_of` creates the details for the audit log from the rule's definition.
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ impl<'s> LiveRules<'s> {
         Ok(Some(definition))
     }
 
-    /// Pauses all enforcement until a time, replacing a current pause.
+    /// Pauses all enforcement until the given time; replaces the current pause, if any.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ impl<'s> LiveRules<'s> {
         finish(transaction, "paused", ENFORCEMENT, change).await
     }
 
-    /// Ends the pause; returns `false` if enforcement was not paused.
+    /// Ends the pause of enforcement. Returns `false` if enforcement was not paused.
     ///
     /// # Errors
     ///
@@ -275,7 +275,7 @@ impl<'s> LiveRules<'s> {
         Ok(true)
     }
 
-    /// Begins a change, which becomes visible when it is finished.
+    /// Begins a change to the live rules, which becomes visible when it is finished.
     async fn change_live_rules(self, now_ms: i64) -> Result<Transaction<'s>, StoreError> {
         let mut transaction = self.db.begin(BUMP.what).await?;
         transaction.execute(&BUMP, &[]).await?;
@@ -286,10 +286,10 @@ impl<'s> LiveRules<'s> {
     }
 }
 
-/// Subject of pauses in the audit log.
+/// Subject in audit log entries about pauses.
 const ENFORCEMENT: &str = "enforcement";
 
-/// Returns the name of a rule in the audit log.
+/// Returns the name by which the audit log refers to a rule.
 fn subject(id: i64) -> String {
     format!("live rule {id}")
 }
@@ -299,7 +299,7 @@ async fn count(transaction: &mut Transaction<'_>, now_ms: i64) -> Result<usize, 
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Records the change and notifies the other instances when it is committed.
+/// Commits the change along with its audit log entry, and notifies the other instances.
 async fn finish(
     mut transaction: Transaction<'_>,
     event: &str,
@@ -341,7 +341,7 @@ impl LiveRules<'_> {
         })
     }
 
-    /// Returns the IDs of removed rules that can be restored.
+    /// Returns the IDs of the removed rules that can be restored.
     ///
     /// # Errors
     ///
@@ -353,13 +353,14 @@ impl LiveRules<'_> {
         ))
     }
 
-    /// Waits until the version of the live rules differs from `seen`, and returns the new version.
+    /// Waits until the version of the live rules differs from `seen`. Returns the new version.
     ///
-    /// Notified like [`Store::registry_changed`](crate::store::Store::registry_changed).
+    /// Changes are noticed as by
+    /// [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors
     ///
-    /// Returns an error if the store was closed, or if the failure is permanent.
+    /// Returns an error if the store was closed, or if a permanent failure occurs.
     pub async fn changed(self, seen: i64) -> Result<i64, StoreError> {
         let look = async || Ok(self.live_rules_state().await?.version);
         self.db.changed(Channel::LiveRules, &seen, look).await

@@ -1,20 +1,20 @@
-//! Failed logins, counted across all instances.
+//! Failed logins, counted over all instances.
 
 use super::admin::Access;
 use std::time::Duration;
 
 use super::StoreError;
 
-/// Maximum number of tracked clients, not counting the entry for all clients together; the ones
-/// closest to expiry are removed first.
+/// Maximum number of tracked clients, not counting the entry for all clients together. If there are
+/// more, those that expire first are removed.
 const MAX_CLIENTS: i64 = 10_000;
 
-/// Remaining time until failed logins are forgotten, in milliseconds.
+/// Time until failed logins are forgotten, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoginFailures {
-    /// Remaining time for the client.
+    /// Time until the failed logins of the client are forgotten.
     pub client_ms: i64,
-    /// Remaining time for all clients together.
+    /// Time until the failed logins of all clients together are forgotten.
     pub all_ms: i64,
 }
 
@@ -36,10 +36,11 @@ statements! {
 }
 
 impl Access<'_> {
-    /// Counts a failed login: extends the time until the client's failed logins are forgotten.
+    /// Counts a failed login by extending the time until the client's failed logins are forgotten.
     ///
-    /// The time grows by `each`, up to `longest` from now by the database's clock. Expired entries
-    /// are removed, as are the ones expiring first beyond 10,000 clients, but never `kept`.
+    /// The time is extended by `each`, up to `longest` from now by the database's clock. Expired
+    /// entries are removed, as are those that expire first if there are over 10,000 clients, but
+    /// never `kept`.
     ///
     /// # Errors
     ///
@@ -58,7 +59,8 @@ impl Access<'_> {
         self.db.run(&PRUNE_LOGIN_FAILURES, &values).await
     }
 
-    /// Returns the time until the failed logins of a client, and of `all`, are forgotten.
+    /// Returns the time until the failed logins of a client, and of all clients together (`all`),
+    /// are forgotten.
     ///
     /// # Errors
     ///

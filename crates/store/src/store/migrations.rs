@@ -1,4 +1,4 @@
-//! Migrations of both engines, embedded at build time.
+//! Database migrations for both engines, embedded at build time.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-/// Table of applied migrations, separate from an application's own sqlx migrations.
+/// Table that records applied migrations, separate from an application's own sqlx migrations.
 pub(super) const TABLE: &str = "robot_detection_migrations";
 
-/// Names and contents of migration files, in the order of their versions.
+/// Names and contents of migration files, ordered by version.
 type Files = &'static [(&'static str, &'static str)];
 
 const SQLITE: Files = &[(
@@ -37,7 +37,7 @@ fn migrator(files: Files) -> Migrator {
     migrator
 }
 
-/// Returns the migration of a file named after its version and subject.
+/// Returns the migration in a file whose name consists of version and subject.
 fn migration(name: &'static str, sql: &'static str) -> Option<Migration> {
     let (version, about) = name.split_once('_')?;
     Some(Migration::new(

@@ -1,7 +1,7 @@
 //! The database: robots, refreshes, sources, address ranges, sessions, descriptions.
 //!
-//! `SQLite` is the embedded default; several instances share `PostgreSQL`. Both engines run the
-//! same SQL statements. Times are in milliseconds since the Unix epoch.
+//! `SQLite` is the embedded default; `PostgreSQL` can be shared by several instances. Both engines
+//! run the same SQL statements. Times are in milliseconds since the Unix epoch.
 //!
 //! # Example
 //!
@@ -19,7 +19,8 @@
 //! # }
 //! ```
 
-/// Declares the handle type of a group of tables and the [`Store`] method that returns the handle.
+/// Declares the handle type for a group of tables, and the [`Store`] method that returns the
+/// handle.
 macro_rules! handle {
     ($(#[$doc:meta])* $Handle:ident, $name:ident) => {
         $(#[$doc])*
@@ -80,7 +81,10 @@ mod secrets;
 mod sqlite;
 mod sqlite_file;
 mod sqlite_writer;
-#[expect(clippy::module_inception, reason = "the file is named after its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after the type it defines"
+)]
 mod store;
 mod suspects;
 mod traffic;

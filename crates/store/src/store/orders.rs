@@ -1,22 +1,23 @@
-//! Orders: site robot runs that a command passes to a running server.
+//! Orders: requests to run the site robot, passed from a command to a running server.
 
 use std::time::Duration;
 
 use super::{StoreError, changes::notify, link::Channel, statement::Step};
 
-/// Maximum time that an order waits for a server.
+/// Maximum time for which an order waits for a server.
 ///
-/// The command runs the site robot itself long before; this removes orders of killed commands.
+/// The command runs the site robot itself long before this time; the limit removes orders of killed
+/// commands.
 const WAITS: Duration = Duration::from_mins(1);
 
-/// Time for which the outcome of an order is kept for the command.
+/// Time for which the outcome of an order remains stored for the command.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Maximum time without a heartbeat for which a server counts as running.
+/// Maximum time since the last heartbeat of a server that is considered running.
 const SERVER_SEEN: Duration = Duration::from_mins(1);
 
 columns! {
-    /// Order from a command to a running server.
+    /// Order to run the site robot, passed from a command to a running server.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredOrder {
@@ -24,29 +25,29 @@ columns! {
         pub order_id: String,
         /// Name of the site.
         pub site: String,
-        /// Work that the order requests.
+        /// Description of the work to be done.
         pub work: String,
-        /// Whether the order is to be stopped.
+        /// Whether the server is requested to stop working on the order.
         pub is_stopped: bool,
-        /// Server that took the order; `None` while the order is waiting.
+        /// Server that accepted the order; `None` while the order is waiting.
         pub holder: Option<String>,
-        /// Time of the server's last sign of work on the order.
+        /// Time of the server's last progress report.
         pub seen_ms: Option<i64>,
         /// Progress of the work, as reported by the server.
         pub progress: Option<String>,
-        /// Outcome of the order; `None` until the order is finished.
+        /// Result of the work; `None` until the work is finished.
         pub outcome: Option<String>,
     }
 }
 
 columns! {
-    /// Version numbers watched by servers that run site robots and serve robot heaven.
+    /// Version numbers that are watched by servers which run site robots and serve robot heaven.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct SiteRobotVersions {
-        /// Increases with each new order.
+        /// Number that increases with each new order.
         pub orders: i64,
-        /// Increases when robot heaven may have changed.
+        /// Number that increases whenever robot heaven may have changed.
         pub heavens: i64,
     }
 }
@@ -62,10 +63,10 @@ statements! {
     PLACE_ORDER = "place an order for the site robot",
         "INSERT INTO site_robot_orders (order_id, site, work, placed_ms, wanted) \
          VALUES ($1, $2, $3, $4, 'run')";
-    WAITING_ORDERS = "look for orders",
+    WAITING_ORDERS = "find waiting orders",
         concat!("SELECT ", order_columns!(), " FROM site_robot_orders \
             WHERE holder IS NULL AND placed_ms > $1 ORDER BY placed_ms, order_id");
-    TAKE_ORDER = "take an order",
+    TAKE_ORDER = "accept an order",
         "UPDATE site_robot_orders SET holder = $2, seen_ms = $3 \
          WHERE order_id = $1 AND holder IS NULL";
     PRUNE_ORDERS = "remove old orders",
@@ -89,7 +90,7 @@ statements! {
         "DELETE FROM site_robot_servers WHERE seen_ms <= $1";
     REMOVE_SERVER = "remove a server",
         "DELETE FROM site_robot_servers WHERE holder = $1";
-    SERVERS = "look for running servers",
+    SERVERS = "find running servers",
         "SELECT holder FROM site_robot_servers WHERE seen_ms > $1 ORDER BY seen_ms DESC, holder";
     SITE_ROBOT_NEWS = "read the site robot versions",
         "SELECT orders, heavens FROM site_robot_news WHERE id = 1";
@@ -100,12 +101,12 @@ statements! {
 }
 
 handle! {
-    /// Access to the orders for running site robots.
+    /// Access to the orders for running servers.
     Orders, orders
 }
 
 impl Orders<'_> {
-    /// Places an order, which any running server may take.
+    /// Places an order, which any running server may accept.
     ///
     /// # Errors
     ///
@@ -122,9 +123,9 @@ impl Orders<'_> {
         self.tell([order, (&BUMP_ORDERS, Vec::new())]).await
     }
 
-    /// Takes the order that has waited longest, if any.
+    /// Accepts the order that has waited longest, if any.
     ///
-    /// If several servers try at the same time, only one gets the order.
+    /// If several servers try at the same time, only one of them gets the order.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl Orders<'_> {
         let waiting = self.db.rows(&WAITING_ORDERS, &since);
         let waiting: Vec<StoredOrder> = waiting.await?;
         for order in waiting {
-            // Another server may have taken the order meanwhile; the update detects that.
+            // Another server may have accepted the order in the meantime, which the update detects.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
             if self.db.execute(&TAKE_ORDER, &values).await? > 0 {
                 return Ok(Some(order));
@@ -144,7 +145,7 @@ impl Orders<'_> {
         Ok(None)
     }
 
-    /// Returns an order; `None` if the order does not exist any more.
+    /// Returns an order, or `None` if the order no longer exists.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Orders<'_> {
         self.db.first(&ORDER, &[order_id.into()]).await
     }
 
-    /// Withdraws an order that no server has taken; returns `true` on success.
+    /// Withdraws an order that no server has accepted. Returns `true` on success.
     ///
     /// # Errors
     ///
@@ -164,7 +165,7 @@ impl Orders<'_> {
         Ok(withdrawn.await? > 0)
     }
 
-    /// Requests the server that took an order to stop the work.
+    /// Requests that the server working on an order stop its work.
     ///
     /// # Errors
     ///
@@ -174,7 +175,7 @@ impl Orders<'_> {
         self.db.run(&STOP_ORDER, &values).await
     }
 
-    /// Updates the progress of an order; returns `false` if the work must stop.
+    /// Updates the progress of an order. Returns `false` if the work must stop.
     ///
     /// # Errors
     ///
@@ -191,7 +192,7 @@ impl Orders<'_> {
         Ok(order.is_none_or(|order| !order.is_stopped))
     }
 
-    /// Records the outcome of an order.
+    /// Records the result of an order.
     ///
     /// # Errors
     ///
@@ -216,7 +217,7 @@ impl Orders<'_> {
         self.db.run(&REMOVE_ORDER, &values).await
     }
 
-    /// Records that a server accepts orders, and removes old orders and servers.
+    /// Records that a server accepts orders. Removes old orders and stopped servers.
     ///
     /// # Errors
     ///
@@ -231,7 +232,7 @@ impl Orders<'_> {
         Ok(())
     }
 
-    /// Records that a server accepts no more orders.
+    /// Records that a server no longer accepts orders.
     ///
     /// # Errors
     ///
@@ -240,7 +241,7 @@ impl Orders<'_> {
         self.db.run(&REMOVE_SERVER, &[holder.into()]).await
     }
 
-    /// Returns the servers that currently accept orders.
+    /// Returns the servers that are currently accepting orders.
     ///
     /// # Errors
     ///
@@ -259,7 +260,7 @@ impl Orders<'_> {
         self.tell([(&BUMP_HEAVENS, Vec::new())]).await
     }
 
-    /// Returns the current version numbers.
+    /// Returns the current version numbers that servers watch.
     ///
     /// # Errors
     ///
@@ -268,13 +269,14 @@ impl Orders<'_> {
         self.db.one(&SITE_ROBOT_NEWS, &[]).await
     }
 
-    /// Waits until the version numbers differ from `seen`, and returns the new ones.
+    /// Waits until the version numbers differ from `seen`. Returns the new version numbers.
     ///
-    /// Notified like [`Store::registry_changed`](crate::store::Store::registry_changed).
+    /// Changes are noticed as by
+    /// [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors
     ///
-    /// Returns an error if the store was closed, or if the failure is permanent.
+    /// Returns an error if the store was closed, or if a permanent failure occurs.
     pub async fn site_robot_changed(
         self,
         seen: SiteRobotVersions,

@@ -1,7 +1,7 @@
-//! Rate limit state that instances share, for rules that slow down clients.
+//! State of rate limits, shared by all instances, for rules that slow down clients.
 //!
-//! A bucket is a row with the time when the bucket is full again, by the database's clock, so that
-//! the clocks of instances may differ.
+//! Each bucket is a row that contains the time when the bucket will be full again. Times are from
+//! the database's clock, so the clocks of instances may differ.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -11,37 +11,39 @@ use super::{
     statement::{ByRows, Statement, Value},
 };
 
-/// Maximum number of stored buckets; those that are full soonest are removed first.
+/// Maximum number of stored buckets. If there are more, the buckets that will be full soonest are
+/// removed.
 const MAX_BUCKETS: i64 = 200_000;
 
-/// Time for which an instance counts as alive without a sign of life, in milliseconds.
+/// Time after the last heartbeat for which an instance is considered alive, in milliseconds.
 const LIFE_MS: i64 = 15_000;
 
-/// Overlap of successive reads, in milliseconds; covers the duration of concurrent transactions.
+/// Overlap of successive reads, in milliseconds, which covers the duration of concurrent
+/// transactions.
 const OVERLAP_MS: i64 = 2_000;
 
-/// Maximum number of buckets returned per read, those with the largest debts first.
+/// Maximum number of buckets returned per read, largest debts first.
 const MAX_READ: i64 = 20_000;
 
 columns! {
-    /// Debt of a rule's bucket, or an addition to the debt.
+    /// Debt of a rule's bucket, or an addition to such a debt.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     pub struct RateLimitDebt {
-        /// Hash of the rule.
+        /// Hash of the rate limit rule.
         pub rule: i64,
-        /// Hash of the client or group that is limited.
+        /// Hash of the client or group that the rule limits.
         pub bucket: i64,
         /// Time until the bucket is full again, in microseconds.
         pub debt_us: i64,
     }
 }
 
-/// Changed debts of all instances.
+/// Debts that changed on any instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RateLimitChanges {
     /// Debts that have changed.
     pub debts: Vec<RateLimitDebt>,
-    /// Read time in Unix milliseconds, by the database's clock; start of the next read.
+    /// Time of the read in Unix milliseconds, by the database's clock; pass it to the next read.
     pub read_ms: i64,
 }
 
@@ -74,12 +76,13 @@ statements! {
 static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[32, 8, 1], add));
 
 handle! {
-    /// Access to the rate limit state that instances share.
+    /// Access to the rate limit state that all instances share.
     Pace, pace
 }
 
 impl Pace<'_> {
-    /// Returns the hash seed shared by all instances; the first caller's `random` becomes the seed.
+    /// Returns the hash seed shared by all instances. The `random` value of the first caller
+    /// becomes the seed.
     ///
     /// # Errors
     ///
@@ -94,7 +97,7 @@ impl Pace<'_> {
         Ok(seed.unwrap_or(random))
     }
 
-    /// Records that an instance is alive; returns the number of live instances, including itself.
+    /// Records that an instance is alive. Returns the number of live instances, including this one.
     ///
     /// # Errors
     ///
@@ -108,7 +111,7 @@ impl Pace<'_> {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// Records that an instance has stopped, so that others need not wait for its timeout.
+    /// Records that an instance has stopped, so that other instances need not wait for its timeout.
     ///
     /// # Errors
     ///
@@ -119,14 +122,14 @@ impl Pace<'_> {
         self.db.run(&LEAVE, &values).await
     }
 
-    /// Adds served requests to the shared buckets; each bucket may occur only once.
+    /// Adds served requests to the shared buckets; each bucket must occur only once.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; either all or none of the debts were added then.
+    /// Returns an error if the query fails. Either all or none of the debts are added.
     pub async fn add(self, served: &[RateLimitDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
-        // The same order everywhere prevents deadlocks between instances.
+        // Using the same order on all instances prevents deadlocks between them.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
         let steps = ADD.pieces(&served).map(|(statement, rows)| {
             let values = rows.iter().flat_map(|debt| {
@@ -144,7 +147,7 @@ impl Pace<'_> {
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
-    /// Returns the debts that changed since `read_ms`, by the database's clock.
+    /// Returns the debts that have changed since `read_ms`, by the database's clock.
     ///
     /// # Errors
     ///
@@ -157,7 +160,7 @@ impl Pace<'_> {
         Ok(RateLimitChanges { debts, read_ms })
     }
 
-    /// Removes full buckets, and those that exceed the maximum number.
+    /// Removes full buckets, and buckets that exceed the maximum number.
     ///
     /// # Errors
     ///
@@ -175,7 +178,7 @@ impl Pace<'_> {
     }
 }
 
-/// Returns the assembled statements, one for each number of rows.
+/// Returns the statements assembled at run time, one for each number of rows.
 pub(super) fn assembled_statements() -> Vec<Statement> {
     ADD.all().cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! Connection pools of either engine.
+//! Connection pools for either engine.
 
 use std::{future::Future, time::Duration};
 
@@ -6,13 +6,13 @@ use sqlx::{PgPool, SqlitePool};
 
 use super::sqlite_writer::SqliteWriter;
 
-/// Time limit of a statement, including waiting for a connection.
+/// Time limit for a statement, including the wait for a connection.
 // Longer than the timeouts set for `PostgreSQL`, so that its more specific error comes first.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
-    /// `SQLite` has a single writer.
+    /// `SQLite` database, which has a single writer.
     Sqlite {
         read: SqlitePool,
         write: SqliteWriter,
@@ -20,7 +20,7 @@ pub(super) enum Pools {
     Postgres(PgPool),
 }
 
-/// State of the connection pool.
+/// State of a connection pool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PoolState {
@@ -28,7 +28,7 @@ pub struct PoolState {
     pub open: u32,
     /// Number of open connections that are idle.
     pub idle: u32,
-    /// Maximum number of connections.
+    /// Maximum number of open connections.
     pub max: u32,
 }
 
@@ -54,7 +54,7 @@ impl PoolState {
     }
 }
 
-/// Runs a statement with a time limit, in case its connection is dead.
+/// Runs a statement with a time limit, in case its connection is broken.
 pub(super) async fn in_time<T>(
     statement: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {

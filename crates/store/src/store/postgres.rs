@@ -1,4 +1,5 @@
-//! `PostgreSQL` connections: shared by several instances, with timeouts enforced by the server.
+//! `PostgreSQL` connections, with timeouts that the server enforces; several instances share a
+//! database.
 
 use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
@@ -15,16 +16,17 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// Time limit for obtaining a connection, new or from the pool.
+/// Time limit for obtaining a connection, whether new or from the pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Default number of connections per instance.
+/// Default maximum number of connections per instance.
 pub(super) const MAX_CONNECTIONS: u32 = 10;
 
-/// Connections outside the pool: one for the locks of leases, one for checking the database.
+/// Number of connections outside the pool: one for the locks of leases, one for checking the
+/// database.
 const OUTSIDE_POOL: u32 = 2;
 
-/// Session timeouts, in milliseconds.
+/// Timeouts for database sessions, in milliseconds.
 // Shorter than our own statement timeout, so that the server cancels and rolls back slow
 // statements; a process that freezes in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
@@ -33,7 +35,7 @@ const TIMEOUTS: [(&str, &str); 3] = [
     ("idle_in_transaction_session_timeout", "15000"),
 ];
 
-/// Timeouts of the session that runs migrations and may wait for other instances.
+/// Timeouts for the session that runs migrations, which may have to wait for other instances.
 const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
     // Building an index on a large table may take long; a timeout would restart it at each start.
     ("statement_timeout", "0"),
@@ -52,7 +54,7 @@ pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
 
 /// Opens the database and applies pending migrations.
 ///
-/// At most `max_connections` are used, two of them outside the pool.
+/// At most `max_connections` are used, two of which are outside the pool.
 pub(super) async fn open(
     url: &str,
     place: &DatabaseLocation,
@@ -77,8 +79,8 @@ pub(super) async fn connect(
     connect_with(place, options(url)?, &TIMEOUTS).await
 }
 
-/// Returns `true` if two sessions opened at the same time use the same server process, which means
-/// that a pooler is in transaction mode.
+/// Returns `true` if two sessions opened at the same time use the same server process, which
+/// indicates a connection pooler in transaction mode.
 pub(super) async fn shares_sessions(
     url: &str,
     place: &DatabaseLocation,
@@ -102,7 +104,7 @@ pub(super) async fn shares_sessions(
     Ok(processes.len() == 1)
 }
 
-/// Applies pending migrations.
+/// Applies pending migrations to the database.
 pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
     let mut connection = connect_with(place, options(url)?, &MIGRATION_TIMEOUTS).await?;
     let migrated = migrations::postgres()
@@ -113,9 +115,10 @@ pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), S
     migrated.map_err(|error| StoreError::from_migration(place, &error))
 }
 
-/// Sets session parameters.
+/// Sets the parameters of a session.
 ///
-/// Set after connecting, because `PgBouncer` rejects the startup parameter `options`.
+/// Parameters are set after connecting, because `PgBouncer` rejects the startup parameter
+/// `options`.
 pub(super) async fn set(
     connection: &mut PgConnection,
     parameters: &[(&str, &str)],
@@ -126,13 +129,12 @@ pub(super) async fn set(
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
-    // The cause is left out: it may quote the URL including the password.
+    // The cause is omitted, as it may quote the URL including the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::new(
             StoreErrorKind::BadUrl,
-            "the database URL that begins with postgres: cannot be read; \
-             write postgres://user:password@host:5432/database, with %-escapes for \
-             special characters",
+            "cannot parse the postgres: database URL; write \
+             postgres://user:password@host:5432/database, with %-escapes for special characters",
         )
     })?;
     // PgBouncer rejects extra_float_digits; since PostgreSQL 12 the default loses no digits.
@@ -163,9 +165,10 @@ fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
         _ => "".into(),
     };
     let advice = match &*code {
-        "3D000" => "create it with createdb, or correct the name in the database URL",
+        "3D000" => "create the database with createdb, or correct its name in the database URL",
         "53300" => {
-            "raise max_connections of the server, or lower database.max_connections of each instance"
+            "increase max_connections of the server, or reduce database.max_connections of each \
+             instance"
         }
         _ if code.starts_with("28") => "check user and password in the database URL",
         _ => "check that the server is running and reachable, and check the database URL",
@@ -173,7 +176,7 @@ fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
     StoreError::of_open(place, error, advice)
 }
 
-/// Returns the URL without its password, or only the scheme of an invalid URL.
+/// Returns the URL without its password; for an invalid URL, returns only the scheme.
 pub(super) fn shown_url(url: &str) -> String {
     PgConnectOptions::from_str(url).map_or_else(
         |_| "postgres://…".to_owned(),

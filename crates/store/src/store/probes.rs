@@ -1,8 +1,8 @@
-//! Notes about requests that `doctor` sends to test a front proxy.
+//! Notes about the requests that `doctor` sends to test a front proxy.
 
 use super::StoreError;
 
-/// Time for which a note is kept, in milliseconds.
+/// Time for which a note remains stored, in milliseconds.
 const KEPT_MS: i64 = 600_000;
 
 statements! {
@@ -32,7 +32,7 @@ impl Probes<'_> {
         self.db.run(&NOTE, &values).await
     }
 
-    /// Returns a note, if it exists.
+    /// Returns the note about a request, if it exists.
     ///
     /// # Errors
     ///

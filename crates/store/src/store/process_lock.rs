@@ -1,4 +1,4 @@
-//! Lock that belongs to a lease and ends with the holder's process.
+//! Lock that belongs to a lease and is released when the holder's process ends.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -24,7 +24,7 @@ use super::{
     statement::Statement,
 };
 
-/// Session settings: TCP keepalives in seconds, by which `PostgreSQL` notices that a holder's host
+/// Session settings: TCP keepalives in seconds, which let `PostgreSQL` detect that a holder's host
 /// is gone, and a timeout for locks still held by an older session of this process.
 // Ten seconds in total, so that another instance takes over within fifteen; Linux would send the
 // first probe only after two hours.
@@ -35,7 +35,7 @@ const KEEPALIVES: [(&str, &str); 4] = [
     ("tcp_keepalives_count", "3"),
 ];
 
-/// Statement that takes an advisory lock for the duration of the session; `PostgreSQL` only.
+/// Statement that acquires an advisory lock until the session ends; `PostgreSQL` only.
 static LOCK_LEASE: Statement =
     Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
 
@@ -44,23 +44,23 @@ static UNLOCK_LEASE: Statement = Statement::new(
     "SELECT CAST(pg_advisory_unlock($1) AS TEXT)",
 );
 
-/// Statement that tries a shared lock for a moment, so that checks do not disturb each other.
+/// Statement that briefly tries to acquire a shared lock, so that checks do not disturb each other.
 static IS_LEASE_UNLOCKED: Statement = Statement::new(
     "check whether a lease is locked",
     "SELECT CAST(CASE WHEN pg_try_advisory_xact_lock_shared($1) THEN 1 ELSE 0 END AS BIGINT)",
 );
 
-/// Lock statements, which only `PostgreSQL` supports.
+/// Statements for locks, which only `PostgreSQL` supports.
 pub(super) static LOCKS: [&Statement; 3] = [&LOCK_LEASE, &UNLOCK_LEASE, &IS_LEASE_UNLOCKED];
 
-/// Random upper half of this process's keys.
+/// Random upper half of the lease keys of this process.
 static PROCESS: LazyLock<u64> =
     LazyLock::new(|| RandomState::new().hash_one(std::process::id()) << 32);
 
-/// Lock that belongs to a lease and ends with the holder's process.
+/// Lock that belongs to a lease and is released when the holder's process ends.
 #[derive(Debug)]
 pub(super) enum ProcessLock {
-    /// Database in memory, which ends with the process too.
+    /// In-memory database, which ends with its process.
     Memory,
     /// Locked file next to the database.
     File(#[expect(dead_code, reason = "held only for its destructor")] LockedFile),
@@ -68,14 +68,14 @@ pub(super) enum ProcessLock {
     Session(SessionLock),
 }
 
-/// Advisory lock in a session; released on drop.
+/// Advisory lock in a session; released when dropped.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     session: Option<Arc<LockSession>>,
     key: i64,
 }
 
-/// File that stays locked until the value is dropped, and is then removed.
+/// File that remains locked until the value is dropped, and is then removed.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     path: PathBuf,
@@ -102,9 +102,10 @@ impl ProcessLock {
         }
     }
 
-    /// Opens a new session if the previous one broke.
+    /// Opens a new session if the previous session has failed.
     ///
-    /// Another process may have acquired the lease meanwhile; check the lease's row afterwards.
+    /// Another process may have acquired the lease in the meantime, so check the lease's row
+    /// afterwards.
     pub(super) async fn reconnect(&mut self, database: &Database) -> Result<(), StoreError> {
         if let (Self::Session(lock), Pools::Postgres(pool)) = (self, pools(database)?)
             && let Some(session) = lock.session.as_ref()
@@ -117,7 +118,7 @@ impl ProcessLock {
         Ok(())
     }
 
-    /// Releases the lock; the last lock of the process closes the session cleanly.
+    /// Releases the lock. Releasing the last lock of the process closes the session cleanly.
     pub(super) async fn release(self) {
         if let Self::Session(mut lock) = self
             && let Some(session) = lock.session.take()
@@ -167,7 +168,7 @@ impl Drop for LockedFile {
     }
 }
 
-/// Returns a key that no other lease has; its upper half identifies the process.
+/// Returns a key that no other lease has. The upper half of the key identifies the process.
 pub(super) fn new_key() -> u64 {
     static LEASES: AtomicU32 = AtomicU32::new(0);
     let lease = LEASES.fetch_add(1, Ordering::Relaxed);
@@ -179,12 +180,12 @@ pub(super) fn instance_of(key: u64) -> String {
     format!("{:08x}", key >> 32)
 }
 
-/// Returns the ID of this process, which differs for each start.
+/// Returns the ID of this process, newly generated at each start.
 pub(super) fn instance() -> String {
     instance_of(*PROCESS)
 }
 
-/// Returns `true` if the process that held a lease is known to have ended.
+/// Returns `true` if the process that held the lease is known to have ended.
 pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, StoreError> {
     match pools(database)? {
         Pools::Sqlite { write, .. } => {
@@ -199,7 +200,7 @@ pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, Store
     }
 }
 
-/// Returns `true` and removes the file if no process has locked it.
+/// Returns `true` and removes the file if no process holds a lock on it.
 fn is_unlocked(path: &Path) -> bool {
     match File::open(path) {
         // A shared lock, so that concurrent checks do not mistake each other for the holder.
@@ -208,7 +209,7 @@ fn is_unlocked(path: &Path) -> bool {
             true
         }
         Ok(_) => false,
-        // Any other error gives no information about the holder, which then counts as alive.
+        // Any other error gives no information about the holder, which is then considered alive.
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
@@ -224,7 +225,7 @@ fn beside(database: &Path, key: u64) -> PathBuf {
     path.into()
 }
 
-/// Returns the session shared by this process's leases, after locking the key in it.
+/// Locks the key in the session shared by this process's leases, and returns the session.
 async fn session(
     database: &Database,
     pool: &PgPool,
@@ -253,7 +254,7 @@ async fn session(
 }
 
 async fn unlock(session: Arc<LockSession>, key: i64) {
-    // If the session fails, its lock has ended too.
+    // If the session fails, its lock has also ended.
     drop(run(&mut *session.lock().await, &UNLOCK_LEASE, key).await);
 }
 
@@ -272,8 +273,8 @@ fn cannot_lock(database: &Database, path: &Path, error: &io::Error) -> StoreErro
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot acquire a lease in {}: cannot lock {}: {error}; check that this user may \
-             write in its directory",
+            "cannot acquire a lease in {}: cannot lock {}: {error}; check that this user has write \
+             permission in its directory",
             database.place,
             path.display()
         ),

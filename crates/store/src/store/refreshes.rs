@@ -1,4 +1,4 @@
-//! History of registry refreshes, and the state of the sources.
+//! History of registry refreshes, and the state of each source.
 
 use robot_detection_layer::registry::Source;
 
@@ -13,13 +13,13 @@ const KEPT: i64 = 200;
 robot_detection_layer::words! {
     /// Outcome of a refresh.
     pub enum RefreshOutcome {
-        /// The source was read and its robots replaced.
+        /// The source was read and its robots were replaced.
         Replaced = "replaced",
-        /// The source has the same content as before.
+        /// The content of the source has not changed.
         NotModified = "not-modified",
-        /// The document looks damaged and is held for review; the old robots are kept.
+        /// The document looks damaged and is held for review; the previous robots remain in use.
         Held = "held",
-        /// The source could not be read or was rejected; the old robots are kept.
+        /// The source could not be read or was rejected; the previous robots remain in use.
         Failed = "failed",
     }
 }
@@ -28,13 +28,13 @@ columns! {
     /// Row of the refresh history.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct RefreshRecord {
-        /// ID of the row; 0 until the record is stored.
+        /// ID of the row; 0 until the record has been stored.
         pub refresh_id: i64,
-        /// Refreshed source.
+        /// Source that was refreshed.
         pub source: Source,
-        /// URL that the source was read from.
+        /// URL from which the source was read.
         pub url: String,
-        /// Trigger: `schedule`, `start`, `command` or `admin`.
+        /// Cause of the refresh: `schedule`, `start`, `command` or `admin`.
         pub trigger: String,
         /// Start time of the refresh.
         pub started_ms: i64,
@@ -42,15 +42,15 @@ columns! {
         pub finished_ms: i64,
         /// Outcome of the refresh.
         pub outcome: RefreshOutcome,
-        /// Reason for a failure or for holding the document; empty otherwise.
+        /// Reason why the refresh failed or the document is held; empty otherwise.
         pub error: String,
         /// Number of records in the source.
         pub records: u64,
-        /// Number of new robots.
+        /// Number of robots that were added.
         pub added: u64,
-        /// Number of changed robots.
+        /// Number of robots that were changed.
         pub changed: u64,
-        /// Number of robots that the source no longer contains.
+        /// One line per skipped record; the caller limits the number of lines.
         pub removed: u64,
         /// Number of records that could not be converted into robots.
         pub skipped: u64,
@@ -69,15 +69,15 @@ columns! {
     /// State of a source between refreshes.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct SourceState {
-        /// URL that the source was read from.
+        /// URL from which the source was read.
         pub url: String,
-        /// `ETag` of the last response.
+        /// `ETag` of the last response from the source.
         pub etag: Option<String>,
         /// `Last-Modified` value of the last response, unparsed.
         pub last_modified: Option<String>,
-        /// SHA-256 of the last content, in hexadecimal.
+        /// SHA-256 of the last document, in hexadecimal.
         pub content_sha256: Option<String>,
-        /// End of the last successful refresh, including refreshes without new content.
+        /// End time of the last successful refresh, including refreshes without new content.
         pub succeeded_ms: Option<i64>,
     }
 }
@@ -116,12 +116,12 @@ statements! {
 }
 
 handle! {
-    /// Access to the refresh history and the state of the sources.
+    /// Access to the refresh history and the state of each source.
     Refreshes, refreshes
 }
 
 impl Refreshes<'_> {
-    /// Records a refresh and returns its ID; the last 200 per source are kept.
+    /// Records a refresh and returns its ID. Only the last 200 refreshes per source are stored.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Refreshes<'_> {
         Ok(id)
     }
 
-    /// Returns the last refreshes of all sources, newest first.
+    /// Returns the most recent refreshes of all sources, newest first.
     ///
     /// # Errors
     ///
@@ -150,17 +150,17 @@ impl Refreshes<'_> {
         self.db.rows(&REFRESHES, &[limit.into()]).await
     }
 
-    /// Returns the last refresh of a source with any outcome.
+    /// Returns the most recent refresh of a source, whatever its outcome.
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn last(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         self.db.first(&LAST_REFRESH, &values).await
     }
 
-    /// Saves the state of a source without changing the robots of the source.
+    /// Saves the state of a source without changing the source's robots.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Refreshes<'_> {
         self.touch_source_as(None, source, state).await
     }
 
-    /// Saves the state of a source, only while `lease` (if given) is held.
+    /// Saves the state of a source, provided that `lease` (if given) is still held.
     pub(super) async fn touch_source_as(
         self,
         lease: Option<&Lease>,
@@ -189,7 +189,7 @@ impl Refreshes<'_> {
         transaction.commit().await
     }
 
-    /// Returns the state of a source; `None` if the source was never refreshed.
+    /// Returns the state of a source, or `None` if the source was never refreshed.
     ///
     /// # Errors
     ///
@@ -201,11 +201,12 @@ impl Refreshes<'_> {
 }
 
 impl Lease {
-    /// Same as [`Refreshes::touch_source`], but only while the lease is held.
+    /// Same as [`Refreshes::touch_source`], but fails unless the lease is still held.
     ///
     /// # Errors
     ///
-    /// Returns `LeaseLost` if another process acquired the lease, or an error if the query fails.
+    /// Returns `LeaseLost` if another process has acquired the lease, or an error if the query
+    /// fails.
     pub async fn touch_source(
         &self,
         source: &Source,

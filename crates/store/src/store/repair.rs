@@ -1,7 +1,7 @@
 //! Repairs a damaged `SQLite` file by copying its readable data into a new file.
 //!
-//! The damaged file is read from a copy, which `SQLite` may modify while opening it. The original
-//! is kept under a new name.
+//! The data is read from a copy of the damaged file, since `SQLite` may modify a file when opening
+//! it. The original is retained under a new name.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,10 +22,10 @@ use super::{
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
-/// Maximum number of failed statements per table; each failure halves the range of rows.
+/// Maximum number of failed statements per table. After each failure, the range of rows is halved.
 const MAX_FAILURES: u32 = 20_000;
 
-/// Length of the header of an `SQLite` file, and the positions of versions and page count
+/// Length of an `SQLite` file header, and the positions of its versions and page count
 /// (<https://www.sqlite.org/fileformat2.html> §1.3).
 const HEADER_BYTES: usize = 100;
 const VERSIONS: std::ops::Range<usize> = 18..20;
@@ -35,48 +35,49 @@ const PAGE_COUNT: std::ops::Range<usize> = 28..32;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Description of the damage.
+    /// Description of the damage that was found.
     pub damage: String,
-    /// Path to which the damaged file was moved.
+    /// Path to which the damaged file was renamed.
     pub kept: PathBuf,
     /// Repaired tables, ordered by name.
     pub tables: Vec<RepairedTable>,
 }
 
-/// Table of a repaired database.
+/// Table in a repaired database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RepairedTable {
-    /// Name of the table.
+    /// Name of the repaired table.
     pub name: String,
-    /// Number of rows in the new file.
+    /// Number of rows that were copied to the new file.
     pub saved: u64,
-    /// Number of lost rows; `None` if unknown.
+    /// Number of rows that were lost; `None` if unknown.
     pub lost: Option<u64>,
 }
 
 impl Store {
-    /// Returns a description of the damage of an `SQLite` file, if any, without changing the file.
+    /// Describes the damage of an `SQLite` file, if any, without changing the file.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file does not exist, if the URL is not an `SQLite` file, or if a
-    /// newer version of the program wrote the file.
+    /// Returns an error if the file does not exist, if the URL does not specify an `SQLite` file,
+    /// or if the file was written by a newer version of the program.
     pub async fn damage(url: &str) -> Result<Option<String>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
         damage_at(&place, &path).await
     }
 
-    /// Copies the readable data of a damaged `SQLite` file into a new file in its place.
+    /// Copies the readable data of a damaged `SQLite` file to a new file, which replaces the
+    /// damaged one.
     ///
-    /// The damaged file is renamed, with the date in its new name. An intact file is not changed. A
-    /// server that waits for the file continues with the new one.
+    /// The damaged file is renamed; its new name contains the date. An intact file is not changed.
+    /// A server that is waiting for the file continues with the new file.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::damage`], and an error if the new file cannot be written; the
-    /// damaged file stays in place then.
+    /// Returns an error for the same reasons as [`Store::damage`], or if the new file cannot be
+    /// written. In this case, the damaged file remains in place.
     pub async fn repair(url: &str, now_ms: i64) -> Result<Option<Repair>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
@@ -106,15 +107,15 @@ impl Store {
         }))
     }
 
-    /// Creates a new `SQLite` file and renames the old one.
+    /// Renames an `SQLite` file and creates a new file in its place.
     ///
-    /// Returns the new path of the old file, which contains the date. A server that has the old
-    /// file open, or waits for one, continues with the new file.
+    /// Returns the new path of the old file; its name contains the date. A server that has the old
+    /// file open, or is waiting for a file, continues with the new file.
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is not an `SQLite` file, or if the new file cannot be written;
-    /// the old file stays in place then.
+    /// Returns an error if the URL does not specify an `SQLite` file, or if the new file cannot be
+    /// written. In this case, the old file remains in place.
     pub async fn recreate(url: &str, now_ms: i64) -> Result<Option<PathBuf>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
@@ -140,7 +141,7 @@ pub(super) fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreErr
         (Engine::Sqlite, Some(path)) => Ok((place, path)),
         (Engine::Sqlite, None) => Err(StoreError::new(
             StoreErrorKind::BadUrl,
-            format!("the database {place} has no file"),
+            format!("the database {place} is not stored in a file"),
         )),
         (Engine::Postgres, _) => Err(StoreError::new(
             StoreErrorKind::BadUrl,
@@ -191,7 +192,7 @@ async fn save_in(
     Ok(tables)
 }
 
-/// Creates a file with empty tables and without a write-ahead log.
+/// Creates a file that contains empty tables, without a write-ahead log.
 pub(super) async fn create(
     place: &DatabaseLocation,
     path: &Path,
@@ -208,14 +209,14 @@ pub(super) async fn create(
         StoreError::of_open(
             place,
             &error,
-            "check that this user may write in its directory",
+            "check that this user has write permission in its directory",
         )
     })?;
     sqlite::migrate(place, &mut connection).await?;
     Ok(connection)
 }
 
-/// Copies the damaged file and its log; an invalid header is replaced in the copy.
+/// Copies the damaged file and its log. If the header is invalid, it is replaced in the copy.
 fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
     fs::copy(path, copy)?;
     let log = beside(path, "-wal");
@@ -289,7 +290,7 @@ async fn save_tables(
     Ok(tables)
 }
 
-/// Returns the columns that a table has in both files; `None` if the table cannot be read.
+/// Returns the columns that a table has in both files, or `None` if the table cannot be read.
 async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<String> {
     let named = "SELECT name FROM pragma_table_info($1, 'main') INTERSECT \
                  SELECT name FROM pragma_table_info($1, 'damaged')";
@@ -301,14 +302,14 @@ async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<Strin
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Counts the rows of a table; `SQLite` may use an index, which may be intact.
+/// Counts the rows of a table. `SQLite` may use an index for this, which may be intact.
 async fn count(connection: &mut SqliteConnection, schema: &str, table: &str) -> Option<u64> {
     let sql = AssertSqlSafe(format!("SELECT count(*) FROM {schema}.{table}"));
     let counted: i64 = sqlx::query_scalar(sql).fetch_one(connection).await.ok()?;
     u64::try_from(counted).ok()
 }
 
-/// Copy of one table's rows into the new file.
+/// State of copying the rows of one table to the new file.
 struct Salvage<'c> {
     connection: &'c mut SqliteConnection,
     table: &'c str,
@@ -317,7 +318,7 @@ struct Salvage<'c> {
 }
 
 impl Salvage<'_> {
-    /// Copies all rows; if some cannot be read, copies the rows around them.
+    /// Copies all rows. If some rows cannot be read, copies the rows around them.
     async fn save(&mut self) {
         if self.copy_rows("").await {
             return;
@@ -349,7 +350,7 @@ impl Salvage<'_> {
         copied.is_ok()
     }
 
-    /// Returns the first and last row ID, from the table or an index.
+    /// Returns the first and last row ID, as found in the table or an index.
     async fn ends(&mut self) -> Option<(i64, i64)> {
         // `+` keeps `SQLite` from using the table's own tree, so that an intact index may be read.
         for number in ["rowid", "+rowid"] {
@@ -367,7 +368,7 @@ impl Salvage<'_> {
     }
 }
 
-/// Moves the new file to the path, and renames the old file to `kept`.
+/// Moves the new file to the path of the old file, which is renamed to `kept`.
 pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
         copy_owner_and_mode(path, new);
@@ -380,7 +381,7 @@ pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Resu
     fs::rename(new, path)
 }
 
-/// Copies the owner and mode of the old file, since root may repair a service's file.
+/// Copies the owner and mode of the old file, because root may be repairing a service's file.
 fn copy_owner_and_mode(old: &Path, new: &Path) {
     let Ok(about) = fs::metadata(old) else { return };
     drop(fs::set_permissions(new, about.permissions()));
@@ -395,8 +396,8 @@ fn cannot(place: &DatabaseLocation, what: &str, error: &io::Error) -> StoreError
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot {what} the database {place}: {error}; check the free space and whether \
-             this user may write in its directory"
+            "cannot {what} the database {place}: {error}; check the free space, and that this user \
+             has write permission in its directory"
         ),
     )
 }

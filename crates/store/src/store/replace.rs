@@ -1,4 +1,4 @@
-//! Writes robots: replaces the robots of a source, or adds a single robot.
+//! Writes to the robots table: replaces the robots of a source, or adds a single robot.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +19,7 @@ use super::{
     transaction::Transaction,
 };
 
-/// Changes made by a replacement; IDs are sorted.
+/// Changes made by replacing robots, with IDs in sorted order.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotChanges {
@@ -53,16 +53,16 @@ statements! {
 }
 
 impl Robots<'_> {
-    /// Replaces all robots of a source and the source's state in one transaction.
+    /// Replaces all robots of a source, and the source's state, in one transaction.
     ///
-    /// Robots that existed before keep their insertion date; unchanged robots also keep their
+    /// Robots that already existed retain their insertion date; unchanged robots also retain their
     /// modification date. Other sources are not affected, and readers see either the old or the new
-    /// robots. If nothing changed, the registry version stays the same.
+    /// robots. If nothing changes, the registry version remains the same.
     ///
     /// # Errors
     ///
-    /// Returns `Conflict` if two robots have the same ID, or an error if the query fails; the old
-    /// robots are kept then.
+    /// Returns `Conflict` if two robots have the same ID, or an error if the query fails. In both
+    /// cases, the old robots remain stored.
     pub async fn replace_source(
         self,
         source: &Source,
@@ -74,7 +74,7 @@ impl Robots<'_> {
         replaced.await
     }
 
-    /// Replaces the robots of a source, only while `lease` (if given) is held.
+    /// Replaces the robots of a source, provided that `lease` (if given) is still held.
     pub(super) async fn replace_source_as(
         self,
         lease: Option<&Lease>,
@@ -108,13 +108,13 @@ impl Robots<'_> {
         Ok(changes)
     }
 
-    /// Removes a source's robots and state; returns the number of removed robots.
+    /// Removes a source's robots and state. Returns the number of removed robots.
     ///
-    /// The source's refreshes stay in the history.
+    /// The refresh history of the source is not deleted.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is removed then.
+    /// Returns an error if the query fails; in that case, nothing is removed.
     pub async fn drop_source(self, source: &Source) -> Result<u64, StoreError> {
         let values = [source.as_str().into()];
         let mut transaction = self.db.begin("drop a source").await?;
@@ -130,7 +130,8 @@ impl Robots<'_> {
         Ok(removed)
     }
 
-    /// Adds a robot manually; its source is stored as `manual`, regardless of the robot's source.
+    /// Adds a robot manually. Its source is stored as `manual`, whatever source the robot
+    /// specifies.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl Robots<'_> {
         self.add_or_replace(robot, now_ms, false).await
     }
 
-    /// Adds a robot manually, replacing a manually added robot with the same ID.
+    /// Adds a robot manually; replaces a manually added robot with the same ID.
     ///
     /// # Errors
     ///
@@ -200,11 +201,12 @@ impl Robots<'_> {
 }
 
 impl Lease {
-    /// Same as [`Robots::replace_source`], but only while the lease is held.
+    /// Same as [`Robots::replace_source`], but fails unless the lease is still held.
     ///
     /// # Errors
     ///
-    /// Returns `LeaseLost` if another process acquired the lease; otherwise as the linked function.
+    /// Returns `LeaseLost` if another process has acquired the lease, and the errors of the linked
+    /// function.
     pub async fn replace_source(
         &self,
         source: &Source,
@@ -221,13 +223,13 @@ impl Lease {
 }
 
 impl RobotChanges {
-    /// Returns `true` if nothing changed.
+    /// Returns `true` if the replacement changed nothing.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Compares old and new rows, and copies the dates of existing robots to the new rows.
+/// Compares old and new rows, and copies the dates of existing robots to their new rows.
 fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> RobotChanges {
     let mut old: HashMap<String, RobotRow> = old
         .into_iter()
@@ -269,10 +271,10 @@ async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<
     Ok(())
 }
 
-/// Increases the registry version and notifies the other instances on `PostgreSQL`.
+/// Increases the registry version and, on `PostgreSQL`, notifies the other instances.
 ///
-/// Every change of the robots table runs this first or locks the version, so that changes are
-/// serialised and cannot deadlock.
+/// Every change to the robots table calls this function first or locks the version, so that changes
+/// are serialised and cannot deadlock.
 async fn announce(transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
     transaction.execute(&BUMP_REGISTRY_VERSION, &[]).await?;
     notify(transaction, Channel::Registry).await
@@ -305,7 +307,7 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
         for column in 1..=COLUMNS {
             sql.push_str(if column == 1 { "" } else { ", " });
             let _ = match engine {
-                // Numbered parameters are slow: `SQLite` looks each up in a list.
+                // Numbered parameters are slow, because `SQLite` looks up each of them in a list.
                 Engine::Sqlite => sql.write_char('?'),
                 Engine::Postgres => write!(sql, "${}", row * COLUMNS + column),
             };
@@ -315,7 +317,7 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
     Statement::assembled("write the robots", sql)
 }
 
-/// Returns the assembled statements, one for each number of rows.
+/// Returns the statements assembled at run time, one for each number of rows.
 pub(super) fn assembled_statements(engine: Engine) -> [Statement; 2] {
     [1, INSERT_ROWS].map(|rows| insert_robots(rows, engine))
 }

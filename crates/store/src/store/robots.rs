@@ -4,7 +4,7 @@ use robot_detection_layer::registry::Source;
 
 use super::{StoreError, StoredRobot, columns::from_sql, row::RobotRow};
 
-/// Number of robots of one source.
+/// Number of robots from one source.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RobotCount {
     /// Source of the counted robots.
@@ -22,7 +22,7 @@ statements! {
         concat!("SELECT ", robot_columns!(), " FROM robots ORDER BY source, robot_id");
     ROBOTS_BY_ID = "read a robot",
         concat!("SELECT ", robot_columns!(), " FROM robots WHERE robot_id = $1 ORDER BY source");
-    ROBOT_EXISTS = "look for a robot",
+    ROBOT_EXISTS = "find a robot",
         "SELECT source FROM robots WHERE robot_id = $1 LIMIT 1";
     ROBOT_COUNTS = "count the robots",
         "SELECT source, status, COUNT(*) FROM robots GROUP BY source, status ORDER BY source";
@@ -34,9 +34,9 @@ handle! {
 }
 
 impl Robots<'_> {
-    /// Returns all robots, ordered by source and ID, in one consistent snapshot.
+    /// Returns all robots, ordered by source and ID, from one consistent snapshot.
     ///
-    /// A robot with unreadable patterns or status is included as unusable.
+    /// A robot with unreadable patterns or status is included, but marked as unusable.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl Robots<'_> {
         self.stored(rows)
     }
 
-    /// Returns all robots with an ID, ordered by the precedence of their sources.
+    /// Returns all robots with the given ID, ordered by the precedence of their sources.
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
         let rows = self.db.rows(&ROBOTS_BY_ID, &[id.into()]).await?;
         let mut robots = self.stored(rows)?;
@@ -58,7 +58,7 @@ impl Robots<'_> {
         Ok(robots)
     }
 
-    /// Returns `true` if any source has a robot with this ID.
+    /// Returns `true` if any source contains a robot with the given ID.
     ///
     /// # Errors
     ///
@@ -69,11 +69,11 @@ impl Robots<'_> {
         Ok(found.await?.is_some())
     }
 
-    /// Counts the robots per source; sources without robots are omitted.
+    /// Counts the robots of each source; sources without robots are omitted.
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
         let rows = self.db.rows(&ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();

@@ -17,7 +17,7 @@ use robot_detection_layer::registry::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredRobot {
-    /// Robot as defined by its source.
+    /// Robot, as defined by its source.
     pub robot: Robot,
     /// Time when the robot first appeared in its source (`insertion_date`).
     pub insertion_ms: i64,
@@ -26,7 +26,7 @@ pub struct StoredRobot {
 }
 
 columns! {
-    /// Row of the robots table, as stored.
+    /// Row of the robots table, as stored in the database.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub(super) struct RobotRow {
         pub(super) source: String,
@@ -46,7 +46,7 @@ columns! {
     }
 }
 
-/// Columns that are read; `search_text` is write-only.
+/// Columns to read; `search_text` is write-only.
 macro_rules! robot_columns {
     () => {
         "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \
@@ -71,7 +71,7 @@ struct StatusJson {
     reason: String,
 }
 
-/// Data for verification and robots.txt, stored as JSON; unknown facts are omitted.
+/// Data about a robot for verification and robots.txt, stored as JSON; unknown facts are omitted.
 #[derive(Default, Deserialize, Serialize)]
 struct FactsJson {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -89,7 +89,7 @@ struct FactsJson {
 }
 
 impl RobotRow {
-    /// Creates the row of a robot; `source` replaces the robot's own source.
+    /// Creates the row of a robot; `source` takes precedence over the robot's own source.
     pub(super) fn new(robot: &Robot, source: &Source, now_ms: i64) -> Self {
         Self {
             source: source.as_str().to_owned(),
@@ -128,7 +128,8 @@ impl RobotRow {
         ]
     }
 
-    /// Converts the row to a robot; a robot with unreadable data becomes unusable, with the reason.
+    /// Converts the row to a robot. A robot with unreadable data is marked as unusable, with the
+    /// reason.
     pub(super) fn into_stored(self, place: &DatabaseLocation) -> Result<StoredRobot, StoreError> {
         let source = self.source.parse::<Source>().map_err(|error| {
             let (id, source) = (&self.robot_id, &self.source);
@@ -140,7 +141,7 @@ impl RobotRow {
                 ),
             )
         })?;
-        // One bad row must not keep all other robots from being used.
+        // A single invalid row must not prevent all other robots from being used.
         let (patterns, status, facts) = self.decoded().unwrap_or_else(|what| {
             let reason = format!("the stored {what} cannot be read; refresh the source");
             (
@@ -171,7 +172,7 @@ impl RobotRow {
         })
     }
 
-    /// Decodes the JSON columns, or returns the name of the unreadable one.
+    /// Decodes the JSON columns, or returns the name of the column that cannot be decoded.
     fn decoded(&self) -> Result<(Vec<Pattern>, Status, FactsJson), &'static str> {
         let patterns = patterns_from_json(&self.patterns).ok_or("list of patterns")?;
         let detail = self.status_detail.as_deref();
@@ -185,7 +186,8 @@ fn clean(text: &str) -> String {
     without_nul(text).into_owned()
 }
 
-/// Rejects other schemes, so that database contents cannot inject links into pages.
+/// Returns `false` for URLs with other schemes, so that database contents cannot inject links into
+/// pages.
 fn is_web_url(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())

@@ -1,4 +1,4 @@
-//! Secrets shared by all instances: keys of the confirmation form and of the site robot.
+//! Secrets shared by all instances: keys for the confirmation form and for the site robot.
 
 use super::{Store, StoreError};
 
@@ -17,13 +17,13 @@ statements! {
 }
 
 handle! {
-    /// Access to the keys of the confirmation form.
+    /// Access to the keys for the confirmation form.
     ConfirmationKeys, way_out
 }
 
 impl ConfirmationKeys<'_> {
-    /// Returns the keys of the last days up to `today`, with their days since the Unix epoch. If no
-    /// instance has created today's key, `new` is saved as today's key.
+    /// Returns the keys of the last few days up to `today`, each with its day since the Unix epoch.
+    /// If no instance has created a key for today, `new` is saved as today's key.
     ///
     /// Older keys are removed.
     ///
@@ -49,7 +49,7 @@ impl ConfirmationKeys<'_> {
 }
 
 impl Store {
-    /// Returns the key of the site robot; if there is no key yet, `new` is saved and returned.
+    /// Returns the key of the site robot. If there is no key yet, `new` is saved and returned.
     ///
     /// Instances that call this at the same time all get the same key.
     ///

@@ -1,4 +1,4 @@
-//! `SQLite` connections: one file in write-ahead mode with a single writer.
+//! `SQLite` connections: one file in write-ahead logging mode, with a single writer.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -24,45 +24,47 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// Time limit for waiting on another process that writes.
+/// Time limit for waiting until another process has finished writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time limit for waiting on other processes that are opening the same file.
+/// Time limit for waiting until other processes have opened the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Size of the write-ahead log, in pages, at which `SQLite` checkpoints it.
+/// Size of the write-ahead log, in pages, at which `SQLite` checkpoints the log.
 ///
-/// A page that several transactions write is copied only once; 4,000 pages are 16 MiB.
+/// A page that is written by several transactions is copied only once. 4,000 pages are 16 MiB.
 const CHECKPOINT_PAGES: &str = "4000";
 
-/// Rows that a connection buffers, so that reader and worker thread wake each other less often.
+/// Number of rows that a connection buffers, so that reader and worker thread wake each other less
+/// often.
 const ROWS: usize = 500;
 
-/// Prepared statements cached per connection.
+/// Number of prepared statements that each connection caches.
 const STATEMENTS: usize = 200;
 
-/// Page cache of each connection; a negative value is in KiB. Half of the default is enough, since
-/// there are five connections and the operating system caches the file too.
+/// Page cache size of each connection; a negative value is in KiB. Half of the default is
+/// sufficient, as there are five connections, and the operating system also caches the file.
 const PAGE_CACHE: &str = "-1000";
 
 const START_POLL: Duration = Duration::from_millis(10);
 
-/// Connections for reading, in addition to the one for writing.
+/// Number of connections for reading, in addition to the connection for writing.
 const READERS: u32 = 4;
-/// Time after which an idle reading connection is closed; each has a thread and a page cache.
+/// Time after which an idle reading connection is closed, since each has a thread and a page cache.
 const READ_FOR: Duration = Duration::from_mins(2);
 
-const OPEN_ADVICE: &str = "check that its directory exists, that this user may write \
-                           there, and that it names an SQLite database, not a directory";
+const OPEN_ADVICE: &str = "check that its directory exists, that this user has write permission \
+                           there, and that the path is that of an SQLite database, not of a \
+                           directory";
 
 /// Reason for opening a database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Opening {
-    /// Opened by a command or a library; errors are returned.
+    /// Opened by a command or a library. Errors are returned.
     Command,
-    /// Opened at server start; a damaged file is left unchanged.
+    /// Opened when a server starts. A damaged file is left unchanged.
     Start,
-    /// Opened by a server after an outage; a missing file is not created.
+    /// Opened by a server after an outage. A missing file is not created.
     Return,
 }
 
@@ -73,7 +75,7 @@ pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     Ok(DatabaseLocation::new(Engine::Sqlite, url.to_owned()))
 }
 
-/// Opens a database file, which may be created, or a database in memory.
+/// Opens a database file, which may be created, or an in-memory database.
 pub(super) async fn open(
     url: &str,
     place: &DatabaseLocation,
@@ -98,7 +100,7 @@ pub(super) async fn open(
     }
 }
 
-/// Opens a database in memory; it lives as long as its single connection.
+/// Opens an in-memory database, which exists as long as its only connection.
 async fn open_memory(
     place: &DatabaseLocation,
     options: SqliteConnectOptions,
@@ -139,7 +141,7 @@ async fn open_file(
         read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
         write: SqliteWriter::new(write, false),
     };
-    // Closed only now: closing the last open connection would empty the log.
+    // Closed only now, since closing the last open connection would empty the log.
     let closed = connection.close().await;
     drop(starting);
     closed.map_err(of_open(place))?;
@@ -179,9 +181,9 @@ async fn connect_pool(
         .map_err(of_open(place))
 }
 
-/// Checkpoints the write-ahead log as far as no reader needs it.
+/// Checkpoints the part of the write-ahead log that no reader needs.
 ///
-/// Runs on a reading connection, so that the writer does not wait for the disk.
+/// This runs on a reading connection, so that the writer does not wait for the disk.
 pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
     read.execute("PRAGMA wal_checkpoint(PASSIVE)")
         .await
@@ -198,7 +200,7 @@ pub(super) async fn migrate(
         .map_err(|error| StoreError::from_migration(place, &error))
 }
 
-/// Locks the lock file next to the database; closing the returned file releases the lock.
+/// Locks the lock file next to the database. Closing the returned file releases the lock.
 pub(super) async fn lock_start(
     place: &DatabaseLocation,
     database: &Path,
@@ -241,8 +243,8 @@ fn cannot_lock(place: &DatabaseLocation, path: &Path, error: &io::Error) -> Stor
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot open the database {place}: cannot lock {}: {error}; check that its \
-             directory exists and that this user may write there",
+            "cannot open the database {place}: cannot lock {}: {error}; check that its directory \
+             exists and that this user has write permission there",
             path.display()
         ),
     )

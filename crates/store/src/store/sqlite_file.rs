@@ -1,7 +1,7 @@
 //! File of an `SQLite` database: existence, damage and identity.
 //!
-//! The file is never opened other than by `SQLite`: when a process closes a file, the system drops
-//! the locks that `SQLite` holds on it (<https://www.sqlite.org/howtocorrupt.html> §2.2).
+//! Only `SQLite` itself may open the file, because closing a file in a process releases all locks
+//! that `SQLite` holds on the file (<https://www.sqlite.org/howtocorrupt.html> §2.2).
 
 use std::{
     fs::{self, OpenOptions},
@@ -24,7 +24,7 @@ use super::{
     migrations,
 };
 
-/// Time limit for the damage check at start; remaining damage is noticed when it is read.
+/// Time limit for the damage check at start. Any other damage is detected when it is read.
 pub(super) const CHECK_TIME: Duration = Duration::from_secs(2);
 
 /// Time limit for saving the content of a removed file.
@@ -33,7 +33,7 @@ const SAVE_TIME: Duration = Duration::from_mins(5);
 /// Number of `SQLite` virtual machine instructions between two checks of the time limit.
 const CHECK_STEPS: i32 = 10_000;
 
-/// Identity of a file, which differs between files with the same name.
+/// Identity of a file, which distinguishes it from other files with the same name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct FileId {
     device: u64,
@@ -51,7 +51,7 @@ pub(super) struct OpenedFile {
 #[derive(Debug)]
 pub(super) enum Fault {
     Damage(String),
-    /// Version of a migration that this program does not know.
+    /// The file contains a migration that this program does not know, with this version.
     Newer(i64),
 }
 
@@ -70,7 +70,7 @@ impl Target {
             .find_map(|parameter| parameter.strip_prefix("mode="));
         match (file, mode) {
             (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
-            ("", _) => Err(bad_url(url, "it contains no file name")),
+            ("", _) => Err(bad_url(url, "it does not contain a file name")),
             // sqlx creates a file only with `mode=rwc`; here, a plain path is enough.
             (_, mode) => Ok(Self::File {
                 create: mode.is_none_or(|mode| mode == "rwc"),
@@ -80,7 +80,7 @@ impl Target {
 }
 
 impl FileId {
-    /// Returns the identity of the file at a path; `None` if the file is missing.
+    /// Returns the identity of the file at a path, or `None` if there is no file.
     #[cfg(unix)]
     pub(super) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
@@ -91,7 +91,8 @@ impl FileId {
         })
     }
 
-    /// Returns a constant if a file exists at a path, since files cannot be distinguished here.
+    /// Returns a constant if there is a file at the path, since this system cannot distinguish
+    /// files.
     #[cfg(not(unix))]
     pub(super) fn of(path: &Path) -> Option<Self> {
         let (device, inode) = (0, 0);
@@ -108,7 +109,7 @@ impl OpenedFile {
     }
 }
 
-/// Returns the file of a database URL; `None` for a database in memory or on a server.
+/// Returns the path in a database URL; `None` for an in-memory database or a server.
 pub(super) fn path(url: &str) -> Option<PathBuf> {
     if !url.starts_with("sqlite:") {
         return None;
@@ -129,7 +130,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Formats a time for use in file names, such as `20261123-143408`, in UTC.
+/// Formats a time in UTC for use in file names, such as `20261123-143408`.
 pub(super) fn label(at_ms: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     let at = at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -142,11 +143,11 @@ pub(super) fn label(at_ms: i64) -> String {
     )
 }
 
-/// Checks a file for damage and for tables of a newer version, without changing the file.
+/// Checks a file for damage and for tables from a newer version, without changing the file.
 ///
-/// If the file has a write-ahead log, `SQLite` recreates the log's index (`-shm`).
+/// If there is a write-ahead log, `SQLite` recreates the index of the log (`-shm`).
 ///
-/// Without a `limit`, the whole file is read.
+/// If no `limit` is given, the whole file is read.
 pub(super) async fn fault_of(path: &Path, limit: Option<Duration>) -> Option<Fault> {
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     let log = length(&beside(path, "-wal"));
@@ -180,7 +181,8 @@ pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
     }
 }
 
-/// Creates the error for a removed file, with the path of the saved copy or the reason for none.
+/// Creates the error for a removed file, with the path of the saved copy or the reason why there is
+/// none.
 pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
     let saved = match saved {
         Ok(copy) => format!("its content was saved to {}", copy.display()),
@@ -203,7 +205,8 @@ pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
     )
 }
 
-/// Saves the content of a removed but still open file next to its path; returns the copy's path.
+/// Saves the content of a removed file that is still open, next to its path. Returns the path of
+/// the copy.
 pub(super) async fn save_open_file(
     pool: &SqlitePool,
     path: &Path,
@@ -221,9 +224,9 @@ pub(super) async fn save_open_file(
     }
 }
 
-/// Renames a write-ahead log whose database file is no longer at its path.
+/// Renames a write-ahead log if its database file is no longer at its path.
 ///
-/// `SQLite` would write the log's pages into the new file.
+/// Otherwise, `SQLite` would write the pages in the log to the new file.
 pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
     let log = beside(path, "-wal");
     let Some(stale) = opened.log.filter(|stale| FileId::of(&log) == Some(*stale)) else {
@@ -242,9 +245,9 @@ pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
     }
 }
 
-/// Creates a missing file readable only by its owner, since it will contain password hashes.
+/// Creates a missing file that only its owner can read, since it will contain password hashes.
 ///
-/// `SQLite` treats an empty file as a new database, and reports any failure that occurs here.
+/// `SQLite` treats an empty file as a new database, and will report any failure that occurs here.
 pub(super) fn create_private(path: &Path) {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -271,7 +274,7 @@ async fn fault_on(connection: &mut SqliteConnection) -> Option<Fault> {
     newer.map(Fault::Newer)
 }
 
-/// Returns the first damage that `SQLite` finds.
+/// Returns the first damage that `SQLite` detects.
 pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Option<String> {
     let checked: Result<String, _> = sqlx::query_scalar("PRAGMA quick_check(1)")
         .fetch_one(connection)
@@ -284,7 +287,7 @@ pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Option<Str
     }
 }
 
-/// Interrupts statements that run longer than a time limit.
+/// Interrupts statements that run longer than the time limit.
 async fn stop_in(connection: &mut SqliteConnection, time: Duration) -> Result<(), sqlx::Error> {
     let until = Instant::now() + time;
     let mut handle = connection.lock_handle().await?;
@@ -292,7 +295,7 @@ async fn stop_in(connection: &mut SqliteConnection, time: Duration) -> Result<()
     Ok(())
 }
 
-/// Returns the message of an error that reports a damaged file.
+/// Returns the message of an error if it reports a damaged file.
 fn damage(error: &sqlx::Error) -> Option<String> {
     let sqlx::Error::Database(cause) = error else {
         return None;

@@ -1,8 +1,8 @@
-//! Single writing connection of an `SQLite` database, and its transactions.
+//! The only writing connection of an `SQLite` database, and its transactions.
 //!
-//! `SQLite` runs on a separate thread, and waking it costs more than most statements. Therefore the
-//! first and last statements of a transaction are sent together with `BEGIN` and `COMMIT`, and the
-//! connection stays out of the pool between turns, as the pool would test it each time.
+//! `SQLite` runs on a separate thread, and waking it costs more than most statements. Therefore,
+//! the first and last statements of a transaction are sent together with `BEGIN` and `COMMIT`. The
+//! connection is not returned to the pool between turns, as the pool would test it each time.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -21,20 +21,20 @@ use super::{
     statement::{Step, arguments, joined},
 };
 
-/// Time limit for waiting on the other writers of this process.
+/// Time limit for waiting for the other writers of this process.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// SQL that begins a transaction with a write lock; upgrading a read lock later could fail.
 const BEGIN: &str = "BEGIN IMMEDIATE; ";
 
-/// Number of statements sent together; each is held in memory until all of them are done.
+/// Maximum number of statements sent together, since each is held in memory until all are done.
 pub(super) const MAX_STEPS: usize = 32;
 
-/// Number of joined statements up to which the text stays prepared; longer texts are rarely reused
+/// Maximum number of joined statements whose text remains prepared; longer texts are rarely reused
 /// and would occupy megabytes each.
 const PREPARED_STEPS: usize = 4;
 
-/// The writing connection; writers use it in turns.
+/// The only connection for writing, which writers use in turns.
 #[derive(Clone, Debug)]
 pub(super) struct SqliteWriter {
     pool: SqlitePool,
@@ -42,7 +42,7 @@ pub(super) struct SqliteWriter {
     is_shared: bool,
 }
 
-/// The connection between two turns.
+/// The connection while no writer is using it.
 #[derive(Debug, Default)]
 struct IdleConnection(Option<PoolConnection<Sqlite>>);
 
@@ -50,20 +50,20 @@ struct IdleConnection(Option<PoolConnection<Sqlite>>);
 #[derive(Debug)]
 pub(super) struct WriterTurn {
     kept: OwnedMutexGuard<IdleConnection>,
-    /// Whether readers wait for the same connection.
+    /// Whether readers may be waiting for the same connection.
     is_shared: bool,
 }
 
-/// Write transaction; dropping it before the commit changes nothing.
+/// Write transaction. If it is dropped before being committed, nothing is changed.
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
-    /// `None` after the transaction has ended.
+    /// The writer's turn; `None` after the transaction has ended.
     turn: Option<WriterTurn>,
     is_begun: bool,
 }
 
 impl SqliteWriter {
-    /// Creates the writer of a pool with one connection, which readers may share.
+    /// Creates the writer for a pool with a single connection, which readers may share.
     pub(super) fn new(pool: SqlitePool, is_shared: bool) -> Self {
         Self {
             pool,
@@ -72,7 +72,7 @@ impl SqliteWriter {
         }
     }
 
-    /// Waits for the turn of the caller.
+    /// Waits for the caller's turn to write.
     pub(super) async fn turn(&self) -> Result<WriterTurn, sqlx::Error> {
         let kept = timeout(QUEUE_TIMEOUT, Arc::clone(&self.kept).lock_owned()).await;
         let mut kept = kept.map_err(|_| sqlx::Error::PoolTimedOut)?;
@@ -93,13 +93,13 @@ impl SqliteWriter {
         })
     }
 
-    /// Closes the connection after running statements have finished.
+    /// Closes the connection once running statements have finished.
     pub(super) async fn close(&self) {
         drop(self.kept.lock().await.0.take());
         self.pool.close().await;
     }
 
-    /// Returns the path of the database file; `None` for a database in memory.
+    /// Returns the path of the database file, or `None` for an in-memory database.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let is_file = !self.is_shared;
         is_file.then(|| self.pool.connect_options().get_filename().to_owned())
@@ -112,7 +112,7 @@ impl WriterTurn {
         connection.ok_or(sqlx::Error::PoolClosed)
     }
 
-    /// Ends the turn; after an error, the connection is returned to the pool, which tests it.
+    /// Ends the turn. After an error, the connection is returned to the pool, which tests it.
     pub(super) fn end<T>(mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         if done.is_err() {
             self.kept.0.take();
@@ -143,7 +143,7 @@ impl Drop for WriterTurn {
 }
 
 impl SqliteTransaction {
-    /// Returns the connection after starting the transaction.
+    /// Returns the connection, starting the transaction first if necessary.
     pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         let is_begun = std::mem::replace(&mut self.is_begun, true);
         let connection = self.turn()?.connection()?;
@@ -153,7 +153,7 @@ impl SqliteTransaction {
         Ok(connection)
     }
 
-    /// Runs statements in sequence and returns the rows of those that read.
+    /// Runs statements in sequence. Returns the rows of those that read.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
@@ -161,7 +161,7 @@ impl SqliteTransaction {
         self.hand_over(all, "").await
     }
 
-    /// Runs the last statements of the transaction and commits.
+    /// Runs the last statements of the transaction, then commits the transaction.
     pub(super) async fn commit<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
@@ -216,7 +216,7 @@ impl Drop for SqliteTransaction {
         let Some(mut turn) = self.turn.take().filter(|_| self.is_begun) else {
             return;
         };
-        // The turn blocks all other writers until the rollback is done.
+        // The turn blocks all other writers until the rollback is complete.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let rolled_back = match turn.connection() {

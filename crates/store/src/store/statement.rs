@@ -13,25 +13,26 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
 use super::error::Engine;
 
-/// Log level of slow statements; low, as their whole text is logged, which may be a megabyte.
+/// Log level for slow statements; low, because the complete text is logged, which may be a
+/// megabyte.
 pub(super) const SLOW_LOGGED: LevelFilter = LevelFilter::Debug;
 pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
 
 /// Placeholder in SQL for the database's current time, in milliseconds since the Unix epoch.
 const NOW: &str = "{now}";
 
-/// Declares the statements of a file as `static`s and lists all of them in `FIXED`.
+/// Declares a file's statements as `static`s and lists all of them in `FIXED`.
 macro_rules! statements {
     ($($name:ident = $what:literal, $sql:expr;)*) => {
         $(pub(super) static $name: crate::store::statement::Statement =
             crate::store::statement::Statement::new($what, $sql);)*
 
-        /// All statements of this file with a fixed text.
+        /// All statements in this file that have a fixed text.
         pub(in crate::store) static FIXED: &[&crate::store::statement::Statement] = &[$(&$name),*];
     };
 }
 
-/// Lists the values of a struct's fields, followed by other values.
+/// Lists the field values of a struct, followed by other values.
 macro_rules! values {
     ($of:expr; $($field:ident),* $(; $($more:expr),*)?) => {
         [
@@ -41,24 +42,25 @@ macro_rules! values {
     };
 }
 
-/// SQL with `$1` parameters, and a description of its action, used in errors after "cannot".
+/// SQL statement with parameters such as `$1`, and a description that follows "cannot" in error
+/// messages.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) what: &'static str,
     pub(super) sql: Cow<'static, str>,
 }
 
-/// Statement with its values, to be run together with others.
+/// Statement with its parameter values, to be run together with others.
 pub(super) type Step<'v> = (&'v Statement, Vec<Value<'v>>);
 
-/// Variants of one statement for different numbers of rows, assembled once.
+/// Variants of a statement for different numbers of rows, each assembled once.
 #[derive(Debug)]
 pub(super) struct ByRows {
-    /// Sorted by decreasing number of rows; the last variant is for one row.
+    /// Variants in decreasing order of their number of rows; the last variant is for one row.
     statements: Vec<(usize, Statement)>,
 }
 
-/// Parameter of a statement; NUL bytes in texts are removed, as `PostgreSQL` rejects them.
+/// Parameter of a statement. NUL bytes are removed from texts, because `PostgreSQL` rejects them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Int(Option<i64>),
@@ -74,7 +76,8 @@ impl Statement {
         }
     }
 
-    /// Creates a statement assembled from literals; values are only passed as parameters.
+    /// Creates a statement from SQL that consists of literals; values are passed only as
+    /// parameters.
     pub(super) fn assembled(what: &'static str, sql: String) -> Self {
         Self {
             what,
@@ -87,7 +90,7 @@ impl Statement {
         Self::new(what, sql.leak())
     }
 
-    /// Returns the SQL for an engine, which consists of literals only.
+    /// Returns the SQL for an engine; it consists only of literals.
     pub(super) fn safe(&self, engine: Engine) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(if self.sql.contains(NOW) {
             timed(&self.sql, engine).into()
@@ -97,7 +100,7 @@ impl Statement {
     }
 }
 
-/// Cache of joined SQL; the key is the memory addresses of the joined texts.
+/// Cache of joined SQL, keyed by the memory addresses of the joined texts.
 type JoinedSql = HashMap<Vec<(usize, usize)>, Arc<str>>;
 
 /// Maximum number of cached joined statements.
@@ -105,10 +108,10 @@ const MAX_JOINED: usize = 256;
 
 static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
 
-/// Joins the SQL of statements between a prefix and a suffix without parameters; the parameters are
-/// renumbered consecutively.
+/// Joins the SQL of statements, and encloses it in a prefix and a suffix without parameters. The
+/// parameters are renumbered consecutively.
 ///
-/// The program has few such sequences, so each is joined once and cached.
+/// The program uses only a few such sequences, so each is joined once and cached.
 pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
     // A `'static` text never moves, so its address identifies it.
     let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
@@ -167,7 +170,7 @@ fn timed(sql: &str, engine: Engine) -> String {
 }
 
 impl ByRows {
-    /// Creates statements for these numbers of rows; they live as long as the program.
+    /// Creates the variants for these numbers of rows; they exist as long as the program runs.
     pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
         let lasting = |size: &usize| {
             let Statement { what, sql } = make(*size);
@@ -178,7 +181,7 @@ impl ByRows {
         }
     }
 
-    /// Splits a list into pieces with a matching statement for each.
+    /// Splits a list into pieces, each with the statement for its number of rows.
     pub(super) fn pieces<'l, T>(
         &self,
         mut list: &'l [T],
@@ -193,8 +196,8 @@ impl ByRows {
         })
     }
 
-    /// Returns the steps that write rows; steps are created lazily, as many rows would need twice
-    /// the memory.
+    /// Returns the steps that write rows. Steps are created lazily, since the values of many rows
+    /// would otherwise be in memory twice.
     pub(super) fn steps<'v, T, const COLUMNS: usize>(
         &'v self,
         mut rows: impl ExactSizeIterator<Item = T>,
@@ -208,7 +211,8 @@ impl ByRows {
         })
     }
 
-    /// Splits a list into pieces with a statement for each; pads pieces with their last value.
+    /// Splits a list into pieces, each with a statement; a piece is padded by repeating its last
+    /// value.
     pub(super) fn padded<T: Copy>(&self, list: &[T]) -> impl Iterator<Item = (&Statement, Vec<T>)> {
         let most = self.statements.first().map_or(1, |(size, _)| *size);
         list.chunks(most).filter_map(|piece| {
@@ -264,7 +268,7 @@ impl From<bool> for Value<'_> {
     }
 }
 
-/// Implements the conversion of a reference by copying the value.
+/// Implements the conversion from a reference by copying the value.
 macro_rules! copied {
     ($($type:ty),*) => {$(
         impl From<&$type> for Value<'_> {
@@ -310,7 +314,7 @@ pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Converts the values into arguments of an engine's driver.
+/// Converts the values to arguments for the driver of an engine.
 pub(super) fn arguments<'v, A>(
     values: impl IntoIterator<Item = &'v Value<'v>>,
 ) -> Result<A, sqlx::Error>

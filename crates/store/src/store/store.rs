@@ -15,10 +15,10 @@ use super::{
     sqlite_file,
 };
 
-/// Database handle; clones share the connections.
+/// Database handle; clones share the same connections.
 ///
-/// A store may be used by any number of tasks at the same time. Failed calls change nothing, and
-/// dropping the future of a call leaves no partial change.
+/// A store may be used by any number of tasks at the same time. A failed call changes nothing, and
+/// dropping a call's future never leaves a partial change.
 #[derive(Clone)]
 pub struct Store {
     pub(super) database: Arc<Database>,
@@ -29,8 +29,8 @@ impl Store {
     ///
     /// The URL is `sqlite://FILE`, `sqlite::memory:` or
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. For `PostgreSQL`, add `?host=/…` to set a
-    /// socket directory, or `?options=-c search_path=NAME` to set a schema. An `SQLite` file and
-    /// its lock file `FILE.lock` are created if missing; their directory must exist.
+    /// socket directory, or `?options=-c search_path=NAME` to set a schema. A missing `SQLite` file
+    /// is created, along with its lock file `FILE.lock`; the directory must exist.
     ///
     /// # Errors
     ///
@@ -42,16 +42,17 @@ impl Store {
         Ok(Self { database })
     }
 
-    /// Opens a database like [`Store::connect`], or waits for a database that cannot be opened yet.
+    /// Opens a database like [`Store::connect`], but tolerates a database that cannot be opened
+    /// yet.
     ///
-    /// A `PostgreSQL` server gets at most `max_connections` connections, but at least four. A
-    /// damaged `SQLite` file, or one of a newer version, is left unchanged. The caller must call
-    /// [`check_availability`](Self::check_availability) regularly, which opens the database once possible.
+    /// At most `max_connections` connections to a `PostgreSQL` server are opened, but at least
+    /// four. An `SQLite` file that is damaged or from a newer version is left unchanged. The caller
+    /// must regularly call [`check_availability`](Self::check_availability), which opens the
+    /// database as soon as possible.
     ///
     /// # Errors
     ///
-    /// Returns an error if the URL is invalid, or if the `SQLite` file is missing and cannot be
-    /// created.
+    /// Returns an error if the URL is invalid, or if a missing `SQLite` file cannot be created.
     pub async fn connect_or_wait(
         url: &str,
         max_connections: u32,
@@ -75,28 +76,28 @@ impl Store {
         Ok(Self { database })
     }
 
-    /// Returns when and why the database became unavailable; `None` while it is available.
+    /// Returns when and why the database became unavailable, or `None` while it is available.
     pub fn absence(&self) -> Option<Arc<DatabaseOutage>> {
         self.database.link.absence()
     }
 
-    /// Returns a channel that always holds the current [`absence`](Self::absence).
+    /// Returns a channel that always contains the current [`absence`](Self::absence).
     pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<DatabaseOutage>>> {
         self.database.link.watch_absence()
     }
 
     /// Checks whether the database is reachable and reconnects after an outage.
     ///
-    /// Reconnecting applies pending migrations; the rows may differ from those before the outage.
-    /// The check detects a removed or replaced `SQLite` file: the content of a removed file is
-    /// saved next to it, and a replacement file is opened by the next check.
+    /// Pending migrations are applied after reconnecting; the rows may differ from those before the
+    /// outage. The check also detects a removed or replaced `SQLite` file: the content of a removed
+    /// file is saved next to its path, and a replacement file is opened by the next check.
     pub async fn check_availability(&self, now_ms: i64) -> Option<AvailabilityChange> {
         self.database.link.check(&self.database.place, now_ms).await
     }
 
-    /// Returns the state of the connection pool; `None` while the database is unavailable.
+    /// Returns the state of the connection pool, or `None` while the database is unavailable.
     ///
-    /// For `SQLite`, only reading connections are counted; there is one more for writing.
+    /// For `SQLite`, only connections for reading are counted; there is one more for writing.
     pub fn pool_state(&self) -> Option<PoolState> {
         Some(match self.database.link.pools().ok()? {
             Pools::Sqlite { read, .. } => PoolState::new(&read),
@@ -104,7 +105,8 @@ impl Store {
         })
     }
 
-    /// Waits until a call fails in a way that requires [`check_availability`](Self::check_availability).
+    /// Waits until a call fails in a way that requires a call to
+    /// [`check_availability`](Self::check_availability).
     pub async fn wait_for_failure(&self) {
         self.database.place.trouble.bell.notified().await;
     }
@@ -125,13 +127,13 @@ impl Store {
 
     /// Returns a database URL without its password, for display.
     ///
-    /// The result equals [`url`](Self::url) of the open database. Of an invalid URL, only the
-    /// scheme is returned.
+    /// The result is the same as [`url`](Self::url) returns for the open database. For an invalid
+    /// URL, only the scheme is returned.
     pub fn shown_url(url: &str) -> String {
         Database::shown_url(url)
     }
 
-    /// Checks that the database responds and contains the tables of robot-detection.
+    /// Checks that the database responds and contains robot-detection's tables.
     ///
     /// # Errors
     ///
@@ -142,26 +144,26 @@ impl Store {
 
     /// Checkpoints `SQLite`'s write-ahead log, so that closing the database is fast.
     ///
-    /// `PostgreSQL` databases are not affected.
+    /// This does nothing on `PostgreSQL`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the checkpoint fails; no data is lost, since the log is kept.
+    /// Returns an error if the checkpoint fails. No data is lost, since the log is retained.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         self.database.checkpoint().await
     }
 
-    /// Closes all connections after running statements have finished.
+    /// Closes all connections once running statements have finished.
     pub async fn close(&self) {
         self.database.link.close().await;
     }
 
-    /// Returns `sqlite` or `postgres`.
+    /// Returns the name of the database engine: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
         self.database.place.engine.as_str()
     }
 
-    /// Returns the path of an `SQLite` file; `None` for a server and for a database in memory.
+    /// Returns the path of an `SQLite` file, or `None` for a server or an in-memory database.
     pub fn file(&self) -> Option<PathBuf> {
         sqlite_file::path(self.url())
     }
@@ -178,7 +180,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// Returns `true` if the configured URL is wrong, rather than the database unavailable.
+/// Returns `true` if the configured URL is wrong, rather than the database being unavailable.
 fn is_wrong_place(url: &str, error: &StoreError) -> bool {
     match error.kind() {
         StoreErrorKind::BadUrl => true,

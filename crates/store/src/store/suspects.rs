@@ -1,18 +1,19 @@
-//! Suspects as reported by each instance.
+//! Reports of suspects, one per instance.
 
 use super::StoreError;
 
 columns! {
-    /// Suspects reported by an instance.
+    /// Report of the suspects found by an instance.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredSuspects {
-        /// ID of the instance.
+        /// ID of the reporting instance.
         pub instance: String,
         /// Time of the report, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Flagged clients as JSON; contains text from requests.
+        /// Suspicious clients as JSON, which contains text from requests.
         pub flags: String,
-        /// Sketch of the requests in the instance's window, in Base64; empty for a single instance.
+        /// Sketch of the requests in the instance's window, in Base64; empty if there is only one
+        /// instance.
         pub sketch: String,
     }
 }
@@ -31,12 +32,12 @@ statements! {
 }
 
 handle! {
-    /// Access to suspects: requests that claim to be from a browser but look automated.
+    /// Access to reports of suspects: requests that claim to be from a browser but look automated.
     Suspects, suspects
 }
 
 impl Suspects<'_> {
-    /// Saves an instance's report, replacing the instance's previous one.
+    /// Saves an instance's report, which replaces the previous one from this instance.
     ///
     /// Reports older than `old_ms` are removed.
     ///
@@ -50,7 +51,7 @@ impl Suspects<'_> {
         self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 
-    /// Returns the reports since `since_ms`, ordered by instance.
+    /// Returns the reports made since `since_ms`, ordered by instance.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Transactions on either engine.
+//! Transactions on either database engine.
 
 use sqlx::{
     PgConnection, Postgres, Sqlite, SqliteConnection, postgres::PgArguments,
@@ -14,7 +14,7 @@ use super::{
     statement::{Statement, Step, Value, arguments},
 };
 
-/// Transaction; dropping it before [`Transaction::commit`] rolls the changes back.
+/// Database transaction. Dropping it before [`Transaction::commit`] rolls back the changes.
 pub(super) struct Transaction<'d> {
     pub(super) place: &'d DatabaseLocation,
     pub(super) what: &'static str,
@@ -28,7 +28,7 @@ pub(super) enum OpenTransaction {
 }
 
 impl Transaction<'_> {
-    /// Returns all rows of a statement.
+    /// Runs a statement and returns all rows.
     pub(super) async fn rows<T: EngineRow>(
         &mut self,
         statement: &Statement,
@@ -53,7 +53,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(statement.what, place, &error))
     }
 
-    /// Returns the first row of a statement; no row is an error.
+    /// Runs a statement and returns the first row, or an error if there is no row.
     pub(super) async fn one<T: EngineRow>(
         &mut self,
         statement: &Statement,
@@ -66,7 +66,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Runs one statement; returns the number of changed rows.
+    /// Runs a single statement. Returns the number of changed rows.
     pub(super) async fn execute(
         &mut self,
         statement: &Statement,
@@ -91,9 +91,9 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(statement.what, place, &error))
     }
 
-    /// Runs statements in sequence; returns the rows of those that read.
+    /// Runs statements in sequence. Returns the rows of those that read.
     ///
-    /// On `SQLite` they are sent together, because waking its thread costs more than most
+    /// On `SQLite`, statements are sent together, because waking its thread costs more than most
     /// statements.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
@@ -106,7 +106,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
-    /// Runs the last statements like [`Self::rows_of_all`], and commits.
+    /// Runs the last statements in the same way as [`Self::rows_of_all`], and commits.
     pub(super) async fn commit_with<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
@@ -120,7 +120,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
-    /// Runs statements while the following ones are being created, and commits.
+    /// Runs statements while subsequent ones are being created, and commits.
     pub(super) async fn commit_streaming<'s>(
         mut self,
         mut steps: impl Iterator<Item = Step<'s>>,
@@ -142,7 +142,7 @@ impl Transaction<'_> {
         Ok(rows)
     }
 
-    /// Returns the database engine.
+    /// Returns the engine of the database.
     pub(super) fn engine(&self) -> Engine {
         self.place.engine
     }
@@ -152,7 +152,7 @@ impl Transaction<'_> {
         self.place
     }
 
-    /// Commits the changes.
+    /// Commits the changes made in the transaction.
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         let result = in_time(async {
             match self.open {
@@ -170,7 +170,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Connection of a started transaction.
+/// Connection on which a transaction has been started.
 enum TransactionConnection<'t> {
     Sqlite(&'t mut SqliteConnection),
     Postgres(&'t mut PgConnection),

@@ -1,13 +1,13 @@
-//! Verification of robots: published address ranges, reverse DNS, and Web Bot Auth.
+//! Verification of robots by published address ranges, reverse DNS, and Web Bot Auth.
 //!
 //! A User-Agent is only a claim. Each [`Method`] checks the claim against data published by the
-//! robot's operator and returns a [`Finding`]; all findings together make a [`Proof`] with its
-//! verdict and readable evidence.
+//! robot's operator and returns a [`Finding`]; all findings are combined into a [`Proof`] with its
+//! verdict and human-readable evidence.
 //!
-//! [`Verifier`] combines the methods for a server: it answers immediately from memory, queries DNS
-//! in the background, and caches the results.
+//! [`Verifier`] combines the methods for a server: it returns verdicts immediately from memory,
+//! queries DNS in the background, and caches the results.
 //!
-//! [`DnsProver`] queries the names of an address, and whether those names that belong to the
+//! [`DnsProver`] queries the names of an address, and checks whether the names that belong to the
 //! operator resolve back to the address.
 
 mod dns;

@@ -1,57 +1,57 @@
-//! Findings of the verification methods, and the proof that they form.
+//! Findings of the verification methods, and the proof that results from them.
 
 use robot_detection_layer::detect::Verdict;
 
 robot_detection_layer::words! {
-    /// Method of verifying a robot's claim.
+    /// Method by which a robot's claim is verified.
     #[derive(Hash)]
     pub enum Method {
-        /// Published ranges of the robot's addresses.
+        /// Address ranges that the robot's operator publishes.
         Ranges = "ranges",
-        /// Host name of the operator that resolves back to the address.
+        /// Host name of the operator, which resolves back to the address.
         ReverseDns = "reverse-dns",
-        /// Request signature with a key that the operator publishes.
+        /// Signature of the request by a key that the operator publishes.
         WebBotAuth = "web-bot-auth",
     }
 }
 
-/// Finding of one method about a claim.
+/// Finding of one verification method about a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
-    /// The claim is true.
+    /// The claim is proved to be true.
     Confirmed(Evidence),
-    /// The claim is false.
+    /// The claim is proved to be false.
     Contradicted(Evidence),
     /// The request repeats a signature that proved an earlier request, so it proves nothing.
     Replayed(Evidence),
-    /// Nothing was proved: no data is published or available.
+    /// Nothing was proved, because no data is published or available.
     Nothing(Evidence),
 }
 
-/// Evidence for people to read: the check and its result.
+/// Human-readable evidence: the check and its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
     /// Method that produced the evidence.
     pub method: Method,
-    /// One sentence; text from outside is quoted and truncated.
+    /// Sentence that describes the evidence; external text is quoted and truncated.
     pub text: String,
 }
 
-/// Verdict on one claim, with its evidence.
+/// Verdict on a claim, with its evidence.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proof {
     /// Verdict that follows from all findings.
     pub verdict: Verdict,
-    /// Method that confirms or contradicts the claim.
+    /// Method that confirms or contradicts the claim, if any.
     pub by: Option<Method>,
     /// Evidence of each method, in the order in which the methods were used.
     pub evidence: Vec<Evidence>,
 }
 
 impl Evidence {
-    /// Creates evidence of a method.
+    /// Creates evidence from the given method.
     pub fn new(method: Method, text: impl Into<String>) -> Self {
         Self {
             method,
@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// Returns the evidence of the finding.
+    /// Returns the evidence on which the finding is based.
     pub fn evidence(&self) -> &Evidence {
         match self {
             Self::Confirmed(evidence)
@@ -92,10 +92,10 @@ impl Finding {
 }
 
 impl Proof {
-    /// Combines findings: one confirmation decides, else one contradiction.
+    /// Combines findings: one confirmation is decisive, or else one contradiction.
     ///
-    /// Operators publish several kinds of data, and DNS may already have an address that a list
-    /// does not have yet.
+    /// A confirmation takes precedence because operators publish several kinds of data, and DNS may
+    /// already include an address that a list lacks.
     pub fn weigh(findings: impl IntoIterator<Item = Finding>) -> Self {
         let (mut verdict, mut by) = (Verdict::Unverifiable, None);
         let mut evidence = Vec::new();
@@ -114,14 +114,15 @@ impl Proof {
         }
     }
 
-    /// Returns the sentences of the evidence, joined by blanks.
+    /// Returns the sentences of the evidence, joined by spaces.
     pub fn text(&self) -> String {
         let texts = self.evidence.iter().map(|evidence| &*evidence.text);
         texts.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Returns the stronger of two verdicts: verified before spoofed before unverifiable.
+/// Returns the stronger of two verdicts; verified is stronger than spoofed, and spoofed than
+/// unverifiable.
 pub(super) fn stronger(one: Verdict, other: Verdict) -> Verdict {
     if outweighs(other, one) { other } else { one }
 }

@@ -1,4 +1,4 @@
-//! The copy of a page with the confirmation form.
+//! Page copy with the confirmation form.
 
 use askama::Template;
 use axum::{
@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use robot_detection_texts::Language;
 
-/// Maximum size of a page to which the form is added; a larger page is served unchanged.
+/// Maximum size of a page to which the form is added. Larger pages are served unchanged.
 const MAX_BYTES: usize = 8 << 20;
 
 /// Confirmation form shown to human visitors on the copy of a page.
@@ -32,7 +32,7 @@ pub(super) struct Problem<'f> {
     pub(super) form: &'f str,
 }
 
-/// Adds a form at the start of a page that is served instead of another one.
+/// Adds a form at the beginning of a page that is served instead of the requested one.
 pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
     let is_html = head.headers.get(header::CONTENT_TYPE);
@@ -56,7 +56,7 @@ pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
         return Response::from_parts(head, body);
     }
     let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
-        // The file was truncated or has grown while it was read.
+        // The file was truncated or has grown while it was being read.
         return super::way_out::copy_unavailable();
     };
     head.headers.remove(header::CONTENT_LENGTH);

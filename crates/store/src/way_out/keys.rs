@@ -1,4 +1,4 @@
-//! Keys that sign confirmation forms and cookies.
+//! Keys with which confirmation forms and cookies are signed.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -6,36 +6,38 @@ use ring::{
     rand::{SecureRandom as _, SystemRandom},
 };
 
-/// Purpose included in each signature, so that signatures are not valid elsewhere.
+/// Purpose that is included in each signature, so that the signature is not valid for other
+/// purposes.
 const PURPOSE: &[u8] = b"robot-detection way out 1";
 
-/// Keys with their day (in days since 1970), the newest last.
+/// Keys, each with its day (in days since 1970), ordered from oldest to newest.
 #[derive(Debug)]
 pub(super) struct Keys(Vec<(i64, hmac::Key)>);
 
 impl Keys {
-    /// Creates a random key, used until the keys of the database are loaded.
+    /// Creates a random key, to be used until the keys have been loaded from the database.
     pub(super) fn unknown(day: i64) -> Self {
         let random = hmac::Key::generate(HMAC_SHA256, &SystemRandom::new());
-        // Without random numbers, no key exists: nothing is signed, and no cookie is valid.
+        // If there are no random numbers, there is no key: nothing is signed, and no cookie is
+        // valid.
         Self(random.into_iter().map(|key| (day, key)).collect())
     }
 
-    /// Creates the keys from the secrets in the database.
+    /// Creates the keys from the secrets stored in the database.
     pub(super) fn of(secrets: &[(i64, String)]) -> Self {
         let keys = secrets.iter();
         let key = |secret: &String| hmac::Key::new(HMAC_SHA256, secret.as_bytes());
         Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
     }
 
-    /// Signs parts with the newest key. Returns the key's day and the signature in Base64.
+    /// Signs the parts with the newest key. Returns the key's day and the signature in Base64.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
         let (day, key) = self.0.last()?;
         let tag = hmac::sign(key, &joined(parts));
         Some((*day, URL_SAFE_NO_PAD.encode(tag)))
     }
 
-    /// Returns `true` if the signature of the parts is valid for the key of a day.
+    /// Returns `true` if the signature of the parts is valid for the key of the given day.
     pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
         let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
             return false;
@@ -47,14 +49,14 @@ impl Keys {
     }
 }
 
-/// Returns 256 random bits as text; `None` if the system has no random source.
+/// Returns 256 random bits as text, or `None` if the system has no source of randomness.
 pub(super) fn new_secret() -> Option<String> {
     let mut secret = [0; 32];
     SystemRandom::new().fill(&mut secret).ok()?;
     Some(URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// Joins parts; length prefixes distinguish `ab`, `c` from `a`, `bc`.
+/// Joins the parts. Length prefixes distinguish `ab`, `c` from `a`, `bc`.
 fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut joined = Vec::new();
     for part in [&[PURPOSE], parts].concat() {

@@ -1,14 +1,18 @@
 //! Confirmation: the form and cookie by which a human visitor ends a suspicion.
 //!
-//! A suspect that is served the copy of a page finds a form on it. Pressing its button sets a
-//! cookie, valid for the same host, User-Agent and network, for twelve hours, renewed for at most a
-//! week. No state is stored per visitor: form and cookie are signed with a key of the database that
-//! is replaced daily. Confirmations are counted, as they show wrong suspicions.
+//! A suspect that is served a copy of a page sees a form on the copy. Clicking the button of the
+//! form sets a cookie for the same host, User-Agent and network. The cookie is valid for twelve
+//! hours and is renewed for at most a week. No state is stored per visitor: form and cookie are
+//! signed with a key from the database that is replaced daily. Confirmations are counted, since
+//! they indicate false suspicions.
 
 mod copy;
 mod keys;
 mod presses;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after the type it defines"
+)]
 mod way_out;
 
 pub use copy::with_form;

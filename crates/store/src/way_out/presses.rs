@@ -1,4 +1,4 @@
-//! Limits on confirmations, by network and by fleet.
+//! Limits on the number of confirmations, by network and by fleet.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -8,30 +8,31 @@ use std::{
     },
 };
 
-/// Maximum number of confirmations of a network in an hour.
+/// Maximum number of confirmations from one network per hour.
 ///
-/// A school behind one address has some human suspects, but not sixty in an hour.
+/// A school behind a single address has some human suspects, but not sixty in an hour.
 const MAX_PER_NETWORK: u64 = 60;
 
-/// Number of counted networks, a power of two (64 KiB). Networks with the same place share a count.
+/// Number of network counters, a power of two (64 KiB). Networks with the same index share a
+/// counter.
 const NETWORKS: usize = 8_192;
 
-/// Maximum number of fleets counted simultaneously.
+/// Maximum number of fleets whose confirmations are counted at the same time.
 const FLEETS: usize = 256;
 
-/// Number of a fleet's confirmations below which they are always accepted.
+/// Number of confirmations from a fleet up to which they are always accepted.
 const MIN_SUBMISSIONS: u32 = 20;
 
-/// Minimum number of a fleet's requests per confirmation: human visitors continue to read, whereas
-/// a program confirms for each of its addresses.
+/// Minimum number of requests per confirmation from a fleet: human visitors continue to read,
+/// whereas a program confirms for each of its addresses.
 const REQUESTS_PER_SUBMISSION: u32 = 5;
 
 const HOUR_S: i64 = 3_600;
 
-/// Counts of confirmations, in tables of fixed size.
+/// Counters of confirmations, in tables of fixed size.
 #[derive(Debug)]
 pub(super) struct SubmissionLimits {
-    /// Hour and count of each network.
+    /// Hour and number of confirmations for each network.
     networks: Box<[AtomicU64]>,
     fleets: Box<[Fleet]>,
     hasher: RandomState,
@@ -55,7 +56,7 @@ impl Default for SubmissionLimits {
 }
 
 impl SubmissionLimits {
-    /// Counts a network's confirmation. Returns `false` if the hourly limit is reached.
+    /// Counts a confirmation from a network. Returns `false` if the hourly limit is reached.
     pub(super) fn take(&self, network: &str, now_s: i64) -> bool {
         const COUNT: u64 = 0xffff;
         let hour = now_s.div_euclid(HOUR_S).cast_unsigned() << 16;
@@ -70,14 +71,14 @@ impl SubmissionLimits {
         place.fetch_update(AcqRel, Relaxed, next).is_ok()
     }
 
-    /// Counts a fleet's request. Returns `true` if the fleet's confirmations are plausible.
+    /// Counts a request from a fleet. Returns `true` if confirmations from the fleet are plausible.
     pub(super) fn ask(&self, user_agent: &[u8]) -> bool {
         let key = self.hasher.hash_one(user_agent);
         let Some(fleet) = place(&self.fleets, key) else {
             return false;
         };
         if fleet.key.swap(key, Relaxed) != key {
-            // The place held another fleet, whose counts are discarded.
+            // The slot contained another fleet, whose counts are discarded.
             fleet.requests.store(0, Relaxed);
             fleet.presses.store(0, Relaxed);
         }
@@ -86,7 +87,7 @@ impl SubmissionLimits {
         presses < MIN_SUBMISSIONS || presses <= requests / REQUESTS_PER_SUBMISSION
     }
 
-    /// Counts a confirmation if the User-Agent is a fleet's.
+    /// Counts a confirmation if the User-Agent belongs to a fleet.
     pub(super) fn press(&self, user_agent: &[u8]) {
         let key = self.hasher.hash_one(user_agent);
         if let Some(fleet) = place(&self.fleets, key).filter(|fleet| fleet.key.load(Relaxed) == key)

@@ -29,36 +29,36 @@ use super::{
     presses::SubmissionLimits,
 };
 
-/// Validity of a form in seconds; a visitor that reads longer has to press the button again.
+/// Validity of a form in seconds; a visitor that reads for longer has to click the button again.
 const FORM_S: i64 = 60 * 60;
 
 /// Validity of a cookie in seconds.
 const COOKIE_S: i64 = 12 * 60 * 60;
 
-/// Seconds after the confirmation during which cookies are renewed.
+/// Time in seconds after the confirmation during which cookies are renewed.
 const ALL_S: i64 = 7 * 24 * 60 * 60;
 
-/// Days for which keys are kept: as long as a cookie signed with them may be renewed.
+/// Number of days for which keys are stored: as long as a cookie signed with them may be renewed.
 const KEPT_DAYS: i64 = 8;
 
-/// Interval for reloading the keys from the database.
+/// Interval at which the keys are reloaded from the database.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
-/// Pause after a failed reload of the keys.
+/// Delay after a failed attempt to reload the keys.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Cookie name over HTTPS: browsers only accept this prefix from the same host and over HTTPS.
+/// Cookie name over HTTPS. Browsers accept this prefix only from the same host and over HTTPS.
 const SECURE_COOKIE: &str = "__Host-robot-detection-person";
 
-/// Cookie name over plain HTTP, where browsers reject that prefix.
+/// Cookie name over plain HTTP, where browsers reject the `__Host-` prefix.
 const PLAIN_COOKIE: &str = "robot-detection-person";
 
-/// Maximum number of matching cookies to check, as each costs an HMAC.
+/// Maximum number of matching cookies to check, since each check computes an HMAC.
 const MAX_COOKIES: usize = 4;
 
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// Confirmation of human visitors; clones share all state.
+/// Keys for the confirmation of human visitors; clones share all state.
 #[derive(Clone, Debug)]
 pub struct ConfirmationKeys {
     inner: Arc<Inner>,
@@ -75,16 +75,16 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub struct ConfirmingVisitor<'r> {
     host: String,
-    /// Network of the client, which stays the same while the address changes.
+    /// Network of the client, which remains the same if the address changes within it.
     network: String,
     user_agent: &'r [u8],
     language: Language,
 }
 
-/// Valid confirmation of a visitor.
+/// Valid confirmation by a visitor.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
-    /// Cookie that renews the visitor's cookie, if due.
+    /// Cookie that renews the visitor's cookie, if renewal is due.
     pub next_cookie: Option<HeaderValue>,
 }
 
@@ -100,14 +100,14 @@ impl<'r> ConfirmingVisitor<'r> {
         }
     }
 
-    /// Returns the `User-Agent` header.
+    /// Returns the value of the `User-Agent` header.
     pub fn user_agent(&self) -> &'r [u8] {
         self.user_agent
     }
 }
 
 impl ConfirmationKeys {
-    /// Creates the confirmation with a random key, used until the stored keys are loaded.
+    /// Creates a random key, which is used until the stored keys are loaded.
     pub fn new(clock: &Clock) -> Self {
         let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);
         Self {
@@ -119,7 +119,7 @@ impl ConfirmationKeys {
         }
     }
 
-    /// Follows the keys of the database until `stop` is cancelled.
+    /// Reloads the keys from the database regularly until `stop` is cancelled.
     pub async fn run(self, store: Store, stop: CancellationToken) {
         let follow = async {
             loop {
@@ -147,7 +147,8 @@ impl ConfirmationKeys {
         Ok(())
     }
 
-    /// Returns the confirmation form for the requested page; `action` is the URL to submit it to.
+    /// Returns the confirmation form for the requested page; `action` is the URL to which it is
+    /// submitted.
     pub fn form(&self, asked: &Uri, headers: &HeaderMap, action: &str) -> String {
         let to = asked.path_and_query().map_or("/", PathAndQuery::as_str);
         self.form_of(
@@ -176,7 +177,7 @@ impl ConfirmationKeys {
         form.render().unwrap_or_default()
     }
 
-    /// Returns the response to a submitted form: cookie and redirect, or an error page.
+    /// Returns the response to a submitted form: a cookie and a redirect, or an error page.
     pub fn press(
         &self,
         presser: &ConfirmingVisitor<'_>,
@@ -254,12 +255,12 @@ impl ConfirmationKeys {
         })
     }
 
-    /// Counts a fleet's request. Returns `true` if the fleet's confirmations are accepted.
+    /// Counts a request from a fleet. Returns `true` if confirmations from the fleet are accepted.
     pub fn accepts_from_fleet(&self, user_agent: &[u8]) -> bool {
         self.inner.presses.ask(user_agent)
     }
 
-    /// Returns the start and end time of a cookie; `None` if it is not valid.
+    /// Returns the start and end time of a cookie, or `None` if the cookie is not valid.
     fn times(
         &self,
         presser: &ConfirmingVisitor<'_>,
@@ -317,7 +318,7 @@ impl ConfirmationKeys {
     }
 }
 
-/// Returns the response if a copy cannot be read.
+/// Returns the response to send if the copy of a page cannot be read.
 pub(super) fn copy_unavailable() -> Response<Body> {
     let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
     response
@@ -349,7 +350,7 @@ fn is_path(to: &str) -> bool {
         && to.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the requested host name.
+/// Returns the host name that was requested.
 fn host(uri: &Uri, headers: &HeaderMap) -> String {
     let from_header = || Authority::try_from(headers.get(HOST)?.as_bytes()).ok();
     let authority = uri.authority().cloned().or_else(from_header);

@@ -1,4 +1,4 @@
-//! Queries for descriptions: filter, order and position.
+//! Paginated query for the descriptions of a site's pages.
 
 /// Paginated query for the descriptions of a site.
 ///
@@ -20,17 +20,17 @@ pub struct DescriptionQuery {
     pub(super) limit: u32,
 }
 
-/// Order of descriptions; ties are ordered by URL, and descriptions without a key are left out.
+/// Order of descriptions. Ties are ordered by URL; descriptions without a key are omitted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum DescriptionOrder {
-    /// By URL, bytewise; includes all descriptions.
+    /// By URL, compared bytewise; includes all descriptions.
     #[default]
     Url,
-    /// By title in lower case, with white space collapsed.
+    /// By title, in lower case and with white space collapsed.
     Title,
 }
 
-/// Position after a description, where the next page of results starts.
+/// Position after a description, from which the next page of results starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DescriptionCursor {
     pub(super) key: String,
@@ -49,21 +49,21 @@ impl DescriptionQuery {
         }
     }
 
-    /// Sets the order; the default is by URL.
+    /// Sets the order; descriptions are ordered by URL by default.
     #[must_use]
     pub fn order(mut self, order: DescriptionOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Restricts the query to one key of the order; the order by URL has no keys.
+    /// Restricts the query to a single key of the order; the order by URL has no keys.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sets the start position; `None` starts with the first description.
+    /// Sets the position after which results start; `None` means the first description.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<DescriptionCursor>>) -> Self {
         self.after = after.into();
@@ -79,12 +79,12 @@ impl DescriptionQuery {
 }
 
 impl DescriptionOrder {
-    /// All available orders of descriptions.
+    /// All orders in which descriptions can be returned.
     pub const ALL: [Self; 2] = [Self::Url, Self::Title];
 }
 
 impl DescriptionCursor {
-    /// Creates the position after a URL, for the order by URL or for a query with a key.
+    /// Creates the position after a URL, for an order by URL or a query restricted to one key.
     pub fn after_url(url: impl Into<String>) -> Self {
         Self {
             key: String::new(),
@@ -92,7 +92,7 @@ impl DescriptionCursor {
         }
     }
 
-    /// Creates the position after a key and a URL.
+    /// Creates the position after a sort key and a URL.
     pub fn behind(key: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             key: key.into(),

@@ -1,4 +1,4 @@
-//! Reads descriptions: lists, index entries, single descriptions.
+//! Reads descriptions and index entries.
 
 use super::Descriptions;
 use std::{sync::Arc, time::Duration};
@@ -13,14 +13,14 @@ use super::{
 };
 
 columns! {
-    /// Index entry of a description.
+    /// Entry for a description in an index.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DescriptionEntry {
-        /// URL of the resource.
+        /// URL of the described resource.
         pub url: String,
-        /// Title; empty if the page has no title.
+        /// Title of the resource; empty if the resource has no title.
         pub title: String,
-        /// Key in the order of the query; empty for the order by URL.
+        /// Sort key in the order of the query; empty for the order by URL.
         pub key: String,
         /// Time when the resource was first described.
         pub first_seen_ms: i64,
@@ -50,15 +50,15 @@ impl Descriptions<'_> {
         self.read_all(rows)
     }
 
-    /// Returns descriptions by URL without their texts: partial and full text, table of contents,
-    /// and text markup.
+    /// Returns descriptions, ordered by URL, without their texts: partial and full text, table of
+    /// contents, and text markup.
     ///
-    /// The texts are the largest part of the stored data. `after` is the last URL of the previous
-    /// page, initially empty.
+    /// The texts make up most of the stored data. `after` is the last URL of the previous page of
+    /// results, initially empty.
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn list_without_texts(
         self,
         site: &str,
@@ -92,7 +92,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn find(
         self,
         site: &str,
@@ -101,13 +101,14 @@ impl Descriptions<'_> {
         self.read_one(&sql::DESCRIPTION, site, url).await
     }
 
-    /// Returns the description of a URL for a visitor, within about one second.
+    /// Returns the description of a URL on behalf of a visitor, within about one second.
     ///
-    /// While the database is unavailable, a cached description is returned, if any.
+    /// While the database is unavailable, the cached description, if any, is returned.
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list), and an error if the database takes longer.
+    /// Returns an error for the same reasons as [`list`](Self::list), or if the database takes too
+    /// long.
     pub async fn recent(
         self,
         site: &str,
@@ -134,7 +135,7 @@ impl Descriptions<'_> {
         }
     }
 
-    /// Returns `false` if the database is unavailable and the description is not cached.
+    /// Returns `false` if the database is unavailable and the description is not in the cache.
     pub fn can_read(self, site: &str, url: &str) -> bool {
         self.db.link.absence().is_none() || self.db.recent.0.contains_key(&recent_key(site, url))
     }
@@ -143,7 +144,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`list`](Self::list).
+    /// Returns an error for the same reasons as [`list`](Self::list).
     pub async fn kept(
         self,
         site: &str,
@@ -152,7 +153,7 @@ impl Descriptions<'_> {
         self.read_one(&sql::KEPT_DESCRIPTION, site, url).await
     }
 
-    /// Returns the first described URL of a site that is bytewise equal to or greater than `from`.
+    /// Returns the first described URL of a site that is greater than or equal to `from`, bytewise.
     ///
     /// # Errors
     ///
@@ -162,7 +163,7 @@ impl Descriptions<'_> {
         self.db.value(&sql::FIRST_DESCRIBED_URL, &values).await
     }
 
-    /// Counts the descriptions of a site.
+    /// Returns the number of descriptions of a site.
     ///
     /// # Errors
     ///
@@ -182,7 +183,8 @@ impl Descriptions<'_> {
         self.db.column(&sql::DESCRIBED_SITES, &[]).await
     }
 
-    /// Returns when a description of a site last changed; `None` without descriptions.
+    /// Returns the time when a description of a site last changed, or `None` if there are no
+    /// descriptions.
     ///
     /// # Errors
     ///
@@ -209,7 +211,7 @@ impl Descriptions<'_> {
     }
 }
 
-/// Returns the key and the URL after which the query starts; a query's own key takes precedence.
+/// Returns the key and the URL after which results start; a key set in the query takes precedence.
 fn bounds(query: &DescriptionQuery) -> (&str, &str) {
     let after = query.after.as_ref();
     let url = after.map_or("", |after: &DescriptionCursor| after.url.as_str());

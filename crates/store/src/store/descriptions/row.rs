@@ -14,11 +14,11 @@ use crate::description::{
     stored_texts,
 };
 
-/// Maximum length of a key, in bytes; `PostgreSQL` limits the size of index rows.
+/// Maximum length of a key in bytes, since `PostgreSQL` limits the size of index rows.
 // The limit is 2,704 bytes, which includes the site's name and a URL of up to 2,000 bytes.
 const KEY_BYTES: usize = 255;
 
-/// Attributes that may change although the resource has not changed.
+/// Attributes that may change even if the resource has not changed.
 const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::DEPTH,
     name::ETAG,
@@ -29,19 +29,19 @@ const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::RD_LAST_MODIFIED,
 ];
 
-/// Stored resource description.
+/// Resource description as stored, with its times.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredDescription {
-    /// Content of the description.
+    /// Content of the resource description.
     pub description: ResourceDescription,
     /// Time when the resource was first described.
     pub first_seen_ms: i64,
-    /// Time when the description last changed, ignoring its times and depth.
+    /// Time when the description last changed, not counting changes of its times and depth.
     pub modified_ms: i64,
 }
 
 impl StoredDescription {
-    /// Returns the position after the description in an order.
+    /// Returns the position after this description in the given order.
     pub fn cursor(&self, order: DescriptionOrder) -> DescriptionCursor {
         let description = &self.description;
         let key = match order {
@@ -52,10 +52,10 @@ impl StoredDescription {
     }
 }
 
-/// Cache size, in bytes, of the descriptions recently read by visitors, for all sites together.
+/// Size in bytes of the cache for descriptions recently read by visitors, over all sites.
 const RECENT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Cache of descriptions recently read by visitors, used while the database is unavailable.
+/// Cache of descriptions recently read by visitors, for use while the database is unavailable.
 #[derive(Debug)]
 pub(in crate::store) struct RecentDescriptions(pub(super) Cache<String, Arc<StoredDescription>>);
 
@@ -74,7 +74,7 @@ pub(super) fn recent_key(site: &str, url: &str) -> String {
 }
 
 columns! {
-    /// Row of a description, as read.
+    /// Row of a description, as read from the database.
     #[derive(Debug)]
     pub(super) struct ReadRow {
         url: String,
@@ -112,7 +112,7 @@ impl ReadRow {
     }
 }
 
-/// Row of a description, as written.
+/// Row of a description, as written to the database.
 #[derive(Debug)]
 pub(super) struct WriteRow<'d> {
     pub(super) url: &'d str,
@@ -159,7 +159,7 @@ impl<'d> WriteRow<'d> {
     }
 }
 
-/// Returns the hexadecimal SHA-256 of all attributes except [`VOLATILE_ATTRIBUTES`] ones.
+/// Returns the hexadecimal SHA-256 of all attributes except [`VOLATILE_ATTRIBUTES`].
 fn fingerprint(description: &ResourceDescription) -> String {
     let mut hash = Sha256::new();
     let lasting = |attribute: &&Attribute| !VOLATILE_ATTRIBUTES.contains(&attribute.name());
@@ -185,7 +185,7 @@ fn depth_key(description: &ResourceDescription) -> String {
     depth.map_or_else(String::new, |depth| format!("{:05}", depth.min(99_999)))
 }
 
-/// Returns an attribute's value with white space collapsed, cut to the key length.
+/// Returns an attribute's value with white space collapsed, truncated to the maximum key length.
 fn folded(description: &ResourceDescription, name: &str) -> String {
     let value = description.value(name).unwrap_or_default();
     let mut folded = String::new();
@@ -201,7 +201,7 @@ fn folded(description: &ResourceDescription, name: &str) -> String {
     cut(&folded)
 }
 
-/// Cuts a key at a character boundary and removes NUL bytes, as the database does.
+/// Truncates a key at a character boundary and removes NUL bytes, as the database does.
 fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(KEY_BYTES);
     text.get(..end).unwrap_or(text).replace('\0', "")

@@ -7,18 +7,18 @@ use super::{
     DescriptionOrder,
 };
 
-/// Number of columns written per description.
+/// Number of columns that are written per description.
 const COLUMNS: usize = 11;
 
-/// Statement that writes descriptions: `$1` site, `$2` run, `$3` now.
+/// Statement that writes descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
 pub(super) static SAVE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], save));
 
-/// Statement that reads the fingerprints of described URLs.
+/// Statement that reads the fingerprints of descriptions by URL.
 pub(super) static FINGERPRINTS: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[50, 8, 4, 1], fingerprints));
 
-/// Statement that deletes the descriptions of URLs.
+/// Statement that deletes the descriptions of the given URLs.
 pub(super) static DELETE: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[50, 8, 1], delete));
 
 macro_rules! description_columns {
@@ -38,7 +38,7 @@ statements! {
         "SELECT url FROM resource_descriptions WHERE site = $1 AND url >= $2 \
          AND hidden_ms IS NULL ORDER BY url LIMIT 1";
     DESCRIPTION_COUNT = "count the resource descriptions",
-        // Few are hidden: both counts use indexes, and no text is read.
+        // Few descriptions are hidden, so both counts use indexes, and no text is read.
         "SELECT COUNT(*) - (SELECT COUNT(*) FROM resource_descriptions AS hidden \
          WHERE hidden.site = $1 AND hidden.hidden_ms IS NOT NULL) \
          FROM resource_descriptions WHERE site = $1";
@@ -55,13 +55,13 @@ statements! {
         "DELETE FROM resource_descriptions WHERE site = $1";
 }
 
-/// Returns the statement that reads complete descriptions in an order.
+/// Returns the statement that reads complete descriptions in a given order.
 pub(super) fn read(order: DescriptionOrder, with_key: bool) -> Statement {
     let columns = description_columns!();
     ordered("read the resource descriptions", columns, order, with_key)
 }
 
-/// Returns the statement that reads descriptions by URL without their texts.
+/// Returns the statement that reads descriptions, ordered by URL, without their texts.
 pub(super) fn read_without_texts() -> Statement {
     let columns = "url, first_seen_ms, modified_ms, attributes, CAST(NULL AS TEXT) AS partial_text, \
                    CAST(NULL AS TEXT) AS full_text, CAST(NULL AS TEXT) AS contents, CAST(NULL AS TEXT) AS marks";
@@ -108,7 +108,7 @@ fn save(rows: usize) -> Statement {
     Statement::assembled("write resource descriptions", sql)
 }
 
-/// Returns the parameters of `rows` rows, starting with `$4`, each row in parentheses.
+/// Returns the parameters for `rows` rows, starting with `$4`; each row is enclosed in parentheses.
 pub(in crate::store) fn values_of_rows(rows: usize) -> String {
     let row = |row| format!("({})", parameters(4 + row * COLUMNS, COLUMNS));
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
@@ -116,7 +116,7 @@ pub(in crate::store) fn values_of_rows(rows: usize) -> String {
 
 /// `ON CONFLICT` clause that updates an existing description and makes it visible.
 ///
-/// An unchanged description keeps its columns and dates, as if the server had responded with 304.
+/// An unchanged description retains its columns and dates, as if the server had responded with 304.
 pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
     let kept = |column: &str, unless: &str| {
         format!(
@@ -155,7 +155,7 @@ pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
     list
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     let mut all = vec![read_without_texts()];
     for rows in [&SAVE, &FINGERPRINTS, &DELETE] {
@@ -186,7 +186,7 @@ fn ordered(
             format!("{key} <> '' AND ({key}, url) > ($2, $3)"),
             format!("{key}, url"),
         ),
-        // `$2` is compared with itself because `PostgreSQL` requires every parameter to be used.
+        // `$2` is compared with itself, because `PostgreSQL` requires that every parameter be used.
         (None, _) => ("$2 = $2 AND url > $3".to_owned(), "url".to_owned()),
     };
     // SQLite recompiles a statement for each value of a bare limit.

@@ -1,4 +1,4 @@
-//! Writes and deletes descriptions.
+//! Saves and deletes descriptions.
 
 use super::Descriptions;
 use std::collections::HashMap;
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// Effect of saving a description.
+/// Result of saving a description.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SaveOutcome {
-    /// The URL had no description.
+    /// The URL did not have a description.
     Added,
-    /// The description changed.
+    /// The description of the URL has changed.
     Changed,
-    /// The description did not change, ignoring its times and depth.
+    /// The description has not changed, except possibly for its times and depth.
     Same,
 }
 
 impl Descriptions<'_> {
-    /// Saves descriptions of a site in one transaction; returns the effect for each.
+    /// Saves descriptions of a site in one transaction. Returns the result for each description.
     ///
-    /// If a URL occurs several times, its last description is saved. An unchanged description keeps
-    /// its modification time.
+    /// If a URL occurs several times, its last description is saved. The modification time of an
+    /// unchanged description remains the same.
     ///
     /// # Errors
     ///
@@ -57,11 +57,11 @@ impl Descriptions<'_> {
         Ok(all)
     }
 
-    /// Deletes the descriptions of URLs; returns the number of deleted descriptions.
+    /// Deletes the descriptions of URLs. Returns the number of deleted descriptions.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is deleted then.
+    /// Returns an error if the query fails; in that case, nothing is deleted.
     pub async fn delete(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin("remove resource descriptions").await?;
         let deleted = delete(&mut transaction, site, urls).await?;
@@ -70,11 +70,11 @@ impl Descriptions<'_> {
         Ok(deleted)
     }
 
-    /// Deletes all descriptions of a site; returns the number of deleted descriptions.
+    /// Deletes all descriptions of a site. Returns the number of deleted descriptions.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is deleted then.
+    /// Returns an error if the query fails; in that case, nothing is deleted.
     pub async fn clear(self, site: &str) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin(sql::CLEAR_DESCRIPTIONS.what).await?;
         let cleared = clear(&mut transaction, site).await?;
@@ -83,8 +83,8 @@ impl Descriptions<'_> {
     }
 }
 
-/// Writes descriptions with the statements `into`, then runs the steps `others`; returns the
-/// difference between each description and its published version.
+/// Writes descriptions with the statements `into`, then runs the steps `others`. Returns how each
+/// description differs from its published version.
 pub(in crate::store) async fn write_to<'v>(
     into: &ByRows,
     transaction: &mut Transaction<'_>,
@@ -132,7 +132,7 @@ pub(in crate::store) async fn write_to<'v>(
     Ok(all.collect())
 }
 
-/// Deletes all descriptions of a site in a transaction.
+/// Deletes all descriptions of a site within a transaction.
 pub(in crate::store) async fn clear(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -145,7 +145,7 @@ pub(in crate::store) async fn clear(
     Ok(cleared)
 }
 
-/// Deletes descriptions in a transaction.
+/// Deletes descriptions within a transaction.
 async fn delete(
     transaction: &mut Transaction<'_>,
     site: &str,

@@ -1,4 +1,4 @@
-//! Adds evidence, and removes old or excess evidence.
+//! Adds evidence, and removes evidence that is old or exceeds the limits.
 
 use super::EvidenceRows;
 use super::{
@@ -6,19 +6,20 @@ use super::{
     BrokenRule, Evidence, sql,
 };
 
-/// Maximum number of rows per event, and per robot (or per User-Agent of human visitors): noisy
-/// clients do not displace the evidence of others.
+/// Maximum number of rows per event, and per robot (per User-Agent for human visitors), so that
+/// noisy clients do not displace evidence about others.
 const MAX_OF_EVENT: i64 = 3_000;
 const MAX_OF_ROBOT: i64 = 500;
 
-/// Evidence that is added in one transaction.
+/// Evidence to be added in a single transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceBatch<'b> {
-    /// ID of the writer; unique per start of a process, and different from the traffic writer's ID.
+    /// ID of the writer, newly generated each time the process starts, and different from the
+    /// traffic writer's ID.
     pub writer: &'b str,
-    /// Number of the batch, which increases with each batch.
+    /// Number of the batch; increases with each batch from the same writer.
     pub number: i64,
-    /// Evidence to add.
+    /// Evidence to be added.
     pub noted: &'b [Evidence],
 }
 
@@ -27,7 +28,7 @@ impl EvidenceRows<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; the batch is then added completely or not at all.
+    /// Returns an error if the query fails. The batch is always added completely or not at all.
     pub async fn add(self, batch: &EvidenceBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin(sql::ADD_WHAT).await?;
         if !traffic::is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
@@ -39,10 +40,10 @@ impl EvidenceRows<'_> {
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
-    /// Removes evidence from before a time, and the oldest evidence above the limits.
+    /// Removes evidence older than the given time, and the oldest evidence that exceeds the limits.
     ///
-    /// The limits are 3,000 requests per event, and 500 per robot or per User-Agent of human
-    /// visitors.
+    /// The limits are 3,000 requests per event, and 500 per robot (per User-Agent for human
+    /// visitors).
     ///
     /// # Errors
     ///
@@ -50,7 +51,8 @@ impl EvidenceRows<'_> {
     pub async fn prune(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
         self.db.execute(&sql::PRUNE_OLD, &old).await?;
-        // Robots first, so that one robot's excess does not count against the others.
+        // Robots are trimmed first, so that excess evidence about one robot does not displace that
+        // about others.
         for (statement, most) in [
             (&sql::PRUNE_OF_ROBOT, MAX_OF_ROBOT),
             (&sql::PRUNE_OF_EVENT, MAX_OF_EVENT),

@@ -1,29 +1,30 @@
-//! Anonymisation of stored addresses, and matching of addresses with stored networks.
+//! Anonymisation of stored addresses, and matching of addresses against stored networks.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// Prefix lengths of anonymised addresses.
+/// Prefix lengths to which addresses are anonymised.
 ///
-/// These are at least as wide as a household or an office: a /24 covers 256 lines, and a /48 is
-/// what providers assign to a site (RFC 6177 §2).
+/// Each network covers at least a household or an office: a /24 covers 256 lines, and providers
+/// assign a /48 to a site (RFC 6177 §2).
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
 robot_detection_layer::words! {
-    /// Part of visitors' addresses that is stored.
+    /// Specifies which part of visitors' addresses is stored.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum AddressRetention {
-        /// Complete addresses of clients that claim to be listed robots, networks of all others.
+        /// Store complete addresses for clients that claim to be listed robots, only networks for
+        /// others.
         #[default]
         Robots = "robots",
-        /// Complete addresses of all clients.
+        /// Store complete addresses for all clients.
         Whole = "whole",
-        /// Only networks: /24 for IPv4, /48 for IPv6.
+        /// Store only networks: /24 for IPv4, /48 for IPv6.
         Networks = "networks",
-        /// No addresses at all.
+        /// Do not store addresses.
         None = "none",
     }
 }
@@ -44,7 +45,7 @@ impl AddressRetention {
         }
     }
 
-    /// Returns the stored form of an address.
+    /// Returns the form in which an address is stored.
     pub fn kept(self, address: IpAddr, is_listed_robot: bool) -> String {
         let address = address.to_canonical();
         if self == Self::None {
@@ -58,14 +59,14 @@ impl AddressRetention {
 }
 
 impl AddressNetwork {
-    /// Returns the network that is stored for an anonymised address.
+    /// Returns the network that is stored instead of the address when addresses are anonymised.
     pub fn around(address: IpAddr) -> Self {
         let address = address.to_canonical();
         let bits = if address.is_ipv4() { V4_BITS } else { V6_BITS };
         Self::with_prefix(IpNet::from(address), bits)
     }
 
-    /// Returns the surrounding network that may be disclosed.
+    /// Returns the surrounding network, which may be disclosed.
     #[must_use]
     pub fn coarse(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {
@@ -76,10 +77,10 @@ impl AddressNetwork {
         Self::with_prefix(self.net, bits.min(self.net.prefix_len()))
     }
 
-    /// Returns `true` if a stored address or network overlaps with this network.
+    /// Returns `true` if a stored address or network overlaps this network.
     ///
-    /// A stored network does not reveal which of its addresses sent the request, so any overlap
-    /// counts.
+    /// A stored network does not reveal which of its addresses sent the request, so any overlap is
+    /// a match.
     pub fn concerns(self, kept: &str) -> bool {
         let kept = kept.parse::<Self>();
         kept.is_ok_and(|kept| self.net.contains(&kept.net) || kept.net.contains(&self.net))

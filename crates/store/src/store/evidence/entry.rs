@@ -2,10 +2,10 @@
 
 use super::sql;
 
-/// Event words of evidence.
+/// Events for which evidence is stored.
 ///
-/// A robots.txt violation is a `violation` regardless of the decision. An `impostor` broke no rule,
-/// a `trap` was requested without breaking a rule that applies to the visitor, and the request of a
+/// A request that violates robots.txt is a `violation`, regardless of the decision. A request from
+/// an `impostor` or for a `trap` violated no rule that applies to the visitor, and a request from a
 /// `suspect` was passed.
 pub const EVIDENCE_EVENTS: [&str; 8] = [
     "redirect",
@@ -18,7 +18,7 @@ pub const EVIDENCE_EVENTS: [&str; 8] = [
     "suspect",
 ];
 
-/// Word that matches any reason for suspicion.
+/// Word that matches every reason for suspicion.
 pub const ANY_REASON: &str = "any";
 
 columns! {
@@ -27,69 +27,69 @@ columns! {
     pub struct Evidence {
         /// Time of the request, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Event, one of [`EVIDENCE_EVENTS`].
+        /// Event for which the request is stored, one of [`EVIDENCE_EVENTS`].
         pub event: String,
-        /// Name of the site.
+        /// Name of the site that received the request.
         pub site: String,
-        /// Kind of the visitor.
+        /// Kind of visitor that sent the request.
         pub kind: String,
-        /// ID of the robot; empty for human visitors.
+        /// ID of the robot that sent the request; empty for human visitors.
         pub robot: String,
-        /// Verdict on the request's claim; `none` without a claim or verification.
+        /// Verdict on the request's claim; `none` if there was no claim or no verification.
         pub verdict: String,
-        /// Decision for the request, or the decision that a dry run would have enforced.
+        /// Decision for the request; in a dry run, the decision that would have been enforced.
         pub decision: String,
-        /// Cause of the decision: the rule's label, or a word.
+        /// Cause of the decision: the label of a rule, or a word.
         pub cause: String,
         /// HTTP status of the response.
         pub status: u16,
         /// HTTP method of the request.
         pub method: String,
-        /// Requested host.
+        /// Host that was requested.
         pub host: String,
-        /// Path without the query; for human visitors, the path's pattern.
+        /// Path without the query; for human visitors, only the pattern of the path.
         pub path: String,
         /// Address or network of the client; empty if addresses are not stored.
         pub address: String,
-        /// User-Agent header of the request.
+        /// `User-Agent` header of the request.
         pub user_agent: String,
         /// Host of the referring page.
         pub referrer: String,
         /// Evidence that contradicts an impostor's claim.
         pub proof: String,
-        /// Violated rule or delay of robots.txt, if any.
+        /// Robots.txt rule or delay that the request violated, if any.
         pub broken: Option<BrokenRule>,
-        /// Comma-separated codes of the reasons for suspicion; empty if the visitor was not
+        /// Comma-separated codes of the reasons for suspicion; empty if the visitor was not a
         /// suspect.
         pub suspect: String,
     }
 }
 
-/// Robots.txt rule that a request violated, as of the time of the request.
+/// Robots.txt rule that a request violated, as it was at the time of the request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BrokenRule {
-    /// Disallowed path.
+    /// A disallowed path was requested.
     Rule {
-        /// Line number of the rule, starting at 1; 0 for a setting that refuses the robot.
+        /// Line number of the rule, starting at 1; 0 if a setting refuses the robot.
         line: u64,
-        /// Text of the rule.
+        /// Text of the robots.txt rule.
         rule: String,
-        /// Line number of the group's first `User-agent`.
+        /// Line number of the first `User-agent` line in the group.
         group_line: u64,
-        /// User-agent names of the group.
+        /// User-agent names in the rule's group.
         group: String,
     },
-    /// `Crawl-delay` that was not observed.
+    /// The `Crawl-delay` was not observed.
     Delay {
-        /// Required delay, in milliseconds.
+        /// Delay that robots.txt requires, in milliseconds.
         delay_ms: u64,
-        /// Actual delay, in milliseconds.
+        /// Delay that the robot observed, in milliseconds.
         gap_ms: u64,
     },
 }
 
 columns! {
-    /// Columns of [`BrokenRule`], as stored.
+    /// Columns in which a [`BrokenRule`] is stored.
     struct BrokenColumns {
         broken: String,
         line: u64,

@@ -6,26 +6,26 @@ use super::{
     AddressNetwork, sql,
 };
 
-/// Selection of data to delete: rows that match all conditions that are set.
+/// Selects the data to delete: all rows that match every condition that is set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct DeletionFilter {
-    /// Address or network of the visitors.
+    /// Address or network of the visitors whose data is deleted.
     pub address: Option<AddressNetwork>,
-    /// ID of the robot.
+    /// ID of the robot whose data is deleted.
     pub robot: Option<String>,
-    /// Only data from before this time, in milliseconds since the Unix epoch.
+    /// Only data from before this time is deleted, in milliseconds since the Unix epoch.
     pub before_ms: Option<i64>,
 }
 
-/// Numbers of deleted rows, or of rows that would be deleted.
+/// Numbers of rows that were deleted or would be deleted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DeletedRows {
-    /// Number of evidence requests.
+    /// Number of requests stored as evidence.
     pub evidence: u64,
-    /// Number of evidence requests stored with a network only; may include other visitors.
+    /// Number of requests stored with only a network as address; these may include other visitors.
     pub of_networks: u64,
-    /// Number of path count rows, which count requested paths per hour or day.
+    /// Number of path count rows; each counts requests for a path in an hour or day.
     pub paths: u64,
 }
 
@@ -54,15 +54,16 @@ impl EvidenceRows<'_> {
         Ok(rows)
     }
 
-    /// Deletes stored data about visitors, except traffic sums, and records that in the audit log.
+    /// Deletes stored data about visitors, except traffic totals, and records the deletion in the
+    /// audit log.
     ///
-    /// Everything is deleted in one transaction. Path counts are deleted for whole hours and days
-    /// that began before the given time; they are kept if an address is given, as they contain
-    /// none. The audit log entry contains the address's network, not the address.
+    /// Everything is deleted in one transaction. Path counts are deleted in whole hours and days
+    /// that began before the given time. If an address is given, path counts are retained, as they
+    /// contain no addresses. The audit log entry contains only the network of the address.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is deleted then.
+    /// Returns an error if the query fails; in that case, nothing is deleted.
     pub async fn forget(
         self,
         forgetting: &DeletionFilter,
@@ -99,7 +100,8 @@ impl EvidenceRows<'_> {
 }
 
 impl DeletionFilter {
-    /// Returns the values that select path counts; `None` for an address, as paths contain none.
+    /// Returns the values that select path counts, or `None` if an address is given, as path counts
+    /// contain none.
     fn path_values(&self) -> Option<[Value<'_>; 2]> {
         let before = self.before_ms.map(|before_ms| before_ms.div_euclid(60_000));
         let values = [Value::Text(self.robot.as_deref()), Value::Int(before)];
@@ -126,7 +128,7 @@ impl DeletionFilter {
         (addresses.collect(), rows_of_all)
     }
 
-    /// Returns the audit log subject, which contains no complete address.
+    /// Returns the subject for the audit log, which contains no complete address.
     fn subject(&self) -> String {
         let address = self
             .address

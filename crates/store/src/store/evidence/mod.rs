@@ -1,4 +1,4 @@
-//! Evidence: individual requests that were not simply passed, limited in number and age.
+//! Evidence: a limited number of recent requests that were not simply passed.
 
 mod add;
 mod addresses;
@@ -14,6 +14,6 @@ pub use forget::{DeletedRows, DeletionFilter};
 pub use read::{EvidenceQuery, StoredEvidence, StoredViolation, ViolationDay};
 
 handle! {
-    /// Access to the evidence of individual requests.
+    /// Access to the requests that are stored as evidence.
     EvidenceRows, evidence
 }

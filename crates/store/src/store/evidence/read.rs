@@ -1,4 +1,4 @@
-//! Reads evidence.
+//! Queries for evidence.
 
 use super::EvidenceRows;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use super::{super::StoreError, Evidence, sql};
 /// Query for evidence; an empty text matches everything.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EvidenceQuery {
-    /// Time range, in milliseconds since the Unix epoch.
+    /// Time range of the requests, in milliseconds since the Unix epoch.
     pub times_ms: Range<i64>,
-    /// Name of the site.
+    /// Name of the site that received the requests.
     pub site: String,
-    /// ID of the robot.
+    /// ID of the robot that sent the requests.
     pub robot: String,
-    /// Decision for the requests.
+    /// Decision made for the requests.
     pub decision: String,
     /// Verdict on the requests' claims.
     pub verdict: String,
@@ -22,9 +22,9 @@ pub struct EvidenceQuery {
     pub event: String,
     /// Code of a reason for suspicion, or [`ANY_REASON`](super::ANY_REASON).
     pub suspect: String,
-    /// ID of the last row of the previous page; `None` for the first page.
+    /// ID of the last row of the previous page of results; `None` for the first page.
     pub before: Option<i64>,
-    /// Maximum number of returned rows.
+    /// Maximum number of rows to return.
     pub limit: u64,
 }
 
@@ -33,19 +33,19 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
-        /// ID of the evidence, starting at 1.
+        /// ID of the row, starting at 1.
         pub id: i64,
-        /// Stored data of the request.
+        /// Request stored as evidence.
         pub evidence: Evidence,
     }
 }
 
 columns! {
-    /// Stored violations of a robots.txt rule by one robot on one host.
+    /// Violations of one robots.txt rule by one robot on one host, as stored.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredViolation {
-        /// Most recent violation.
+        /// Most recent of the violations.
         pub last: Evidence,
         /// Number of violations.
         pub hits: u64,
@@ -53,13 +53,13 @@ columns! {
         pub refused: u64,
         /// Time of the first violation, in milliseconds since the Unix epoch.
         pub first_ms: i64,
-        /// Shortest time between two requests, in milliseconds; only for a violated `Crawl-delay`.
+        /// Shortest time between two requests in milliseconds, if a `Crawl-delay` was violated.
         pub shortest_gap_ms: u64,
     }
 }
 
 columns! {
-    /// Number of stored violations on a day.
+    /// Number of stored violations on one day.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ViolationDay {
@@ -110,7 +110,8 @@ impl EvidenceRows<'_> {
         self.db.rows(&sql::FIND, &values).await
     }
 
-    /// Returns the violations of a site's robots.txt by robot, host and rule, most recent first.
+    /// Returns the violations of a site's robots.txt, grouped by robot, host and rule, most recent
+    /// first.
     ///
     /// # Errors
     ///
@@ -124,7 +125,7 @@ impl EvidenceRows<'_> {
         self.db.rows(&sql::VIOLATIONS, &values).await
     }
 
-    /// Returns the number of violations of a site's robots.txt per day since `since_ms`.
+    /// Returns the number of violations of a site's robots.txt for each day since `since_ms`.
     ///
     /// Days without violations are omitted.
     ///

@@ -7,11 +7,11 @@ use super::super::{
     traffic,
 };
 
-/// Words for the kind of violation of robots.txt.
+/// Words that denote the kind of a robots.txt violation.
 pub(super) const RULE: &str = "rule";
 pub(super) const DELAY: &str = "delay";
 
-/// Number of columns written.
+/// Number of columns that are written per request.
 pub(super) const COLUMNS: usize = 24;
 
 pub(super) const ADD_WHAT: &str = "add evidence";
@@ -24,19 +24,19 @@ macro_rules! evidence_columns {
     };
 }
 
-/// Statement that adds evidence.
+/// Statement that adds requests as evidence.
 ///
-/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
+/// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[4, 2, 1], add));
 
 statements! {
     PRUNE_OLD = "remove old evidence",
         "DELETE FROM evidence WHERE at_ms < $1";
-    PRUNE_OF_ROBOT = "remove excess evidence of a robot",
+    PRUNE_OF_ROBOT = "remove excess evidence about a robot",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
          (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event, robot, \
          CASE WHEN robot = '' THEN user_agent ELSE '' END ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
-    PRUNE_OF_EVENT = "remove excess evidence of an event",
+    PRUNE_OF_EVENT = "remove excess evidence for an event",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
          (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event \
          ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
@@ -66,14 +66,14 @@ statements! {
         "SELECT at_ms / 86400000 AS day, CAST(SUM(CASE WHEN cause IN ('robots.txt', 'crawl-delay') \
          AND decision NOT LIKE 'would-%' THEN 1 ELSE 0 END) AS BIGINT) AS refused, COUNT(*) AS hits \
          FROM evidence WHERE broken <> '' AND site = $1 AND at_ms >= $2 GROUP BY 1 ORDER BY 1";
-    ADDRESSES = "look for evidence to delete",
+    ADDRESSES = "find the evidence to delete",
         "SELECT address, COUNT(*) FROM evidence WHERE ($1 = '' OR robot = $1) AND at_ms < $2 \
          GROUP BY address";
     FORGET = "delete evidence",
         "DELETE FROM evidence WHERE address = $1 AND ($2 = '' OR robot = $2) AND at_ms < $3";
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     ADD.all().cloned().collect()
 }

@@ -17,32 +17,32 @@ use super::{
     url::ClaimedRow,
 };
 
-/// Time without a heartbeat after which a holder no longer counts as alive, in milliseconds.
+/// Time without a heartbeat after which a holder is considered dead, in milliseconds.
 const LEASE_MS: i64 = 20_000;
 
-/// Maximum number of hosts returned.
+/// Maximum number of hosts that are returned.
 const MAX_HOSTS: i64 = 256;
 
-/// URLs that a run still has to visit.
+/// Kinds of URLs that a run has yet to visit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {
-    /// Whether URLs are waiting.
+    /// Whether any URLs are waiting to be claimed.
     pub has_waiting: bool,
-    /// Whether URLs are claimed by any instance.
+    /// Whether any instance has claimed URLs.
     pub has_taken: bool,
     /// Time when the first failed URL is due for a retry.
     pub next_due_ms: Option<i64>,
 }
 
 impl Frontier<'_> {
-    /// Adds found URLs to the queue; returns the number of URLs that are new in this run.
+    /// Adds found URLs to the queue. Returns the number of URLs that are new in this run.
     ///
-    /// `position` orders URLs of the same depth.
+    /// `position` determines the order of URLs with the same depth.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; no URL is added then.
+    /// Returns an error if the query fails; in that case, no URL is added.
     pub async fn add_urls(
         self,
         site: &str,
@@ -62,7 +62,7 @@ impl Frontier<'_> {
         Ok(entered)
     }
 
-    /// Returns up to 256 hosts with waiting URLs, sorted.
+    /// Returns up to 256 hosts that have waiting URLs, sorted.
     ///
     /// # Errors
     ///
@@ -72,14 +72,14 @@ impl Frontier<'_> {
         self.db.column(&sql::WAITING_HOSTS, &values).await
     }
 
-    /// Claims up to the given number of waiting URLs per host, those with the lowest depth first.
+    /// Claims up to the given number of waiting URLs per host, lowest depth first.
     ///
-    /// The URLs belong to the holder until it records or releases them, or sends no
+    /// The URLs belong to the holder until it records or releases them, or has not sent a
     /// [`heartbeat`](Self::heartbeat) for 20 seconds.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; no URL is claimed then.
+    /// Returns an error if the query fails; in that case, no URL is claimed.
     pub async fn claim_urls(
         self,
         site: &str,
@@ -108,10 +108,10 @@ impl Frontier<'_> {
         Ok(claimed)
     }
 
-    /// Marks a holder as alive, and releases the URLs of holders that are not alive.
+    /// Marks a holder as alive, and releases the URLs of dead holders.
     ///
-    /// URLs due for a retry become waiting again. Call this every few seconds, and before the first
-    /// claim.
+    /// URLs that are due for a retry are marked as waiting again. Call this every few seconds, and
+    /// before the first claim.
     ///
     /// # Errors
     ///
@@ -125,7 +125,8 @@ impl Frontier<'_> {
     ) -> Result<(), StoreError> {
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
-        // The holder's own mark first, so that the next statement does not release its own URLs.
+        // The holder is marked as alive first, so that the next statement does not release its own
+        // URLs.
         self.db.execute(&MARK_ALIVE, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;
@@ -148,7 +149,7 @@ impl Frontier<'_> {
         self.db.column(&sql::OTHER_HOLDERS, &values).await
     }
 
-    /// Releases URLs that a holder has claimed but not recorded.
+    /// Releases the URLs that a holder has claimed but not recorded.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Frontier<'_> {
             .await
     }
 
-    /// Returns which kinds of URLs a run still has to visit.
+    /// Returns which kinds of URLs a run has yet to visit.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl Frontier<'_> {
         self.db.first(&sql::KNOWN_URL, &values).await
     }
 
-    /// Returns the due time of the `count`th due page; `None` if fewer pages are due.
+    /// Returns the due time of the `count`th due page, or `None` if fewer pages are due.
     ///
     /// # Errors
     ///
@@ -209,7 +210,7 @@ impl Frontier<'_> {
         self.db.value(&sql::LAST_DUE, &values).await
     }
 
-    /// Returns the links of a page as of its last fetch.
+    /// Returns the links that a page contained when it was last fetched.
     ///
     /// # Errors
     ///
@@ -222,7 +223,7 @@ impl Frontier<'_> {
     }
 }
 
-/// Queue of a run: site, run, and position among URLs of the same depth.
+/// Identifies a run's queue: site, run, and position among URLs of the same depth.
 pub(super) struct Queue<'r> {
     pub(super) site: &'r str,
     pub(super) run_id: i64,
@@ -230,8 +231,8 @@ pub(super) struct Queue<'r> {
 }
 
 impl Queue<'_> {
-    /// Adds URLs, adds `counts` and the number of new URLs to the run, and commits the transaction;
-    /// returns the number of new URLs.
+    /// Adds URLs to the queue, adds `counts` and the number of new URLs to the run, and commits the
+    /// transaction. Returns the number of new URLs.
     pub(super) async fn enter_and_commit(
         &self,
         mut transaction: Transaction<'_>,
@@ -261,7 +262,7 @@ impl Queue<'_> {
         Ok(u64::try_from(entered).unwrap_or(0))
     }
 
-    /// Adds URLs to the queue; returns the number of URLs that are new in the run.
+    /// Adds URLs to the queue. Returns the number of URLs that are new in the run.
     async fn enter(
         &self,
         transaction: &mut Transaction<'_>,
@@ -302,7 +303,7 @@ impl Queue<'_> {
     }
 }
 
-/// Removes duplicates, keeps the lowest depth, and sorts by URL to avoid deadlocks.
+/// Removes duplicates, retains the lowest depth of each URL, and sorts by URL to avoid deadlocks.
 fn nearest<'u>(urls: &[&'u FoundUrl]) -> Vec<&'u FoundUrl> {
     let mut nearest: BTreeMap<&str, &FoundUrl> = BTreeMap::new();
     for found in urls {

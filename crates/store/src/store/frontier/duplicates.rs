@@ -1,4 +1,4 @@
-//! Detection of resources with the same content that are described more than once.
+//! Finds resources that have the same content and are described more than once.
 
 use super::Frontier;
 use super::{
@@ -7,16 +7,16 @@ use super::{
 };
 
 columns! {
-    /// Described resource with the same content as another described resource of the site.
+    /// Described resource that has the same content as another described resource of the site.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DuplicateDescription {
-        /// MD5 digest of the content.
+        /// MD5 digest of the resource's content.
         pub md5: String,
         /// URL of the resource.
         pub url: String,
         /// Whether the resource has a published description.
         pub is_published: bool,
-        /// Rank that the visit assigned to the URL; lower ranks are preferred.
+        /// Rank assigned to the URL by the visit; lower ranks are preferred.
         pub preference: u8,
     }
 }
@@ -27,14 +27,14 @@ columns! {
     pub struct AliasDescription {
         /// URL of the resource.
         pub url: String,
-        /// Canonical URL.
+        /// Canonical URL of the resource.
         pub alias_of: String,
         /// Whether the resource has a published description.
         pub is_published: bool,
     }
 }
 
-/// Converts a stored rank; URLs without a rank come last.
+/// Converts a stored rank; URLs without a rank are last in order.
 pub(super) fn rank(preference: Option<i64>) -> u8 {
     let rank = preference.and_then(|preference| u8::try_from(preference).ok());
     rank.unwrap_or(u8::MAX)
@@ -59,7 +59,7 @@ impl Frontier<'_> {
         self.db.rows(&sql::DESCRIBED_TWICE, &values).await
     }
 
-    /// Returns resources that a run has described under both their own and their canonical URL.
+    /// Returns resources that a run has described under both their own URL and their canonical URL.
     ///
     /// # Errors
     ///
@@ -92,13 +92,14 @@ impl Frontier<'_> {
         self.db.rows(&sql::ALIASES, &values).await
     }
 
-    /// Discards descriptions of duplicates; those that the run added are counted as rejected.
+    /// Discards descriptions of duplicates. Descriptions that the run added are counted as
+    /// rejected.
     ///
     /// Published descriptions of duplicates are withdrawn when the run is published.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is discarded then.
+    /// Returns an error if the query fails; in that case, nothing is discarded.
     pub async fn withdraw_duplicates(
         self,
         run: &StoredRun,

@@ -1,4 +1,4 @@
-//! Ends runs: removes URLs that the run did not find, unless the results are held.
+//! Ends runs. URLs that a run did not find are removed unless its results are held.
 
 use super::Frontier;
 use super::{
@@ -9,14 +9,14 @@ use super::{
 };
 
 impl Frontier<'_> {
-    /// Ends a run whose results are published, and removes URLs that the run did not find.
+    /// Ends a run whose results are published, and removes the URLs that the run did not find.
     ///
     /// `withdrawn` is the number of descriptions that are no longer shown. Returns the updated run.
-    /// Calling this twice or on several instances is harmless.
+    /// It is safe to call this more than once or on several instances.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; call this again later to end the run.
+    /// Returns an error if the query fails; in that case, call this again later to end the run.
     pub async fn finish_run(
         self,
         site: &str,
@@ -25,7 +25,8 @@ impl Frontier<'_> {
         now_ms: i64,
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
-        // If several instances end the run at the same time, only one of them settles it.
+        // If several instances end the run at the same time, only one of them completes the end of
+        // the run.
         if self.end_run(run_id, RunState::Finished, now_ms).await? {
             self.settle(site, run_id).await?;
         }
@@ -36,7 +37,7 @@ impl Frontier<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; call this again later to end the run.
+    /// Returns an error if the query fails; in that case, call this again later to end the run.
     pub async fn hold_run(
         self,
         run_id: i64,
@@ -70,11 +71,12 @@ impl Frontier<'_> {
         self.run(run_id).await
     }
 
-    /// Deletes a site's runs, URLs, robots.txt files and descriptions; counts the descriptions.
+    /// Deletes a site's runs, URLs, robots.txt files and descriptions. Returns the number of
+    /// descriptions.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is deleted then.
+    /// Returns an error if the query fails; in that case, nothing is deleted.
     pub async fn clear_site(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
         let mut transaction = self.db.begin("delete the data of a site").await?;
@@ -86,7 +88,7 @@ impl Frontier<'_> {
         Ok(cleared)
     }
 
-    /// Returns URLs described by a run, each with MD5 digest and rank, starting after `after`.
+    /// Returns URLs described by a run, each with its MD5 digest and rank, starting after `after`.
     ///
     /// # Errors
     ///

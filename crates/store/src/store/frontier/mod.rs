@@ -1,8 +1,8 @@
-//! Frontier of the site robot: its runs and the URLs that it knows.
+//! Frontier of the site robot: its runs and known URLs.
 //!
-//! A URL is waiting, claimed by a holder, or done; these rows are the entire state of an
-//! interrupted run. The cost of each statement does not grow with the number of visited pages: no
-//! statement counts rows or sorts more rows than it returns.
+//! Each URL is waiting, claimed by a holder, or done; the rows of the URLs are the entire state of
+//! an interrupted run. The cost of a statement does not grow with the number of visited pages,
+//! since no statement counts rows or sorts more rows than it returns.
 
 mod claim;
 mod duplicates;

@@ -1,4 +1,4 @@
-//! Records visits in batches.
+//! Records page visits in batches.
 
 use super::Frontier;
 use super::{
@@ -15,28 +15,28 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// Maximum number of attempts for a transaction that conflicts with other instances.
+/// Maximum number of attempts to run a transaction that conflicts with other instances.
 const ATTEMPTS: u32 = 5;
 
-/// Number of pages written together on `SQLite`, which matches the largest statement.
+/// Number of pages written together on `SQLite`; corresponds to the largest statement.
 const PIECE: usize = 8;
 
-/// Result of visiting a page.
+/// Result of a page visit.
 #[derive(Clone, Debug)]
 pub struct PageRecord {
     /// Claimed URL of the page.
     pub claimed: ClaimedUrl,
-    /// Time of the next retry; `None` if the page is done.
+    /// Time of the next retry; `None` if the visit is complete.
     pub retry_ms: Option<i64>,
     /// HTTP status of the response, if any.
     pub status: Option<u16>,
-    /// Outcome of the visit, as text.
+    /// Outcome of the visit, as a text.
     pub outcome: String,
-    /// `ETag` for the next visit.
+    /// `ETag` value to send on the next visit.
     pub etag: Option<String>,
-    /// `Last-Modified` for the next visit.
+    /// `Last-Modified` value to send on the next visit.
     pub last_modified: Option<String>,
-    /// Hash of the response body.
+    /// Hash of the page's response body.
     pub content_hash: Option<String>,
     /// Change of the page's resource description.
     pub description: DescriptionChange,
@@ -44,13 +44,15 @@ pub struct PageRecord {
     pub loss: Option<Loss>,
     /// Whether the page requests a password; `None` if the page was not read.
     pub asks_password: Option<bool>,
-    /// Canonical URL, if the page is known under another URL.
+    /// Canonical URL, if it differs from the page's URL.
     pub alias_of: Option<String>,
-    /// Rank among URLs with the same content, lower is preferred; `None` keeps the stored rank.
+    /// Rank among URLs with the same content (lower is preferred); `None` leaves the stored rank
+    /// unchanged.
     pub preference: Option<u8>,
-    /// Time of the next regular visit; `None` keeps the stored time.
+    /// Time of the next regular visit; `None` leaves the stored time unchanged.
     pub next: Option<NextVisit>,
-    /// Links, stored for visits without a body; `None` keeps the stored links.
+    /// Links on the page, stored for visits that return no body; `None` leaves the stored links
+    /// unchanged.
     pub links: Option<Vec<String>>,
     /// URLs found on the page.
     pub found: Vec<FoundUrl>,
@@ -59,18 +61,18 @@ pub struct PageRecord {
 /// Next regular visit to a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NextVisit {
-    /// Number of consecutive visits without a change.
+    /// Number of consecutive visits on which the page had not changed.
     pub steady: u32,
-    /// Time of the visit.
+    /// Time of the next regular visit.
     pub at_ms: i64,
 }
 
 /// Change of a resource description.
 #[derive(Clone, Debug)]
 pub enum DescriptionChange {
-    /// Keep the description, if any.
+    /// Leave the description, if any, unchanged.
     Keep,
-    /// Save the description; it becomes visible when the run is published.
+    /// Save the description. It becomes visible when the run is published.
     Save(ResourceDescription),
     /// Withdraw the description, if any, when the run is published.
     Withdraw,
@@ -80,14 +82,15 @@ pub enum DescriptionChange {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RecordSummary {
-    /// Numbers of new URLs and of added, changed and unchanged descriptions.
+    /// Counts of new URLs and of added, changed and unchanged descriptions.
     pub counts: RunCounts,
 }
 
 impl Frontier<'_> {
-    /// Records visits and adds their counts to the run, in one transaction.
+    /// Records visits and adds their counts to the run, all in one transaction.
     ///
-    /// `counts` contains the caller's own counts; descriptions and found URLs are counted here.
+    /// `counts` contains the counts that the caller has made; descriptions and found URLs are
+    /// counted by this function.
     ///
     /// # Errors
     ///
@@ -124,7 +127,7 @@ impl Frontier<'_> {
         let mut counts = *counts;
         let most = match transaction.engine() {
             Engine::Sqlite => PIECE,
-            // Everyone locks in the same order: descriptions first, then visits.
+            // All instances lock rows in the same order: first descriptions, then visits.
             Engine::Postgres => pages.len().max(1),
         };
         // On `PostgreSQL` all pages are written together, since the lock order applies to all of
@@ -144,16 +147,16 @@ impl Frontier<'_> {
     }
 }
 
-/// Run in which pages are recorded.
+/// Identifies the run in which pages are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct RunKey<'r> {
-    /// Name of the site.
+    /// Name of the run's site.
     pub site: &'r str,
-    /// ID of the run.
+    /// ID of the site robot run.
     pub run_id: i64,
     /// Settings that affect the run's decisions.
     pub settings: &'r str,
-    /// Position of found URLs among those of the same depth; increases during the run.
+    /// Position of the found URLs among all URLs of the same depth; increases during the run.
     pub position: i64,
 }
 
@@ -200,10 +203,10 @@ fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [VisitRow<'v>], now_ms: i64) -
     again.chain(visited).collect()
 }
 
-/// Row of a page, as written.
+/// Row of a page visit, as written to the database.
 struct VisitRow<'p> {
     page: &'p PageRecord,
-    /// Links, one per line.
+    /// Links on the page, one per line.
     links: Option<String>,
 }
 
@@ -249,7 +252,7 @@ impl<'p> VisitRow<'p> {
 }
 
 impl PageRecord {
-    /// Creates a record of a finished visit without further data.
+    /// Creates the record of a completed visit, without further data.
     pub fn new(claimed: ClaimedUrl, outcome: impl Into<String>) -> Self {
         Self {
             claimed,

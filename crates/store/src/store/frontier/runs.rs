@@ -1,4 +1,4 @@
-//! Runs of the site robot: starting, resuming, commanding, counting and ending them.
+//! Runs of the site robot: start, resume, send commands, update counts, and end.
 
 use super::Frontier;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredRun {
-        /// ID of the run, which increases with each run.
+        /// ID of the run; increases with each new run.
         pub run_id: i64,
         /// Name of the site.
         pub site: String,
         /// State of the run.
         pub state: RunState,
-        /// Command to the instances that work on the run.
+        /// Command for the instances that work on the run.
         pub wanted: RunCommand,
         /// Settings that affect the run's decisions.
         pub settings: String,
@@ -27,9 +27,9 @@ columns! {
         pub started_ms: i64,
         /// End time of the run; `None` while the run has not ended.
         pub finished_ms: Option<i64>,
-        /// Counts of pages and descriptions so far.
+        /// Counts of pages and descriptions up to now.
         pub counts: RunCounts,
-        /// Reason why the results are held for review, if they are.
+        /// Reason why the results are held for review, if they are held.
         pub held: Option<String>,
     }
 }
@@ -43,7 +43,7 @@ robot_detection_layer::words! {
     pub enum RunState {
         /// The run is in progress, or was interrupted and can be resumed.
         Running = "running",
-        /// The run is complete.
+        /// The run is complete, and its results are not held.
         Finished = "finished",
         /// The run is complete, and its results are held until they are accepted.
         Held = "held",
@@ -53,42 +53,43 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Command to the instances that work on a run.
+    /// Command for the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
-        /// Start or continue the run.
+        /// Start the run, or continue it after a pause.
         #[default]
         Run = "run",
-        /// Pause until told to continue.
+        /// Pause until the next command to run.
         Pause = "pause",
-        /// Finish pages in progress, and leave the rest for later.
+        /// Finish the pages in progress, and leave the remaining pages for later.
         Stop = "stop",
     }
 }
 
 columns! {
-    /// Counts of a site robot run.
+    /// Counters of a site robot run.
     #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
     pub struct RunCounts {
-        /// URLs that were found and accepted.
+        /// Number of URLs that were found and accepted.
         pub found: u64,
-        /// Received responses, including those without a body.
+        /// Number of received responses, including those without a body.
         pub fetched: u64,
-        /// Unchanged pages (status 304, or the same content).
+        /// Number of unchanged pages (status 304, or the same content).
         pub unmodified: u64,
-        /// Total size of response bodies, in bytes.
+        /// Total size of all response bodies, in bytes.
         pub bytes: u64,
-        /// Added resource descriptions.
+        /// Number of added resource descriptions.
         pub added: u64,
-        /// Changed resource descriptions.
+        /// Number of changed resource descriptions.
         pub changed: u64,
-        /// Regenerated resource descriptions without changes.
+        /// Number of resource descriptions that were generated again but did not change.
         pub same: u64,
-        /// Withdrawn resource descriptions.
+        /// Number of withdrawn resource descriptions.
         pub withdrawn: u64,
-        /// Fetched pages that are not described because of filters, META tags or their status.
+        /// Number of fetched pages that are not described because of filters, META tags or their
+        /// status.
         pub rejected: u64,
-        /// URLs that could not be fetched after all retries.
+        /// Number of URLs that could not be fetched even after all retries.
         pub failed: u64,
     }
 }
@@ -96,8 +97,8 @@ columns! {
 impl Frontier<'_> {
     /// Resumes a site's interrupted run, or starts a new one.
     ///
-    /// A run with other settings is abandoned, as are held results, and a new run is started. The
-    /// second value is `true` if a run was resumed.
+    /// If the interrupted run had other settings, it is abandoned, as are held results, and a new
+    /// run is started. The second value is `true` if a run was resumed.
     ///
     /// # Errors
     ///
@@ -120,7 +121,8 @@ impl Frontier<'_> {
                 transaction.commit().await?;
                 return Ok((StoredRun { wanted, ..open }, true));
             }
-            // Half of the site was processed with other settings; mixing them gives wrong results.
+            // Part of the site was processed with other settings; mixing both would give wrong
+            // results.
             let abandoned = RunState::Abandoned.as_str();
             let values = [open.run_id.into(), abandoned.into(), now_ms.into()];
             transaction.execute(&sql::END_RUN, &values).await?;
@@ -137,7 +139,7 @@ impl Frontier<'_> {
         Ok((run, added == 0))
     }
 
-    /// Sets the command for a site's current run; returns `false` if there is no run.
+    /// Sets the command for a site's current run. Returns `false` if there is no run.
     ///
     /// # Errors
     ///
@@ -148,7 +150,7 @@ impl Frontier<'_> {
         Ok(told > 0)
     }
 
-    /// Abandons a site's current run, if any, so that the next one starts from the beginning.
+    /// Abandons a site's current run, if any, so that the next run starts from the beginning.
     ///
     /// # Errors
     ///
@@ -169,7 +171,7 @@ impl Frontier<'_> {
         self.db.first(&sql::OPEN_RUN, &[site.into()]).await
     }
 
-    /// Returns a run by ID.
+    /// Returns the run with the given ID.
     ///
     /// # Errors
     ///
@@ -179,12 +181,12 @@ impl Frontier<'_> {
         row.ok_or_else(|| {
             StoreError::new(
                 StoreErrorKind::NotFound,
-                format!("site robot run {run_id} no longer exists"),
+                format!("the site robot run {run_id} no longer exists"),
             )
         })
     }
 
-    /// Returns the last runs of a site, newest first; the last 100 are kept.
+    /// Returns the most recent runs of a site, newest first. Only the last 100 runs are stored.
     ///
     /// # Errors
     ///
@@ -194,7 +196,7 @@ impl Frontier<'_> {
         self.db.rows(&sql::RUNS, &values).await
     }
 
-    /// Returns the names of sites with runs, sorted, even if they have no descriptions yet.
+    /// Returns the sorted names of all sites that have runs, even if they have no descriptions yet.
     ///
     /// # Errors
     ///
@@ -203,7 +205,7 @@ impl Frontier<'_> {
         self.db.column(&sql::RUN_SITES, &[]).await
     }
 
-    /// Ends a run; returns `true` if this call ended it.
+    /// Ends a run. Returns `true` if the run was ended by this call.
     pub(super) async fn end_run(
         self,
         run_id: i64,
@@ -225,7 +227,7 @@ column!(RunCommand, String, |word| Ok(
 ));
 
 impl RunCounts {
-    /// Adds the counts of another run.
+    /// Adds the counts from another run.
     pub fn add(&mut self, other: &Self) {
         self.found += other.found;
         self.fetched += other.fetched;

@@ -8,19 +8,20 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Statement that adds found URLs: `$1` site, `$2` run, `$3` position.
+/// Statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position.
 ///
-/// `PostgreSQL` only; `SQLite` uses [`ENTER_LIST`].
+/// This statement is for `PostgreSQL` only; `SQLite` uses [`ENTER_LIST`].
 pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
 
-/// `SQLite` statement that adds found URLs: `$1` site, `$2` run, `$3` position, `$4` JSON arrays.
+/// `SQLite` statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position, `$4`
+/// JSON arrays.
 ///
-/// A single statement for any number of URLs, so that it can be sent together with others.
+/// A single statement adds any number of URLs, so it can be sent together with others.
 pub(super) static ENTER_LIST: LazyLock<Statement> = LazyLock::new(enter_list);
 
-/// Statement that records visits: `$1` site, `$2` run, `$3` settings.
+/// Statement that records visits. Parameters: `$1` site, `$2` run, `$3` settings.
 ///
-/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
+/// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static RECORD: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], record));
 
@@ -40,7 +41,7 @@ macro_rules! counted {
     };
 }
 
-/// Descriptions of a run whose content also exists elsewhere, as they would be after publication:
+/// Descriptions that would have the same content as others once the run is published. Parameters:
 /// `$1` site, `$2` run.
 ///
 /// Contents are counted first, so that only the few repeated ones are examined further.
@@ -107,7 +108,7 @@ statements! {
 
     // `state < 3` is required to use the partial index of open URLs. The recursion jumps from host
     // to host in the index; DISTINCT would read every waiting URL.
-    WAITING_HOSTS = "look for hosts to visit",
+    WAITING_HOSTS = "find hosts to visit",
         "WITH RECURSIVE hosts (host) AS ( \
          SELECT first.host FROM (SELECT host FROM site_robot_urls WHERE site = $1 \
          AND run_id = $2 AND state = 0 AND state < 3 AND host > $3 ORDER BY host LIMIT 1) AS first \
@@ -115,7 +116,7 @@ statements! {
          AND next.run_id = $2 AND next.state = 0 AND next.state < 3 AND next.host > hosts.host \
          ORDER BY next.host LIMIT 1) FROM hosts WHERE hosts.host IS NOT NULL) \
          SELECT host FROM hosts WHERE host IS NOT NULL LIMIT $4";
-    OPEN_URLS = "look for URLs to visit",
+    OPEN_URLS = "find URLs to visit",
         "SELECT (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 0 AND state < 3 LIMIT 1), \
          (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
@@ -128,7 +129,7 @@ statements! {
     RELEASE_URLS = "release URLs",
         "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder = $3";
-    OTHER_HOLDERS = "look for other holders of URLs",
+    OTHER_HOLDERS = "find other holders of URLs",
         "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
     KNOWN_URL = "read the state of a URL",
@@ -137,7 +138,7 @@ statements! {
         outcome, fetched_ms, loss, COALESCE(asks_password, 0) AS asks_password, content_hash \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     // Due time of the page at the given position, ordered by due time.
-    LAST_DUE = "look for pages to revisit",
+    LAST_DUE = "find pages to revisit",
         "SELECT next_ms FROM site_robot_urls WHERE site = $1 AND next_ms <= $2 \
          ORDER BY next_ms LIMIT 1 OFFSET $3 + 0";
     LINKS = "read the links of a page",
@@ -163,14 +164,15 @@ statements! {
          AND url = $2 AND hidden_ms IS NULL)), \
          (SELECT preference FROM site_robot_urls WHERE site = $1 AND url = $2)";
 
-    DESCRIBED_TWICE = "look for resources that are described twice",
+    DESCRIBED_TWICE = "find resources that are described twice",
         concat!(described_now!(), "SELECT md5, url, is_published, COALESCE((SELECT preference \
         FROM site_robot_urls AS seen WHERE seen.site = $1 AND seen.url = described.url), 255) \
         AS preference \
          FROM described WHERE md5 IN \
          (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
-    // URLs that name each other, and URLs whose canonical URL names another one, are kept.
-    NOT_CANONICAL = "look for resources that are described by their canonical URL too",
+    // URLs that specify each other as canonical are kept, as are URLs whose canonical URL specifies
+    // yet another one.
+    NOT_CANONICAL = "find resources that are also described by their canonical URL",
         "SELECT seen.url, seen.alias_of, \
          CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
         FROM site_robot_urls AS seen \
@@ -194,7 +196,7 @@ statements! {
         "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
          WHERE run_id = $1";
     // Without validators and hash, the next visit reads the page as if it had changed.
-    DOUBT_DUPLICATES = "check duplicates again",
+    DOUBT_DUPLICATES = "mark duplicates to be checked again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
          WHERE site = $1 AND described = 0 AND loss = 'duplicate'";
     // URLs with a description are kept: the last visit determines whether they are lost.
@@ -227,7 +229,8 @@ statements! {
 /// `SQLite` statement that returns the number of rows changed by the previous statement.
 pub(super) static FOUND: Statement = Statement::new("count found URLs", "SELECT changes()");
 
-/// `SQLite` statement like `COUNT_RUN` that also adds the rows changed by the previous statement.
+/// `SQLite` statement like `COUNT_RUN` that also adds the number of rows changed by the previous
+/// statement.
 pub(super) static COUNT_FOUND: Statement = Statement::new(
     "update the counts of a site robot run",
     concat!(
@@ -236,8 +239,8 @@ pub(super) static COUNT_FOUND: Statement = Statement::new(
     ),
 );
 
-/// Returns the statement that claims URLs of a host: `$1` site, `$2` run, `$3` host, `$4` number of
-/// URLs, `$5` holder.
+/// Returns the statement that claims URLs of a host. Parameters: `$1` site, `$2` run, `$3` host,
+/// `$4` number of URLs, `$5` holder.
 pub(super) fn claim(engine: Engine) -> Statement {
     // SQLite has a single writer, so rows need not be locked.
     let (place, lock) = match engine {
@@ -258,8 +261,9 @@ pub(super) fn claim(engine: Engine) -> Statement {
     Statement::assembled("claim URLs", sql)
 }
 
-/// `ON CONFLICT` clause: a URL that the run already knows is kept, unless it was found at a lower
-/// depth; if it was already fetched, its links are followed again.
+/// `ON CONFLICT` clause that leaves a URL already known to the run unchanged, unless it is now
+/// found at a lower depth. In that case, if the page was already fetched, its links are followed
+/// again.
 const NEAREST_STAYS: &str = " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
     state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
     AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
@@ -297,9 +301,9 @@ fn enter(rows: usize) -> Statement {
     Statement::assembled("add found URLs", sql)
 }
 
-/// Returns the statement that records visits. A URL found at a lower depth meanwhile waits again.
-/// If a page is unchanged, the reason why it is not described is kept; links are kept if the visit
-/// has no new ones.
+/// Returns the statement that records visits. A URL that was found at a lower depth in the meantime
+/// is marked as waiting again. For an unchanged page, the reason why it is not described is
+/// retained; its links are retained if the visit provides no new links.
 fn record(rows: usize) -> Statement {
     const COLUMNS: usize = 21;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
@@ -337,7 +341,7 @@ fn record(rows: usize) -> Statement {
     Statement::assembled("record visits", sql)
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
     let mut all = vec![claim(engine)];
     all.extend(RECORD.all().cloned());

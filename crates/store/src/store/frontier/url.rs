@@ -5,61 +5,61 @@ use super::{
     Frontier, sql,
 };
 
-/// Found URL to be visited.
+/// URL that was found and is to be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FoundUrl {
     /// Absolute URL of the page, at most 2,000 bytes.
     pub url: String,
-    /// Host and port, which determine the connections used.
+    /// Host and port, which determine the connections to use.
     pub host: String,
-    /// Number of links from a starting point.
+    /// Number of links to follow from a starting point to the page.
     pub depth: u32,
-    /// Maximum depth of links from this URL; `None` for no limit.
+    /// Maximum depth of links to follow from this URL; `None` means no limit.
     pub max_depth: Option<u32>,
-    /// URL of the page with the link; empty for a starting point.
+    /// URL of the page that contains the link; empty for a starting point.
     pub found_on: String,
 }
 
 columns! {
-    /// URL that a holder has claimed.
+    /// URL that a holder has claimed for a visit.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ClaimedUrl {
         /// Absolute URL of the page.
         pub url: String,
-        /// Host and port, which determine the connections used.
+        /// Host and port, which determine the connections to use.
         pub host: String,
-        /// Number of links from a starting point.
+        /// Number of links to follow from a starting point to the page.
         pub depth: u32,
-        /// Maximum depth of links from this URL; `None` for no limit.
+        /// Maximum depth of links to follow from this URL; `None` means no limit.
         pub max_depth: Option<u32>,
-        /// URL of the page with the link; empty for a starting point.
+        /// URL of the page that contains the link; empty for a starting point.
         pub found_on: String,
-        /// Number of failed attempts in this run.
+        /// Number of failed attempts to fetch the URL in this run.
         pub attempts: u32,
-        /// Whether only the stored links of the page are to be followed again.
+        /// Whether to follow only the stored links of the page, without fetching the page.
         pub is_relink: bool,
         /// Whether the page has a resource description.
         pub is_described: bool,
-        /// `ETag` from the last visit.
+        /// `ETag` value from the last visit.
         pub etag: Option<String>,
-        /// `Last-Modified` from the last visit.
+        /// `Last-Modified` value from the last visit.
         pub last_modified: Option<String>,
         /// Hash of the response body at the last visit.
         pub content_hash: Option<String>,
-        /// Settings that applied to the last visit.
+        /// Settings that were in effect at the last visit.
         pub settings: Option<String>,
         /// Whether the page requested a password when it was last read.
         pub asks_password: bool,
-        /// Number of consecutive visits without a change.
+        /// Number of consecutive visits on which the page had not changed.
         pub steady: u32,
-        /// Time of the next regular visit; `None` if none was ever scheduled.
+        /// Time of the next regular visit; `None` if no regular visit was ever scheduled.
         pub next_ms: Option<i64>,
     }
 }
 
 impl ClaimedUrl {
-    /// Creates a starting point that was never visited.
+    /// Creates a starting point that has never been visited.
     pub fn new(url: impl Into<String>, host: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -88,19 +88,19 @@ columns! {
     pub struct KnownUrl {
         /// ID of the last run that found the URL.
         pub run_id: i64,
-        /// Number of links from a starting point.
+        /// Number of links to follow from a starting point to the page.
         pub depth: u32,
-        /// URL of the page with the link; empty for a starting point.
+        /// URL of the page that contains the link; empty for a starting point.
         pub found_on: String,
-        /// State: `waiting`, `taken`, `deferred` or `done`.
+        /// State of the URL: `waiting`, `taken`, `deferred` or `done`.
         pub state: String,
         /// Whether the page has a resource description.
         pub is_described: bool,
-        /// HTTP status of the last response.
+        /// HTTP status of the last response for the URL.
         pub status: Option<u16>,
-        /// Outcome of the last visit, as text.
+        /// Outcome of the last visit, as a text.
         pub outcome: Option<String>,
-        /// Time of the last fetch.
+        /// Time when the URL was last fetched.
         pub fetched_ms: Option<i64>,
         /// Reason why the page has no description.
         pub loss: Option<Loss>,
@@ -112,7 +112,7 @@ columns! {
 }
 
 columns! {
-    /// Row of a claimed URL.
+    /// Database row of a claimed URL.
     #[derive(Debug)]
     pub(super) struct ClaimedRow {
         pub(super) position: i64,
@@ -126,11 +126,11 @@ columns! {
     pub struct RobotsTxtCopy {
         /// URL of the robots.txt.
         pub url: String,
-        /// `ETag` of the robots.txt.
+        /// `ETag` of the stored copy.
         pub etag: Option<String>,
-        /// `Last-Modified` value of the robots.txt, unparsed.
+        /// `Last-Modified` value of the stored copy, unparsed.
         pub last_modified: Option<String>,
-        /// Content of the robots.txt.
+        /// Content of the stored copy.
         pub body: String,
     }
 }
@@ -150,11 +150,11 @@ impl Frontier<'_> {
         self.db.first(&sql::ROBOTS_TXT_COPY, &values).await
     }
 
-    /// Saves a copy of a robots.txt, replacing the previous one.
+    /// Saves a copy of a robots.txt, which replaces the previous copy.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails, for example on `PostgreSQL` if a text contains NUL.
+    /// Returns an error if the query fails, for example if a text contains NUL on `PostgreSQL`.
     pub async fn save_robots_txt_copy(
         self,
         site: &str,

@@ -1,4 +1,4 @@
-//! Addresses of a site, and moving the site's pages to a new address.
+//! Addresses of a site; moves the site's pages to a new address.
 
 use super::Publications;
 use super::{
@@ -7,18 +7,19 @@ use super::{
     sql,
 };
 
-/// Maximum number of stored addresses per site.
+/// Maximum number of addresses stored per site.
 const MAX_ADDRESSES: usize = 32;
 
 impl Publications<'_> {
-    /// Moves a site's pages from all previous addresses to `address`; returns their number.
+    /// Moves a site's pages from all previous addresses to `address`. Returns the number of moved
+    /// pages.
     ///
     /// An address is an origin, such as `https://www.example.com`. `others` are further addresses
-    /// of the site. Pages that already exist at `address` are kept.
+    /// of the site. Pages that already exist at `address` are not replaced.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; no page is moved then.
+    /// Returns an error if the query fails; in that case, no page is moved.
     pub async fn move_site(
         self,
         site: &str,
@@ -60,7 +61,7 @@ impl Publications<'_> {
         Ok(moved)
     }
 
-    /// Returns the addresses of a site, the current one first.
+    /// Returns the addresses of a site, starting with the current one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Descriptions of pages that a run has not described, and the reasons.
+//! Descriptions of pages that a run has not described again, and the reasons.
 
 use super::Publications;
 use super::{
@@ -7,23 +7,23 @@ use super::{
 };
 
 columns! {
-    /// Description of a page that a run has not described.
+    /// Description of a page that a run has not described again.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct LostDescription {
         /// URL of the page.
         pub url: String,
-        /// Whether the description is shown.
+        /// Whether the description is currently shown.
         pub is_shown: bool,
         /// ID of the last run that found the page.
         pub run_id: Option<i64>,
-        /// Number of links from a starting point.
+        /// Number of links to follow from a starting point to the page.
         pub depth: Option<u32>,
         /// HTTP status of the last response.
         pub status: Option<u16>,
         /// Reason why the page has no description.
         pub loss: Option<Loss>,
-        /// Outcome of the visit, as text.
+        /// Outcome of the visit, as a text.
         pub outcome: String,
         /// Hash of the response body.
         pub content_hash: Option<String>,
@@ -37,13 +37,15 @@ columns! {
     pub struct UnvisitedDescription {
         /// URL of the page.
         pub url: String,
-        /// Number of links from a starting point when the page was last found.
+        /// Number of links to follow from a starting point to the page, as of when the page was
+        /// last found.
         pub depth: Option<u32>,
     }
 }
 
 impl Publications<'_> {
-    /// Returns descriptions of pages that a run has not found, by URL, starting after `after`.
+    /// Returns descriptions of pages that a run has not found, ordered by URL, starting after
+    /// `after`.
     ///
     /// # Errors
     ///
@@ -64,7 +66,8 @@ impl Publications<'_> {
         self.db.rows(&sql::UNMET, &values).await
     }
 
-    /// Returns descriptions of pages that a run has not or differently described, after a URL.
+    /// Returns descriptions of pages that a run has described differently or not at all, starting
+    /// after a URL.
     ///
     /// # Errors
     ///
@@ -85,7 +88,7 @@ impl Publications<'_> {
         self.db.rows(&sql::LOST, &values).await
     }
 
-    /// Returns the hosts that responded to a run with pages.
+    /// Returns the hosts that returned pages in a run.
     ///
     /// # Errors
     ///
@@ -99,8 +102,8 @@ impl Publications<'_> {
         self.db.column(&sql::ANSWERING_HOSTS, &values).await
     }
 
-    /// Returns content hashes that a run found at `count` or more URLs with previously different
-    /// descriptions, each with the number of URLs; the most frequent first, at most 100.
+    /// Returns up to 100 content hashes that a run found at `count` or more URLs whose previous
+    /// descriptions differed, each with the number of URLs, most frequent first.
     ///
     /// # Errors
     ///
@@ -117,7 +120,7 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(alike).collect())
     }
 
-    /// Returns up to 1,000 URLs and outcomes of a run, for outcomes that start with `beginning`.
+    /// Returns up to 1,000 URLs visited by a run, with outcomes that start with `beginning`.
     ///
     /// # Errors
     ///
@@ -133,8 +136,8 @@ impl Publications<'_> {
         self.db.rows(&sql::WITHOUT_WORDS, &values).await
     }
 
-    /// Returns up to 1,000 outcomes of undescribed URLs of a run, starting after the outcome
-    /// `after`, each with the number of URLs and the first URL.
+    /// Returns up to 1,000 outcomes of URLs that a run has not described, starting after the
+    /// outcome `after`, each with the number of URLs and the first URL.
     ///
     /// # Errors
     ///
@@ -151,12 +154,13 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(count).collect())
     }
 
-    /// Discards staged changes of pages that were replaced by a login page, or by one page at many
-    /// URLs. Their descriptions are kept, and the next run fetches the pages in full.
+    /// Discards staged changes to pages that were replaced by a login page, or by the same page at
+    /// many URLs. The existing descriptions are retained, and the next run fetches the pages in
+    /// full.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is discarded then.
+    /// Returns an error if the query fails; in that case, nothing is discarded.
     pub async fn discard_suspicious_pages(
         self,
         site: &str,
@@ -176,7 +180,7 @@ impl Publications<'_> {
         transaction.commit().await
     }
 
-    /// Returns `true` if a run has staged pages that newly request a password.
+    /// Returns `true` if a run has staged pages that now request a password but did not before.
     ///
     /// # Errors
     ///
@@ -187,7 +191,7 @@ impl Publications<'_> {
         Ok(login.is_some())
     }
 
-    /// Accepts that pages of a run request a password.
+    /// Accepts that pages fetched by a run now request a password.
     ///
     /// # Errors
     ///
@@ -199,7 +203,7 @@ impl Publications<'_> {
 }
 
 impl LostDescription {
-    /// Creates the record of a shown description, for a page that a run has found.
+    /// Creates the record for a shown description of a page that a run has found.
     pub fn new(url: impl Into<String>, run_id: i64, loss: Option<Loss>) -> Self {
         Self {
             url: url.into(),

@@ -1,7 +1,7 @@
-//! Publication of descriptions: staging by a run, publishing, undoing and withdrawing.
+//! Publication of descriptions: stage, publish, undo and withdraw.
 //!
-//! A run writes its descriptions to a staging table. If the run succeeds, they replace the
-//! published descriptions, which are kept until the next publication.
+//! A run writes its descriptions to a staging table. If the run succeeds, these descriptions
+//! replace the published ones, which remain stored until the next publication.
 
 mod addresses;
 mod lost;

@@ -1,4 +1,4 @@
-//! Parity: comparison of heaven pages with their originals, and the results.
+//! Parity: results of comparing heaven pages with their originals.
 
 use super::Publications;
 use super::{
@@ -6,11 +6,12 @@ use super::{
     publish::{increment_heaven_version, lock},
 };
 
-/// Stored reason for hiding a heaven page with text that is missing from its original.
+/// Stored reason why a heaven page is hidden if it contains text that its original does not
+/// contain.
 pub const DIFFERS_FROM_ORIGINAL: &str = "it contains text that its original does not contain";
 
 statements! {
-    SAID_MORE = "look for differing pages to compare",
+    SAID_MORE = "find differing pages to compare",
         "SELECT seen.url, seen.withdrawn FROM heaven_parity AS seen \
          JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
          WHERE seen.site = $1 AND seen.since_ms IS NOT NULL \
@@ -18,7 +19,7 @@ statements! {
          ORDER BY seen.compared_ms, seen.url LIMIT $2 + 0";
     // Pages fetched in full since `$3` match their description. Few pages are hidden: their own
     // index is used, and no text is read.
-    TO_COMPARE = "look for pages to compare",
+    TO_COMPARE = "find pages to compare",
         "SELECT known.url, COALESCE(seen.withdrawn, 0) FROM resource_descriptions AS known \
          LEFT JOIN heaven_parity AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND (seen.withdrawn = 1 OR known.url NOT IN (SELECT url \
@@ -77,45 +78,46 @@ pub enum ParityResult {
     Agrees,
     /// The heaven page contains this sentence, but the original does not.
     SaysMore(String),
-    /// The original could not be fetched, or its type cannot be compared.
+    /// The original could not be fetched, or its media type cannot be compared.
     Unknown,
 }
 
-/// Treatment of differing heaven pages, which contain text missing from their originals.
+/// Treatment of differing heaven pages, that is, pages with text that their originals do not
+/// contain.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParityTerms {
-    /// Show all pages, including those withdrawn earlier.
+    /// Show all pages, including those that were withdrawn earlier.
     Report,
-    /// Withdraw differing pages until they match again.
+    /// Withdraw differing pages until they match their originals again.
     Withdraw,
-    /// Keep earlier withdrawals, but withdraw no further pages.
+    /// Leave withdrawn pages withdrawn, but do not withdraw any more pages.
     WithdrawNoMore,
 }
 
 columns! {
-    /// Numbers of compared and of differing heaven pages.
+    /// Numbers of heaven pages that were compared and that differ.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ParityState {
-        /// Number of compared pages.
+        /// Number of pages that were compared with their originals.
         pub compared: u64,
-        /// Number of pages with text that is missing from their originals.
+        /// Number of pages with text that their originals do not contain.
         pub differing: u64,
-        /// Number of differing pages that are withdrawn.
+        /// Number of differing pages that are currently withdrawn.
         pub withdrawn: u64,
     }
 }
 
 columns! {
-    /// Heaven page with text that is missing from its original.
+    /// Heaven page with text that its original does not contain.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DifferingPage {
-        /// URL of the original.
+        /// URL of the original page.
         pub url: String,
-        /// Time when the difference was first found.
+        /// Time when the difference was first detected.
         pub since_ms: i64,
-        /// First sentence that the original does not contain.
+        /// First sentence of the heaven page that the original does not contain.
         pub sentence: String,
         /// Whether the page is withdrawn because of the difference.
         pub is_withdrawn: bool,
@@ -123,11 +125,11 @@ columns! {
 }
 
 impl Publications<'_> {
-    /// Returns `count` pages that were compared longest ago, and whether each of them is withdrawn
+    /// Returns the `count` pages whose last comparison is oldest, each with whether it is withdrawn
     /// because of a difference.
     ///
-    /// Up to half of them are pages that differed before. The others exclude pages that the site
-    /// robot has fetched in full since `since_ms`, as their descriptions are up to date.
+    /// Up to half of the pages are ones that differed before. The rest does not include pages that
+    /// the site robot has fetched in full since `since_ms`, as their descriptions are up to date.
     ///
     /// # Errors
     ///
@@ -147,14 +149,14 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(is_withdrawn).collect())
     }
 
-    /// Records comparisons, and depending on `terms` withdraws differing pages or shows them again.
+    /// Records comparisons. Depending on `terms`, withdraws differing pages or shows them again.
     ///
-    /// Matching pages are always shown again. Returns the numbers of pages that were withdrawn and
-    /// that are shown again.
+    /// Matching pages are always shown again. Returns the number of withdrawn pages and the number
+    /// of pages shown again.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is changed then.
+    /// Returns an error if the query fails; in that case, nothing is changed.
     pub async fn record_parity(
         self,
         site: &str,
@@ -193,7 +195,7 @@ impl Publications<'_> {
         Ok((withdrawn, shown))
     }
 
-    /// Counts the compared pages and the differing ones.
+    /// Counts the pages that were compared and those that differ.
     ///
     /// # Errors
     ///
@@ -202,7 +204,8 @@ impl Publications<'_> {
         self.db.one(&PARITY_STATE, &[site.into()]).await
     }
 
-    /// Returns the parity state and the page that has differed longest; `None` if no page differs.
+    /// Returns the parity state and the page that has differed longest, or `None` if no page
+    /// differs.
     ///
     /// # Errors
     ///
@@ -217,7 +220,8 @@ impl Publications<'_> {
         Ok(Some((self.parity_state(site).await?, first)))
     }
 
-    /// Returns heaven pages that differ from their originals, longest differing first.
+    /// Returns heaven pages that differ from their originals, starting with those that have
+    /// differed longest.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Publishes staged changes in batches: new pages first, then removals.
+//! Publishes staged changes in batches: first new pages, then removals.
 
 use super::Publications;
 use super::{
@@ -8,39 +8,39 @@ use super::{
     sql,
 };
 
-/// Number of descriptions changed per transaction, so that other writers do not wait long.
+/// Number of descriptions changed per transaction, limited so that other writers do not wait long.
 const PIECE: usize = 500;
 
 /// String that sorts after every URL.
 const LAST: &str = "\u{10ffff}";
 
-/// Part of the staged changes to publish.
+/// Selects which of the staged changes to publish.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StagedSelection {
-    /// New and changed pages, while the run is in progress.
+    /// New and changed pages; can be published while the run is in progress.
     Saved,
-    /// Pages to be hidden, which is not delayed.
+    /// Pages to be hidden; they are hidden without delay.
     Hidden,
-    /// All staged changes.
+    /// All staged changes of the run.
     All,
 }
 
 columns! {
-    /// Last publication of a site.
+    /// Most recent publication of a site.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct Publication {
         /// ID of the published run.
         pub run_id: i64,
-        /// Time of the publication.
+        /// Time when the run was published.
         pub published_ms: i64,
-        /// Time when the publication was undone; `None` if it is in effect.
+        /// Time when the publication was undone; `None` if the publication is in effect.
         pub undone_ms: Option<i64>,
     }
 }
 
 impl StagedSelection {
-    /// Returns the kinds of changes in the order of their publication.
+    /// Returns the kinds of changes in the order in which they are published.
     fn changes(self) -> &'static [&'static str] {
         match self {
             Self::Saved => &["save"],
@@ -51,15 +51,16 @@ impl StagedSelection {
 }
 
 impl Publications<'_> {
-    /// Publishes the staged changes of a run; returns the number of pages that are no longer shown.
+    /// Publishes the staged changes of a run. Returns the number of pages that are no longer shown.
     ///
-    /// The replaced descriptions are kept until another run is published, see [`undo`](Self::undo).
-    /// New pages are published before removals, in batches, so that readers miss nothing. Calling
-    /// this again, or on several instances, is harmless.
+    /// The replaced descriptions remain stored until another run is published, see
+    /// [`undo`](Self::undo). Changes are published in batches, new pages before removals, so that
+    /// readers do not miss any page. It is safe to call this again or on several instances.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; call this again later to publish the rest.
+    /// Returns an error if the query fails; in that case, call this again later to publish the
+    /// rest.
     pub async fn publish(
         self,
         site: &str,
@@ -74,8 +75,8 @@ impl Publications<'_> {
             .copied()
             .filter(|change| counts.iter().any(|(staged, _)| staged == change))
             .collect();
-        // Pages that merely did not respond change nothing visible; the previous publication is
-        // kept.
+        // Pages that merely did not respond do not change what is shown, so the previous
+        // publication is kept.
         if changes.iter().any(|change| *change != "miss") {
             self.begin_publication(site, run_id, now_ms).await?;
         }
@@ -84,7 +85,7 @@ impl Publications<'_> {
             gone += self.publish_change(site, change, now_ms).await?;
         }
         let mut transaction = self.db.begin("end a publication").await?;
-        // Before its end, a run has not requested all pages.
+        // A run that has not ended has not requested all pages yet.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
             transaction.execute(&sql::FOUND_AGAIN, &values).await?;
@@ -97,7 +98,7 @@ impl Publications<'_> {
         Ok(gone)
     }
 
-    /// Returns the last publication of a site that changed anything, if any.
+    /// Returns the most recent publication of a site that changed anything, if any.
     ///
     /// # Errors
     ///
@@ -106,15 +107,15 @@ impl Publications<'_> {
         self.db.first(&sql::PUBLICATION, &[site.into()]).await
     }
 
-    /// Undoes the last publication; calling this again publishes it again.
+    /// Undoes the most recent publication; a second call redoes it.
     ///
-    /// Returns the publication and the number of shown pages; `None` if there is no publication, or
-    /// nothing was published before it. The next run fetches the pages in full and publishes their
-    /// current content.
+    /// Returns the publication and the number of pages now shown. Returns `None` if there is no
+    /// publication, or if nothing had been published before it. The next run fetches the pages in
+    /// full and publishes their current content.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is changed then.
+    /// Returns an error if the query fails; in that case, nothing is changed.
     pub async fn undo(
         self,
         site: &str,
@@ -230,14 +231,14 @@ impl Publications<'_> {
     }
 }
 
-/// Blocks other changes of the site's publication until the transaction ends.
+/// Blocks other changes to the site's published pages until the transaction ends.
 pub(super) async fn lock(transaction: &mut Transaction<'_>, site: &str) -> Result<(), StoreError> {
     let values = [site.into()];
     transaction.execute(&sql::LOCK_PUBLICATION, &values).await?;
     Ok(())
 }
 
-/// Increments the version of a site's heaven, so that servers reload it.
+/// Increments the version of a site's heaven pages, so that servers reload them.
 pub(in crate::store) async fn increment_heaven_version(
     transaction: &mut Transaction<'_>,
     site: &str,

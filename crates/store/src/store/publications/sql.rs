@@ -7,13 +7,13 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Statement that stages descriptions: `$1` site, `$2` run, `$3` now.
+/// Statement that stages descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
 ///
-/// A published description with the same content and depth is not written again.
+/// A published description that has the same content and depth is not written again.
 pub(super) static STAGE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], stage));
 
-/// Columns kept when a description is replaced by another one.
+/// Columns to save when a description is replaced by another one.
 const KEPT: [&str; 16] = [
     "fingerprint",
     "title",
@@ -50,7 +50,8 @@ macro_rules! ask_again {
     };
 }
 
-/// Changes the address in rows of a table: `$1` site, `$2` previous address, `$3` new address.
+/// Changes the address in the rows of a table. Parameters: `$1` site, `$2` previous address, `$3`
+/// new address.
 macro_rules! moved {
     ($table:literal, $more:literal, $key:literal) => {
         concat!(
@@ -86,7 +87,7 @@ statements! {
          VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, '') \
          ON CONFLICT (site, url) DO UPDATE SET change = excluded.change, \
          reason = excluded.reason, run_id = excluded.run_id";
-    ASK_STAGED_AGAIN = "request pages with discarded descriptions again",
+    ASK_STAGED_AGAIN = "mark pages with discarded descriptions to be fetched again",
         concat!(ask_again!(), "(SELECT url FROM staged_descriptions WHERE site = $1)");
     CLEAR_STAGED = "discard staged descriptions",
         "DELETE FROM staged_descriptions WHERE site = $1";
@@ -97,7 +98,7 @@ statements! {
          GROUP BY change ORDER BY change";
 
     // Counts all kinds of changes, so that the key suffices and no row with texts is read.
-    LAST_STAGED_OF_PIECE = "look for staged changes",
+    LAST_STAGED_OF_PIECE = "find staged changes",
         "SELECT url FROM staged_descriptions WHERE site = $1 AND url > $2 \
          ORDER BY url LIMIT 1 OFFSET $3";
     PUBLISH_HIDDEN = "hide resource descriptions",
@@ -184,7 +185,7 @@ statements! {
         "DELETE FROM previous_descriptions WHERE site = $1 AND turn = 0";
     UNDO_TURN = "keep the undone descriptions",
         "UPDATE previous_descriptions SET turn = 0 WHERE site = $1 AND turn = 1";
-    ASK_UNDONE_AGAIN = "request restored pages again",
+    ASK_UNDONE_AGAIN = "mark restored pages to be fetched again",
         concat!(ask_again!(), "(SELECT url FROM previous_descriptions WHERE site = $1)");
     UNDO_MARK = "record that a publication was undone",
         "UPDATE heaven_publications SET version = version + 1, \
@@ -197,7 +198,7 @@ statements! {
     WITHDRAW_PREVIOUS = "withdraw a page that was published before",
         "UPDATE previous_descriptions SET hidden_ms = COALESCE(hidden_ms, $3), \
          hidden_reason = $4 WHERE site = $1 AND url = $2 AND was_there = 1";
-    ASK_URL_AGAIN = "request a page again",
+    ASK_URL_AGAIN = "mark a page to be fetched again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL, \
          described = 0 WHERE site = $1 AND url = $2";
     KEEP_OUT = "withdraw a page permanently",
@@ -222,16 +223,16 @@ statements! {
          AND hidden_ms IS NOT NULL) AS hidden, (SELECT COUNT(*) FROM resource_descriptions \
          WHERE site = $1 AND missing_ms IS NOT NULL AND hidden_ms IS NULL) AS missing, \
          (SELECT COUNT(*) FROM withdrawn_urls WHERE site = $1) AS kept_out";
-    HIDDEN_REASON = "read why a page is hidden",
+    HIDDEN_REASON = "read the reason why a page is hidden",
         "SELECT COALESCE(hidden_reason, '') FROM resource_descriptions \
          WHERE site = $1 AND url = $2 AND hidden_ms IS NOT NULL";
 
-    UNMET = "look for pages that a run has not found",
+    UNMET = "find pages that a run has not found",
         "SELECT known.url, seen.depth FROM resource_descriptions AS known \
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.url > $2 \
          AND (seen.url IS NULL OR seen.run_id <> $3) ORDER BY known.url LIMIT $4 + 0";
-    LOST = "look for pages that a run has not described",
+    LOST = "find pages that a run has not described",
         "SELECT known.url, CAST(CASE WHEN known.hidden_ms IS NULL THEN 1 ELSE 0 END AS BIGINT) \
         AS is_shown, seen.run_id, seen.depth, seen.status, seen.loss, \
         COALESCE(seen.outcome, '') AS outcome, seen.content_hash \
@@ -239,18 +240,18 @@ statements! {
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.url > $2 AND (seen.url IS NULL OR seen.run_id <> $3 \
          OR seen.described = 0 OR seen.loss IS NOT NULL) ORDER BY known.url LIMIT $4 + 0";
-    ANSWERING_HOSTS = "look for hosts that respond",
+    ANSWERING_HOSTS = "find hosts that respond",
         "SELECT DISTINCT host FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 3 AND status IN (200, 203, 304) AND (loss IS NULL \
          OR loss IN ('told', 'excluded', 'duplicate', 'withdrawn')) ORDER BY host";
-    MIN_IDENTICAL = "look for identical pages",
+    MIN_IDENTICAL = "find identical pages",
         "SELECT seen.content_hash, COUNT(*) FROM site_robot_urls AS seen \
          JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
          WHERE seen.site = $1 AND seen.run_id = $2 AND seen.status IN (200, 203) \
          AND seen.content_hash IS NOT NULL AND known.hidden_ms IS NULL \
          GROUP BY seen.content_hash HAVING COUNT(DISTINCT known.fingerprint) >= $3 \
          ORDER BY COUNT(*) DESC, seen.content_hash LIMIT 100";
-    WITHOUT_WORDS = "look for pages without words",
+    WITHOUT_WORDS = "find pages without words",
         "SELECT url, outcome FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND outcome LIKE $3 ORDER BY url LIMIT 1000";
     OUTCOMES = "count undescribed pages",
@@ -274,7 +275,7 @@ statements! {
          loss = 'missing', described = 1 WHERE site = $1 AND run_id = $2 AND content_hash = $3 \
          AND EXISTS (SELECT 1 FROM resource_descriptions AS known WHERE known.site = $1 \
          AND known.url = site_robot_urls.url AND known.hidden_ms IS NULL)";
-    STAGED_LOGIN = "look for staged login pages",
+    STAGED_LOGIN = "find staged login pages",
         "SELECT CAST(1 AS BIGINT) FROM staged_descriptions AS staged JOIN site_robot_urls AS seen \
          ON seen.site = staged.site AND seen.url = staged.url WHERE staged.site = $1 \
          AND seen.run_id = $2 AND seen.loss = 'login' LIMIT 1";
@@ -283,13 +284,14 @@ statements! {
          WHERE site = $1 AND run_id = $2 AND loss = 'login'";
 }
 
-/// Statement that reads the version of a site's heaven: `$1` site.
+/// Statement that reads the version of a site's heaven pages. Parameter: `$1` site.
 pub(in crate::store) static HEAVEN_VERSION: Statement = Statement::new(
     "read the version of heaven",
     "SELECT version FROM heaven_publications WHERE site = $1",
 );
 
-/// Statement that saves descriptions to be replaced: `$1` site, `$2` change, `$3`, `$4` URL range.
+/// Statement that saves descriptions before they are replaced. Parameters: `$1` site, `$2` change,
+/// `$3` and `$4` URL range.
 pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     keep(
         "save previous descriptions",
@@ -300,7 +302,7 @@ pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-/// Statement that saves the descriptions to be undone: `$1` site.
+/// Statement that saves descriptions before their publication is undone. Parameter: `$1` site.
 pub(super) static UNDO_KEEP: LazyLock<Statement> = LazyLock::new(|| {
     keep(
         "save the undone descriptions",
@@ -310,7 +312,7 @@ pub(super) static UNDO_KEEP: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-/// Statement that restores the previous descriptions: `$1` site.
+/// Statement that restores the previous descriptions. Parameter: `$1` site.
 pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
     let columns = KEPT.join(", ");
     let sql = format!(
@@ -320,7 +322,8 @@ pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
     Statement::lasting("restore previous descriptions", sql)
 });
 
-/// Statement that publishes staged descriptions: `$1` site, `$2` change, `$3`, `$4` URL range.
+/// Statement that publishes staged descriptions. Parameters: `$1` site, `$2` change, `$3` and `$4`
+/// URL range.
 pub(super) static PUBLISH_SAVED: LazyLock<Statement> = LazyLock::new(|| {
     let columns = "site, url, run_id, fingerprint, title, title_key, depth_key, md5, attributes, \
          partial_text, full_text, contents, marks";
@@ -375,7 +378,7 @@ fn parameters_of_columns(count: usize) -> String {
     parameters(1, count).replace('$', "made.column")
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     let mut all = vec![HEAVEN_VERSION.clone()];
     all.extend(STAGE.all().cloned());

@@ -11,30 +11,31 @@ use super::{
 use crate::description::ResourceDescription;
 
 robot_detection_layer::words! {
-    /// Reason why a page has no separate description.
+    /// Reason why a page does not have its own description.
     #[derive(Hash)]
     pub enum Loss {
-        /// Excluded by the page or site itself: robots.txt, `noindex`, status 410.
+        /// The page or site excludes itself: robots.txt, `noindex`, status 410.
         Told = "told",
-        /// Refused (403); only counts while other pages still respond.
+        /// Access is forbidden (403); considered only while other pages still respond.
         Forbidden = "forbidden",
-        /// Not found (404 and similar); only counts while other pages still respond.
+        /// The page was not found (404 and similar); considered only while other pages still
+        /// respond.
         Gone = "gone",
-        /// Moved to another URL.
+        /// The page has moved to another URL.
         Moved = "moved",
-        /// Excluded by our settings: scope, depth, filters.
+        /// Our settings exclude the page: scope, depth, filters.
         Excluded = "excluded",
-        /// Same content as another URL.
+        /// The page has the same content as another URL.
         Duplicate = "duplicate",
-        /// Sitemap or feed.
+        /// The page is a sitemap or feed.
         List = "list",
-        /// Permanently withdrawn by an administrator.
+        /// An administrator has withdrawn the page permanently.
         Withdrawn = "withdrawn",
-        /// Unavailable: server down, 5xx.
+        /// The page is unavailable: the server is down or returns 5xx.
         Missing = "missing",
-        /// Login required, indicated by the status (401).
+        /// The page requires a login, as indicated by its status (401).
         Locked = "locked",
-        /// Replaced by a page with a password field.
+        /// The page was replaced by a page with a password field.
         Login = "login",
     }
 }
@@ -43,31 +44,31 @@ robot_detection_layer::words! {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StagedPages {
-    /// Number of pages.
+    /// Number of new and changed pages.
     pub pages: u64,
-    /// Total number of words in the pages' texts.
+    /// Total number of words in the texts of the pages.
     pub words: usize,
-    /// URL and title of the first page.
+    /// URL and title of the first of the pages.
     pub first: (String, String),
 }
 
-/// Number of texts read per query.
+/// Number of description texts read per query.
 const TEXTS: u32 = 50;
 
 robot_detection_layer::words! {
-    /// Change of a description at publication, other than saving a new version.
+    /// Change to a description upon publication, other than saving a new version.
     pub enum StagedChange {
-        /// Hide the description, but keep it.
+        /// Hide the description, but leave it stored.
         Hide = "hide",
         /// Remove the description.
         Remove = "remove",
-        /// Keep the description, although its page does not respond.
+        /// Leave the description unchanged, although its page does not respond.
         Miss = "miss",
     }
 }
 
 impl Publications<'_> {
-    /// Stages changes of descriptions with their reasons, in one transaction.
+    /// Stages changes to descriptions, with the reasons, in one transaction.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ impl Publications<'_> {
         transaction.commit().await
     }
 
-    /// Returns the number of staged changes per kind: `hide`, `miss`, `remove`, `save`.
+    /// Returns the number of staged changes of each kind: `hide`, `miss`, `remove`, `save`.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(count).collect())
     }
 
-    /// Returns the number of staged new and changed pages, and of their words.
+    /// Returns the number of staged new and changed pages, and the number of their words.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl Publications<'_> {
     }
 }
 
-/// Stages descriptions in a transaction, then runs further steps.
+/// Stages descriptions within a transaction, then runs further steps.
 pub(in crate::store) async fn stage<'v>(
     transaction: &mut Transaction<'_>,
     of: (&'v str, i64),
@@ -142,19 +143,20 @@ pub(in crate::store) async fn stage<'v>(
     write_to(&sql::STAGE, transaction, of, descriptions, others, now_ms).await
 }
 
-/// Discards the staged changes of an earlier run, so that their pages are fetched in full again.
+/// Discards the staged changes of an earlier run; their pages are marked to be fetched in full
+/// again.
 pub(in crate::store) async fn forget_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {
-    // In this order: after clearing, the affected pages are unknown.
+    // The order matters: after clearing, it is no longer known which pages are affected.
     for statement in [&sql::ASK_STAGED_AGAIN, &sql::CLEAR_STAGED] {
         transaction.execute(statement, &[site.into()]).await?;
     }
     Ok(())
 }
 
-/// Discards the staged description of a URL in a transaction.
+/// Discards the staged description of a URL within a transaction.
 pub(in crate::store) async fn unstage(
     transaction: &mut Transaction<'_>,
     site: &str,

@@ -1,4 +1,4 @@
-//! Withdraws and readmits single pages.
+//! Withdraws and readmits individual pages.
 
 use super::Publications;
 use super::{
@@ -8,11 +8,11 @@ use super::{
     sql,
 };
 
-/// Stored reason for hiding a page that an administrator withdrew.
+/// Stored reason why a page is hidden if an administrator withdrew it.
 pub const WITHDRAWN_BY_ADMIN: &str = "withdrawn by the administrator";
 
 columns! {
-    /// Numbers of hidden descriptions and of pages that do not respond.
+    /// Numbers of hidden descriptions, and of pages that do not respond.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DescriptionCounts {
@@ -26,14 +26,14 @@ columns! {
 }
 
 impl Publications<'_> {
-    /// Withdraws a page from published, staged and previous descriptions; returns `true` if the
-    /// page was described.
+    /// Withdraws the published, staged and previous descriptions of a page. Returns `true` if there
+    /// were any.
     ///
     /// The next run may describe the page again, unless `for_good` is set.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is changed then.
+    /// Returns an error if the query fails; in that case, nothing is changed.
     pub async fn withdraw_url(
         self,
         site: &str,
@@ -66,11 +66,11 @@ impl Publications<'_> {
         Ok(described + before + staged > 0)
     }
 
-    /// Readmits a withdrawn page; returns `true` if the page was withdrawn.
+    /// Readmits a withdrawn page. Returns `true` if the page was withdrawn.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; nothing is changed then.
+    /// Returns an error if the query fails; in that case, nothing is changed.
     pub async fn readmit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
         let mut transaction = self.db.begin(sql::ADMIT.what).await?;
         lock(&mut transaction, site).await?;
@@ -93,7 +93,7 @@ impl Publications<'_> {
         self.db.column(&sql::WITHDRAWN_URLS, &[site.into()]).await
     }
 
-    /// Counts hidden descriptions and pages that do not respond.
+    /// Counts the hidden descriptions and the pages that do not respond.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Publications<'_> {
         self.db.one(&sql::STATES, &[site.into()]).await
     }
 
-    /// Returns why a description is hidden; `None` if it is shown or does not exist.
+    /// Returns the reason why a description is hidden, or `None` if it is shown or does not exist.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Adds counted requests to the traffic sums.
+//! Adds counted requests to the traffic totals.
 
 use super::TrafficSums;
 use std::{collections::BTreeMap, ops::RangeInclusive};
@@ -12,28 +12,28 @@ use super::{
     CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
 
-/// Time for which a silent writer is remembered, in milliseconds.
+/// Time for which an inactive writer remains stored, in milliseconds.
 const WRITER_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// Time for which an import can be undone, in milliseconds.
 const UNDOABLE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Traffic counts that are added in one transaction.
+/// Traffic counts to be added in a single transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficBatch<'b> {
-    /// ID of the writer; unique per start of a process.
+    /// ID of the writer, newly generated each time the process starts.
     pub writer: &'b str,
-    /// Number of the batch, which increases with each batch.
+    /// Number of the batch; increases with each batch from the same writer.
     pub number: i64,
-    /// Counted requests.
+    /// Counts of requests.
     pub counted: &'b [CountedMinute],
     /// Counts of requested paths.
     pub paths: &'b [CountedPaths],
-    /// Minutes in which counting was active, with or without requests.
+    /// Minutes in which requests were being counted, including minutes without requests.
     pub live: &'b [LiveMinutes],
 }
 
-/// Minutes in which a site's requests were counted live.
+/// Minutes in which a site's requests were counted live, rather than imported.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveMinutes {
     /// Name of the site.
@@ -43,13 +43,13 @@ pub struct LiveMinutes {
 }
 
 impl TrafficSums<'_> {
-    /// Adds a batch to the sums; does nothing if the batch was already added.
+    /// Adds a batch to the totals; does nothing if the batch was already added.
     ///
-    /// If the response to a commit was lost, the same batch can safely be added again.
+    /// The same batch can safely be added again if the response to a commit was lost.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; the batch is then added completely or not at all.
+    /// Returns an error if the query fails. The batch is always added completely or not at all.
     pub async fn add(self, batch: &TrafficBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin("add traffic").await?;
         if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
@@ -59,7 +59,7 @@ impl TrafficSums<'_> {
         transaction.commit_streaming(steps).await
     }
 
-    /// Removes expired sums and writers that have long been silent.
+    /// Removes expired totals, and writers that have been inactive for a long time.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl TrafficSums<'_> {
             let Some(kept) = span.retention_minutes() else {
                 continue;
             };
-            // A span that is partly expired is kept as a whole.
+            // A span that has only partly expired is retained as a whole.
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
                 self.db.execute(statement, &values).await?;
@@ -86,7 +86,7 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Records the batch of a writer; returns `false` if the batch was already added.
+/// Records a writer's batch. Returns `false` if the batch was already added.
 pub(in crate::store) async fn is_next_batch(
     transaction: &mut Transaction<'_>,
     writer: &str,
@@ -98,8 +98,8 @@ pub(in crate::store) async fn is_next_batch(
     Ok(noted > 0)
 }
 
-/// Returns the steps of the transaction in an order that is the same on all instances, to avoid
-/// deadlocks on shared sums.
+/// Returns the steps of the transaction, in an order that is the same on all instances to avoid
+/// deadlocks on shared totals.
 pub(super) fn steps<'b>(
     counted: &'b [CountedMinute],
     asked: &'b [CountedPaths],

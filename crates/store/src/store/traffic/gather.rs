@@ -1,4 +1,4 @@
-//! Combines traffic sums from rows and packed data.
+//! Combines traffic totals from rows and from packed data.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use super::{
     sql,
 };
 
-/// Number of packed spans held in memory at a time.
+/// Maximum number of packed spans held in memory at the same time.
 const PACKED_AT_ONCE: i64 = 32;
 
-/// Key ID, dimensions of the key, and status class.
+/// Row of a key: its ID, its dimensions, and its status class.
 type KeyRow = (i64, String, String, String, String, String, String, i64);
 
 /// All traffic keys, ordered by ID.
@@ -25,19 +25,19 @@ pub(super) struct Keys {
     pub(super) keys: Vec<TrafficKey>,
 }
 
-/// Traffic sums of a period.
+/// Collects the traffic totals of a period.
 #[derive(Debug)]
 pub(super) struct SumCollector<'k> {
     keys: &'k Keys,
-    /// Robot to filter by, and for each key whether it belongs to the robot.
+    /// Robot to filter by, and for each key whether it belongs to this robot.
     robot: Option<(&'k str, Vec<bool>)>,
-    /// Sum of each key.
+    /// Total for each key.
     pub(super) sums: Vec<TrafficCount>,
-    /// Counts over time, if requested.
+    /// Traffic counts over time, if requested.
     pub(super) steps: Option<Vec<TrafficStep>>,
 }
 
-/// Key ID, requests, bytes and microseconds.
+/// Row of a total: key ID, requests, bytes and microseconds.
 type SumRow = (i64, i64, i64, i64);
 
 impl Keys {
@@ -61,7 +61,7 @@ impl Keys {
 }
 
 impl<'k> SumCollector<'k> {
-    /// Creates empty sums.
+    /// Creates a collector with empty totals.
     pub(super) fn new(keys: &'k Keys, robot: Option<&'k str>, has_steps: bool) -> Self {
         let of_robot = |robot: &str| keys.keys.iter().map(|key| key.robot == robot).collect();
         Self {
@@ -72,7 +72,7 @@ impl<'k> SumCollector<'k> {
         }
     }
 
-    /// Adds the sums of a range of spans.
+    /// Adds the totals of a range of spans.
     pub(super) async fn add(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -153,7 +153,7 @@ impl<'k> SumCollector<'k> {
         let sums = PackedSums::open(packed)?;
         let has_cells = self.steps.is_some() && self.robot.is_none();
         let mut cells = Vec::with_capacity(if has_cells { sums.left() } else { 0 });
-        // Sums and keys have the same order, which is much faster than looking up each key.
+        // Totals and keys are in the same order, so this is much faster than looking up each key.
         let (keys, mut place) = (self.keys, 0);
         for sum in sums {
             let (id, count) = sum?;
@@ -197,7 +197,7 @@ impl<'k> SumCollector<'k> {
     }
 }
 
-/// Creates the error for unreadable packed sums.
+/// Creates the error for packed totals that cannot be read.
 pub(super) fn unreadable(
     place: &DatabaseLocation,
     span: TrafficSpan,
@@ -217,7 +217,7 @@ pub(super) fn unreadable(
     };
     let why = match why {
         Unreadable::Version(version) => {
-            format!("it is packed in unknown format version {version}; upgrade the program")
+            format!("it is packed in the unknown format version {version}; upgrade the program")
         }
         Unreadable::Damaged => format!(
             "the packed data is damaged; restore a backup, or discard the data with \

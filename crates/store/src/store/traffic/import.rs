@@ -1,4 +1,4 @@
-//! Imports access logs so that each request is counted once.
+//! Imports access logs, counting each request only once.
 
 use super::TrafficSums;
 use super::{
@@ -12,22 +12,22 @@ use super::{
 };
 
 columns! {
-    /// Imported access log, or one about to be imported.
+    /// Access log that has been imported, or is about to be imported.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct TrafficImport {
         /// ID of the import, derived from the first lines of the log.
         pub import_id: String,
-        /// Hash of the first line.
+        /// Hash of the first line of the log.
         pub first_line: String,
         /// Length of the hashed beginning of the log, in bytes.
         pub head_bytes: u64,
         /// Hash of the beginning of the log.
         pub head: String,
-        /// Name of the file.
+        /// File name of the imported log.
         pub name: String,
-        /// Number of uncompressed bytes already counted.
+        /// Number of uncompressed bytes that have been counted.
         pub counted: u64,
-        /// Number of requests already counted.
+        /// Number of requests that have been counted.
         pub requests: u64,
     }
 }
@@ -35,20 +35,20 @@ columns! {
 /// Progress of an import since the previous call.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportProgress<'p> {
-    /// Import that progressed, with its previous state.
+    /// State of the import before this progress was made.
     pub import: &'p TrafficImport,
-    /// New length and hash of the log's beginning.
+    /// New length and hash of the beginning of the log.
     pub head: (u64, &'p str),
     /// Number of uncompressed bytes counted so far.
     pub counted_to: u64,
-    /// Newly counted requests.
+    /// Counts of requests since the previous call.
     pub counted: &'p [CountedMinute],
-    /// Newly counted paths.
+    /// Counts of paths since the previous call.
     pub paths: &'p [CountedPaths],
 }
 
 impl TrafficSums<'_> {
-    /// Returns the imports with this first line, longest known beginning first.
+    /// Returns the imports of logs with the given first line, longest known beginning first.
     ///
     /// # Errors
     ///
@@ -68,12 +68,12 @@ impl TrafficSums<'_> {
         self.db.run(&sql::BEGIN_IMPORT, &values).await
     }
 
-    /// Adds newly counted requests of a log; returns `false` and adds nothing if another process
-    /// has counted them meanwhile.
+    /// Adds newly counted requests from a log. Returns `false` and adds nothing if another process
+    /// has counted them in the meantime.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; the counts are then added completely or not at all.
+    /// Returns an error if the query fails. The counts are always added completely or not at all.
     pub async fn import(
         self,
         progress: &ImportProgress<'_>,
@@ -125,14 +125,14 @@ impl TrafficSums<'_> {
         self.db.rows(&sql::LAST_IMPORTS, &values).await
     }
 
-    /// Undoes an import, so that the log can be counted again; returns the number of requests.
+    /// Undoes an import, so that the log can be counted again. Returns the number of its requests.
     ///
-    /// Path counts are kept, since they are approximate.
+    /// Path counts are not changed, since they are approximate.
     ///
     /// # Errors
     ///
-    /// Returns `NotFound` for an unknown import, `Conflict` for one with counts older than a week,
-    /// or an error if the query fails; nothing is changed then.
+    /// Returns `NotFound` if the import is unknown, `Conflict` if some of its counts are older than
+    /// a week, or an error if the query fails. In each case, nothing is changed.
     pub async fn undo_import(self, import_id: &str) -> Result<u64, StoreError> {
         let mut transaction = self.db.begin("undo an import").await?;
         let id = [import_id.into()];
@@ -167,7 +167,7 @@ impl TrafficSums<'_> {
         Ok(from_sql(requests))
     }
 
-    /// Converts the packed sums that an import has added to back into rows.
+    /// Converts the packed totals to which an import has contributed back into rows.
     async fn unpack_imported(
         self,
         transaction: &mut Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Keys, counts and spans of traffic sums.
+//! Keys, counts and time spans of traffic totals.
 
 use std::ops::{AddAssign, Range};
 
@@ -6,10 +6,10 @@ use sha2::{Digest as _, Sha256};
 
 /// Length of a key's ID in bits; `SQLite` stores integers of this length in six bytes.
 ///
-/// With ten thousand keys, IDs collide in one of three million databases.
+/// With ten thousand keys, IDs collide in one out of three million databases.
 const ID_BITS: u32 = 47;
 
-/// Dimensions by which requests are counted: visitor and decision.
+/// Dimensions by which requests are counted: the visitor and the decision.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TrafficKey {
     /// Name of the site.
@@ -18,51 +18,51 @@ pub struct TrafficKey {
     pub kind: String,
     /// ID of the robot; empty for human visitors.
     pub robot: String,
-    /// Verdict on the requests' claims; `none` without a claim or verification.
+    /// Verdict on the requests' claims; `none` if there was no claim or no verification.
     pub verdict: String,
-    /// Decision for the requests, or the decision that a dry run would have enforced.
+    /// Decision for the requests; in a dry run, the decision that would have been enforced.
     pub decision: String,
-    /// Cause of the decision: a rule's label, or a word.
+    /// Cause of the decision: the label of a rule, or a word.
     pub cause: String,
-    /// Class of the HTTP status, such as 2 for 200 to 299; 0 for other statuses.
+    /// First digit of the HTTP status, such as 2 for 200 to 299; 0 for other statuses.
     pub status: u8,
 }
 
-/// Count of requests, with their total size and duration.
+/// Number of requests, with their total size and duration.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TrafficCount {
     /// Number of counted requests.
     pub requests: u64,
-    /// Total size of the sent response bodies, in bytes.
+    /// Total size of the response bodies that were sent, in bytes.
     pub bytes: u64,
-    /// Total time from request heads to ends of responses, in microseconds.
+    /// Total time from the request heads to the ends of the responses, in microseconds.
     pub micros: u64,
 }
 
-/// Count of a key's requests in one minute.
+/// Number of requests with the same key in one minute.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CountedMinute {
     /// Minute, in minutes since the Unix epoch.
     pub minute: i64,
-    /// Key of the requests.
+    /// Traffic key shared by the requests.
     pub key: TrafficKey,
     /// Count of the requests.
     pub count: TrafficCount,
 }
 
-/// Length of the time spans for which sums are stored.
+/// Length of the time spans for which totals are stored.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum TrafficSpan {
-    /// Minutes, stored for 48 hours.
+    /// Minutes; their totals are stored for 48 hours.
     Minute,
-    /// Hours, stored for 35 days.
+    /// Hours; their totals are stored for 35 days.
     Hour,
-    /// Days in UTC, stored forever.
+    /// Days in UTC; their totals are stored indefinitely.
     Day,
 }
 
 impl TrafficKey {
-    /// Returns the key's ID, a hash of its fields, so that all instances compute the same ID.
+    /// Returns the key's ID: a hash of its fields, so that all instances compute the same ID.
     pub(super) fn id(&self) -> i64 {
         let mut hash = Sha256::new();
         for text in [
@@ -85,14 +85,14 @@ impl TrafficKey {
 }
 
 impl TrafficCount {
-    /// Returns `true` if nothing was counted.
+    /// Returns `true` if no requests were counted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl AddAssign for TrafficCount {
-    // Saturating, as a forged log line must not overflow a sum.
+    // Saturating, as a forged log line must not cause a total to overflow.
     fn add_assign(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -101,7 +101,7 @@ impl AddAssign for TrafficCount {
 }
 
 impl TrafficSpan {
-    /// All spans, shortest first.
+    /// All span lengths, shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
     /// Returns the length of the span in minutes.
@@ -113,7 +113,7 @@ impl TrafficSpan {
         }
     }
 
-    /// Returns the storage time of the span's sums, in minutes; `None` for unlimited.
+    /// Returns the time for which the span's totals are stored, in minutes; `None` for no limit.
     pub fn retention_minutes(self) -> Option<i64> {
         match self {
             Self::Minute => Some(48 * 60),
@@ -127,7 +127,7 @@ impl TrafficSpan {
         minute - minute.rem_euclid(self.minutes())
     }
 
-    /// Returns `true` if old sums are packed; sums of minutes are removed earlier.
+    /// Returns `true` if old totals are packed; the totals of minutes are removed before that.
     pub(super) fn is_packed(self) -> bool {
         self != Self::Minute
     }
@@ -140,10 +140,10 @@ impl TrafficSpan {
         }
     }
 
-    /// Splits a range of minutes into pieces for which sums exist at `now`: the longest spans in
-    /// the middle, shorter spans at the ends where they are still stored.
+    /// Splits a range of minutes into pieces for which totals exist at `now`: the longest spans in
+    /// the middle, and at the ends shorter spans if these are still stored.
     ///
-    /// Where shorter spans are no longer stored, the piece grows to whole longer spans.
+    /// If shorter spans are no longer stored, the piece is extended to whole longer spans.
     ///
     /// # Example
     ///
@@ -164,17 +164,18 @@ impl TrafficSpan {
         Self::cover_up_to(minutes, now, Self::Day)
     }
 
-    /// Splits a range of minutes like [`cover`](Self::cover), into spans of at most a given length.
+    /// Splits a range of minutes like [`cover`](Self::cover), but into spans of at most the given
+    /// length.
     ///
-    /// Longer spans are only used where no shorter ones are stored. The covered range is the same
-    /// as that of [`cover`](Self::cover).
+    /// Longer spans are used only where no shorter spans are stored. The covered range is the same
+    /// as with [`cover`](Self::cover).
     pub fn cover_up_to(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
         let kept = |span: Self| (span, span.retention_minutes().unwrap_or(i64::MAX));
         Self::cover_with(&Self::ALL.map(kept), minutes, now, most)
     }
 
-    /// Splits a range of minutes into pieces of the given spans, sorted by length, each with its
-    /// storage time in minutes.
+    /// Splits a range of minutes into pieces of the given spans. The spans are sorted by length,
+    /// each with the time for which it is stored, in minutes.
     pub(super) fn cover_with(
         kept: &[(Self, i64)],
         minutes: Range<i64>,
@@ -195,14 +196,14 @@ impl TrafficSpan {
         pieces
     }
 
-    /// Returns the range covered by consecutive pieces; `None` without pieces.
+    /// Returns the range covered by consecutive pieces, or `None` if there are no pieces.
     pub fn covered(pieces: &[(Self, Range<i64>)]) -> Option<Range<i64>> {
         let (first, last) = (pieces.first()?, pieces.last()?);
         Some(first.1.start..last.1.end)
     }
 
     /// Returns the longest span that starts at a minute and ends within the range, or else the
-    /// shortest one still stored.
+    /// shortest span that is still stored.
     fn longest(kept: &[(Self, i64)], minutes: Range<i64>, now: i64, most: Self) -> Self {
         let (at, end) = (minutes.start, minutes.end);
         let is_kept = |(span, kept): &&(Self, i64)| span.start(at) >= now.saturating_sub(*kept);

@@ -1,4 +1,4 @@
-//! Traffic sums: requests counted by minute, hour and day.
+//! Traffic totals: numbers of requests by minute, hour and day.
 
 mod add;
 mod gather;
@@ -24,6 +24,6 @@ pub use read::TrafficSum;
 pub use series::{TrafficCell, TrafficRange, TrafficSeries, TrafficStep};
 
 handle! {
-    /// Access to the traffic sums.
+    /// Access to the traffic totals.
     TrafficSums, traffic
 }

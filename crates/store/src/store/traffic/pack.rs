@@ -1,4 +1,4 @@
-//! Packs the sums of hours and days that ended long ago.
+//! Packs the totals of hours and days that ended at least two days ago.
 
 use super::TrafficSums;
 use super::{
@@ -12,22 +12,24 @@ use super::{
 };
 use crate::store::columns::from_sql;
 
-/// Time from the end of a span until packing, in minutes; most late counts have arrived then.
+/// Time from the end of a span until it is packed, in minutes; most late counts have arrived by
+/// then.
 const PACKED_AFTER: i64 = 48 * 60;
 
-/// Number of spans packed per call; each blocks other writers of an `SQLite` file for up to a tenth
-/// of a second.
+/// Number of spans packed per call, since each blocks other writers of an `SQLite` file for up to a
+/// tenth of a second.
 const PACKED_AT_ONCE: usize = 4;
 
 impl TrafficSums<'_> {
-    /// Packs some of the sums of hours and days that ended at least two days ago.
+    /// Packs some of the totals of hours and days that ended at least two days ago.
     ///
-    /// Returns `true` when none are left. Packing does not change the results of reading.
+    /// Returns `true` when there is nothing left to pack. Packing does not affect the results of
+    /// queries.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails, and `Corrupt` if already packed sums of a span cannot
-    /// be read; that span is left unchanged, and the others are packed.
+    /// Returns an error if the query fails, or `Corrupt` if the packed totals of a span cannot be
+    /// read. Such a span is left unchanged, and the other spans are packed.
     pub async fn pack(self, now_ms: i64) -> Result<bool, StoreError> {
         let now = now_ms.div_euclid(60_000);
         let (mut packed, mut failed) = (0, None);
@@ -66,7 +68,7 @@ impl TrafficSums<'_> {
         Ok(first.await?.and_then(|began| began))
     }
 
-    /// Moves the rows of a span into its packed sums.
+    /// Moves the rows of a span to its packed totals.
     async fn pack_span(self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
         let mut transaction = self.db.begin("pack the traffic").await?;
         let [number, start]: [Value<'_>; 2] = [span.number().into(), began.into()];

@@ -1,8 +1,9 @@
-//! Packed sums of one span: a twentieth of the size of rows, and a hundred times faster to read.
+//! Packed totals of one span, a twentieth of the size of rows and a hundred times faster to read.
 //!
-//! Format: a version byte, the CRC-32 of the rest, the number of sums, and per sum the difference
-//! of its key's ID from the previous ID, requests, bytes and microseconds. Numbers are in LEB128:
-//! seven bits per byte, lowest first; a set eighth bit means that more bytes follow.
+//! Format: a version byte, the CRC-32 of the rest, the number of totals, and for each total the
+//! difference between its key's ID and the previous ID, the requests, bytes and microseconds.
+//! Numbers are in LEB128: seven bits per byte, lowest first; a set eighth bit means that more bytes
+//! follow.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +11,24 @@ use super::TrafficCount;
 
 const VERSION: u8 = 1;
 
-/// Length of version and CRC-32, in bytes.
+/// Combined length of version and CRC-32, in bytes.
 const HEAD_BYTES: usize = 5;
 
-/// Minimum size of a sum, in bytes.
+/// Minimum size of one total, in bytes.
 const MIN_SUM_BYTES: usize = 4;
 
-/// Sums by key ID.
+/// Totals by key ID.
 pub(super) type Sums = BTreeMap<i64, TrafficCount>;
 
-/// Reason why packed sums cannot be read.
+/// Reason why packed totals cannot be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unreadable {
-    /// Unknown version of the format.
+    /// The version of the format is unknown.
     Version(u8),
     Damaged,
 }
 
-/// Reader of verified packed sums; yields sums ordered by key ID.
+/// Reader of packed totals that have been verified; yields totals ordered by key ID.
 #[derive(Debug)]
 pub(super) struct PackedSums<'p> {
     rest: &'p [u8],
@@ -35,7 +36,7 @@ pub(super) struct PackedSums<'p> {
     id: i64,
 }
 
-/// Packs sums into bytes.
+/// Packs totals into bytes.
 pub(super) fn pack(sums: &Sums) -> Vec<u8> {
     let mut body = Vec::with_capacity(16 * sums.len() + 8);
     push(&mut body, sums.len() as u64);
@@ -54,7 +55,7 @@ pub(super) fn pack(sums: &Sums) -> Vec<u8> {
 }
 
 impl<'p> PackedSums<'p> {
-    /// Verifies packed sums and prepares reading; an empty slice contains no sums.
+    /// Verifies packed totals and prepares for reading them; an empty slice contains no totals.
     pub(super) fn open(packed: &'p [u8]) -> Result<Self, Unreadable> {
         let mut sums = Self {
             rest: &[],
@@ -75,14 +76,14 @@ impl<'p> PackedSums<'p> {
         }
         sums.rest = body;
         let left = sums.number().and_then(|left| usize::try_from(left).ok());
-        // Prevents callers from reserving memory for more sums than the data can contain.
+        // Prevents callers from reserving memory for more totals than the data can contain.
         sums.left = left
             .filter(|left| *left <= sums.rest.len() / MIN_SUM_BYTES)
             .ok_or(Unreadable::Damaged)?;
         Ok(sums)
     }
 
-    /// Returns the number of remaining sums.
+    /// Returns the number of totals that remain to be read.
     pub(super) fn left(&self) -> usize {
         self.left
     }

@@ -1,4 +1,4 @@
-//! Reads traffic sums.
+//! Reads traffic totals.
 
 use super::TrafficSums;
 use std::ops::Range;
@@ -10,27 +10,28 @@ use super::{
     sql,
 };
 
-/// Sum of a key's requests in a period.
+/// Total of the requests with the same key in a period.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficSum {
-    /// Key of the requests.
+    /// Traffic key shared by the requests.
     pub key: TrafficKey,
-    /// Sum of the counts.
+    /// Total number, size and duration of the requests.
     pub count: TrafficCount,
 }
 
 impl TrafficSum {
-    /// Creates a sum from a key and a count.
+    /// Creates a total from a key and a count.
     pub fn new(key: TrafficKey, count: TrafficCount) -> Self {
         Self { key, count }
     }
 }
 
 impl TrafficSums<'_> {
-    /// Returns the sums for a range of minutes since the Unix epoch, one per key, unordered.
+    /// Returns the totals for a range of minutes since the Unix epoch, one per key, in no
+    /// particular order.
     ///
-    /// The sums are combined from [pieces](TrafficSpan::cover), all read from the same snapshot.
+    /// The totals are combined from [pieces](TrafficSpan::cover), all read from the same snapshot.
     ///
     /// # Errors
     ///
@@ -71,7 +72,8 @@ impl TrafficSums<'_> {
         Ok(rows.map(|(began, ended)| began..ended + 1).collect())
     }
 
-    /// Returns the first minute of the first day with traffic; `None` without traffic.
+    /// Returns the first minute of the first day that has traffic, or `None` if there is no
+    /// traffic.
     ///
     /// # Errors
     ///

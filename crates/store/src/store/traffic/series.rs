@@ -13,7 +13,7 @@ use super::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TrafficSeries {
-    /// Keys of all sums in the series.
+    /// Keys of all totals in the series.
     pub keys: Vec<TrafficKey>,
     /// Time ranges, in the order of the query.
     pub parts: Vec<TrafficRange>,
@@ -23,33 +23,33 @@ pub struct TrafficSeries {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficRange {
-    /// Covered minutes; more than requested where only longer spans are stored.
+    /// Covered minutes; more than requested if only longer spans are stored.
     pub minutes: Range<i64>,
-    /// Sum of each key, in the order of the series' keys.
+    /// Total of each key, in the order of the series' keys.
     pub sums: Vec<TrafficCount>,
-    /// Sums per span, unordered; empty if only totals were requested.
+    /// Traffic in each span, in no particular order; empty if only totals were requested.
     pub steps: Vec<TrafficStep>,
 }
 
-/// Traffic in one span.
+/// Traffic in one time span.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficStep {
-    /// First minute of the span.
+    /// First minute of the time span.
     pub began: i64,
-    /// Length of the span.
+    /// Length of the time span.
     pub span: TrafficSpan,
-    /// Counts per key, unordered.
+    /// Counts by key, in no particular order.
     pub cells: Vec<TrafficCell>,
 }
 
-/// Count of a key's requests in one span.
+/// Number of requests with the same key in one time span.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficCell {
-    /// Index of the key in the series' keys.
+    /// Index of the cell's key in the series' keys.
     pub key: u32,
-    /// Number of requests.
+    /// Number of requests in the cell.
     pub requests: u64,
     /// Total size of the response bodies, in bytes.
     pub bytes: u64,
@@ -63,11 +63,11 @@ impl TrafficCell {
 }
 
 impl TrafficSums<'_> {
-    /// Returns the traffic over ranges of minutes since the Unix epoch, each in spans of at most
-    /// the given length, or only totals without a length.
+    /// Returns the traffic over ranges of minutes since the Unix epoch. Each range is split into
+    /// spans of at most the given length; if no length is given, only totals are returned.
     ///
-    /// The same [pieces](TrafficSpan::cover) are used as by [`read`](Self::read), so that both
-    /// return the same totals. With a robot, only its requests are included.
+    /// The [pieces](TrafficSpan::cover) are the same as those used by [`read`](Self::read), so both
+    /// return the same totals. If a robot is given, only requests from this robot are included.
     ///
     /// # Errors
     ///

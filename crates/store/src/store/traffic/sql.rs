@@ -8,21 +8,21 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Number of columns of a key, of a sum, and of an import's sum.
+/// Numbers of columns in the rows of a key, of a total, and of an import's total.
 pub(super) const KEY_COLUMNS: usize = 8;
 pub(super) const SUM_COLUMNS: usize = 6;
 pub(super) const IMPORTED_COLUMNS: usize = 7;
 
 /// Statement that adds traffic keys.
 ///
-/// Statements with many rows are slow, as `SQLite` searches all parameters for each parameter.
+/// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], keys));
 
-/// Statement that records the sums that an import has added.
+/// Statement that records the counts that an import has added.
 pub(super) static IMPORTED: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], imported));
 
-/// Statement that adds to traffic sums.
+/// Statement that adds to the traffic totals.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], add));
 
 statements! {
@@ -38,7 +38,7 @@ statements! {
     LIVE_MINUTES = "read the counted minutes",
         "SELECT began, ended FROM traffic_live WHERE site = $1 AND began <= $3 AND ended >= $2 \
          ORDER BY began, ended";
-    IMPORTS = "look for an imported log",
+    IMPORTS = "find an imported log",
         "SELECT import_id, first_line, head_bytes, head, name, counted, requests \
          FROM traffic_imports WHERE first_line = $1 ORDER BY head_bytes DESC, import_id";
     BEGIN_IMPORT = "record a log",
@@ -100,9 +100,10 @@ statements! {
     PACKED = "read the packed traffic",
         "SELECT began, packed FROM traffic_packed WHERE span = $1 AND began >= $2 AND began < $3 \
          ORDER BY began LIMIT $4";
-    FIRST_ROW = "look for traffic that can be packed",
+    FIRST_ROW = "find traffic that can be packed",
         "SELECT MIN(began) FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3";
-    // Creates the row if missing, and locks it until the transaction ends without changing it.
+    // Creates the row if it is missing, and locks the row without changing it until the transaction
+    // ends.
     TAKE_PACKED = "lock the packed traffic",
         "INSERT INTO traffic_packed (span, began, packed) VALUES ($1, $2, $3) \
          ON CONFLICT (span, began) DO UPDATE SET began = excluded.began RETURNING packed";
@@ -117,21 +118,21 @@ statements! {
         "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
     PRUNE_WRITERS = "remove old traffic writers",
         "DELETE FROM traffic_writers WHERE seen_ms < $1";
-    FIRST_DAY = "look for the first day of traffic",
+    FIRST_DAY = "find the first day of traffic",
         "SELECT MIN(began) FROM (SELECT MIN(began) AS began FROM traffic_counts WHERE span = $1 \
          UNION ALL SELECT MIN(began) FROM traffic_packed WHERE span = $1) AS firsts";
 }
 
-/// `PostgreSQL` statement that locks the sums of a span in the order in which they are written, to
-/// avoid deadlocks.
+/// `PostgreSQL` statement that locks the totals of a span in the order in which they are written,
+/// to avoid deadlocks.
 pub(super) static LOCK_ROWS: Statement = Statement::new(
     "lock the traffic to be packed",
     "SELECT COUNT(*) FROM (SELECT key_id FROM traffic_counts WHERE span = $1 AND began = $2 \
      ORDER BY key_id FOR UPDATE) AS locked",
 );
 
-/// Returns the statement that reads all traffic keys as one text, since ten thousand rows would
-/// take longer than the traffic itself.
+/// Returns the statement that reads all traffic keys as a single text, since reading ten thousand
+/// rows would take longer than reading the traffic itself.
 pub(super) fn all_keys(engine: Engine) -> Statement {
     let (list, row) = match engine {
         Engine::Sqlite => ("json_group_array", "json_array"),
@@ -144,7 +145,7 @@ pub(super) fn all_keys(engine: Engine) -> Statement {
     Statement::assembled("read the traffic keys", sql)
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements(engine: Engine) -> Vec<Statement> {
     let mut all = vec![all_keys(engine)];
     all.extend(KEYS.all().chain(ADD.all()).chain(IMPORTED.all()).cloned());
@@ -185,7 +186,7 @@ fn add(rows: usize) -> Statement {
     Statement::assembled("add to the traffic sums", sql)
 }
 
-/// Returns the `ON CONFLICT` action that adds the inserted sums to an existing row.
+/// Returns the `ON CONFLICT` action that adds the inserted counts to an existing row.
 fn adding_to(table: &str) -> String {
     let sum = |column| format!("{column} = {table}.{column} + excluded.{column}");
     let sums = ["requests", "bytes", "micros"].map(sum).join(", ");

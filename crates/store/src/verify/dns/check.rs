@@ -1,4 +1,4 @@
-//! Check of the DNS resolvers: availability and speed.
+//! Checks the availability and speed of DNS resolvers.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,10 +17,10 @@ use super::{
     resolver::Resolver,
 };
 
-/// Port of a system resolver that is configured without one.
+/// Port of a system resolver if none is configured.
 const DNS_PORT: u16 = 53;
 
-/// Addresses of public resolvers of three operators, with their long-established names.
+/// Addresses of public resolvers run by three operators, with their long-established names.
 const NAMED: [([u8; 4], &str); 3] = [
     ([1, 1, 1, 1], "one.one.one.one."),
     ([8, 8, 8, 8], "dns.google."),
@@ -33,29 +33,30 @@ const NAMED: [([u8; 4], &str); 3] = [
 pub struct ResolverCheck {
     /// Address of the resolver.
     pub server: SocketAddr,
-    /// Time until the response or failure.
+    /// Time until the resolver responded or failed.
     pub took: Duration,
-    /// Reason why the resolver's response is unusable; `None` if it is usable.
+    /// Reason why the response of the resolver is unusable; `None` if it is usable.
     pub error: Option<&'static str>,
-    /// Whether the resolver returned no known name for any of three well-known addresses.
+    /// Whether the resolver did not return the known name of any of three well-known addresses.
     pub is_without_names: bool,
 }
 
-/// Error if the system has no usable resolver configuration.
+/// Error returned if the system has no usable resolver configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the system has no configured resolver: {reason}")]
 pub struct NoResolver {
     reason: String,
 }
 
-/// Queries each resolver of the settings, or else each system resolver.
+/// Queries each configured resolver, or each of the system's resolvers if none are configured.
 ///
-/// Each resolver is queried for the root name servers, and if it responds, for the names of
+/// Each resolver is queried for the root name servers and, if it responds, for the names of
 /// well-known addresses.
 ///
 /// # Errors
 ///
-/// Returns an error if the settings name no resolver, and the system's cannot be read.
+/// Returns an error if the settings contain no resolver and the system's resolvers cannot be
+/// determined.
 pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck>, NoResolver> {
     let servers = if settings.servers.is_empty() {
         of_system()?
@@ -88,7 +89,7 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
 
 /// Returns `true` if a resolver returns the known name of a well-known address.
 ///
-/// A resolver with a wildcard, or without reverse zones, does not.
+/// A resolver that uses a wildcard, or has no reverse zones, does not return these names.
 pub(super) async fn knows_names(resolver: &Resolver) -> bool {
     for (address, known) in NAMED {
         let names = resolver.names(IpAddr::from(address)).await;
@@ -103,7 +104,7 @@ pub(super) async fn knows_names(resolver: &Resolver) -> bool {
     false
 }
 
-/// Returns the distinct resolvers of the system.
+/// Returns the resolvers of the system, without duplicates.
 fn of_system() -> Result<Vec<SocketAddr>, NoResolver> {
     let no_resolver = |reason: String| NoResolver { reason };
     let (config, _) = read_system_conf().map_err(|error| no_resolver(error.to_string()))?;
@@ -117,7 +118,9 @@ fn of_system() -> Result<Vec<SocketAddr>, NoResolver> {
         }
     }
     if servers.is_empty() {
-        return Err(no_resolver("the configuration lists none".to_owned()));
+        return Err(no_resolver(
+            "the configuration lists no resolver".to_owned(),
+        ));
     }
     Ok(servers)
 }

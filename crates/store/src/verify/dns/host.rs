@@ -1,4 +1,4 @@
-//! Cached DNS responses about one address, and the proof that follows from them.
+//! Cached DNS responses about an address, and the proof that follows from them.
 
 use std::{fmt::Write, net::IpAddr, time::Duration};
 
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::verify::{Evidence, Finding, Method};
 
-/// Maximum number of an address's names to check.
+/// Maximum number of names to check per address.
 pub(super) const MAX_NAMES: usize = 8;
 
-/// Maximum number of names quoted in a sentence.
+/// Maximum number of names to quote in a sentence.
 const MAX_SHOWN: usize = 2;
 
-/// Response to one DNS query.
+/// Response to a DNS query.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum DnsAnswer<T> {
     /// The query returned records.
@@ -28,50 +28,50 @@ pub(super) enum DnsAnswer<T> {
     Failed(&'static str),
 }
 
-/// Response with the time until which it is valid.
+/// DNS response, with the time until which it is valid.
 #[derive(Clone, Debug)]
 pub(super) struct CachedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
     pub(super) until_ms: i64,
 }
 
-/// Names of an address.
+/// Host names of an IP address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Names {
-    /// First names, at most [`MAX_NAMES`].
+    /// The first names, at most [`MAX_NAMES`].
     pub(super) first: Vec<Name>,
-    /// Whether there are more names.
+    /// Whether the address has more names than these.
     pub(super) is_cut: bool,
 }
 
-/// Cached DNS responses about one address.
+/// Cached DNS responses about an address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressRecords {
     names: Option<CachedAnswer<Names>>,
-    /// Whether the name at the same index resolves back to the address.
+    /// For the name at the same index, whether it resolves back to the address.
     leads_back: Vec<Option<CachedAnswer<bool>>>,
 }
 
-/// Claim that an address belongs to an operator.
+/// Claim that an address belongs to a robot's operator.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) address: IpAddr,
     pub(super) suffixes: Suffixes,
 }
 
-/// Next step of a proof.
+/// Next step in proving a claim.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Query the names of the address.
     AskNames,
-    /// Query whether the name at this index resolves back to the address.
+    /// Query whether the name at the given index resolves back to the address.
     AskBack(usize, Name),
-    /// The proof is complete.
+    /// The proof is complete, with this result.
     Done(DnsProof),
 }
 
 impl Step {
-    /// Marks the proof as one for an address without a name.
+    /// Marks the proof as being for an address without a name.
     fn nameless(mut self) -> Self {
         if let Self::Done(proof) = &mut self {
             proof.is_nameless = true;
@@ -91,7 +91,7 @@ impl AddressRecords {
         self.names = Some(names);
     }
 
-    /// Stores whether the name at an index resolves back to the address.
+    /// Stores whether the name at the given index resolves back to the address.
     pub(super) fn store_resolution(&mut self, place: usize, leads_back: CachedAnswer<bool>) {
         if let Some(slot) = self.leads_back.get_mut(place) {
             *slot = Some(leads_back);
@@ -109,7 +109,7 @@ impl AddressRecords {
         }
     }
 
-    /// Returns the next step of a proof at the given time.
+    /// Returns the next step of proving a claim at the given time.
     pub(super) fn step(&self, claim: &Claim, now_ms: i64) -> Step {
         let Some(known) = self.names.as_ref().filter(|known| known.until_ms > now_ms) else {
             return Step::AskNames;
@@ -130,7 +130,8 @@ impl AddressRecords {
         }
     }
 
-    /// Checks the names that end in a suffix; the first that resolves back to the address confirms.
+    /// Checks the names that end in a suffix. A name that resolves back to the address confirms the
+    /// claim.
     fn step_back(&self, claim: &Claim, names: &Names, until_ms: i64, now_ms: i64) -> Step {
         let mut seen = UnconfirmedNames::new(until_ms);
         for (place, (name, back)) in names.first.iter().zip(&self.leads_back).enumerate() {
@@ -162,7 +163,7 @@ impl AddressRecords {
     }
 }
 
-/// Names of an address, none of which confirms the claim.
+/// Names of an address that do not confirm the claim.
 struct UnconfirmedNames<'a> {
     until_ms: i64,
     customers_name: Option<&'a Name>,
@@ -192,8 +193,8 @@ impl<'a> UnconfirmedNames<'a> {
 
     fn conclude(&self, claim: &Claim, names: &Names) -> (fn(Evidence) -> Finding, String) {
         let Claim { address, suffixes } = claim;
-        // A name that could not be looked up, or beyond the checked ones, might have confirmed the
-        // claim: nothing is contradicted then.
+        // The claim is not contradicted, since a name that could not be looked up or was not
+        // checked might have confirmed it.
         if let Some((name, why)) = self.failed {
             let name = QuotedName(name);
             let text = format!("{address} has the name {name}, whose lookup failed: {why}.");

@@ -1,4 +1,4 @@
-//! Lookups in progress, so that concurrent proofs of an address share queries.
+//! DNS lookups in progress, so that concurrent proofs for an address share queries.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,11 +10,11 @@ use super::host::AddressRecords;
 
 type Shared = Arc<tokio::sync::Mutex<AddressRecords>>;
 
-/// Addresses being looked up, each with the number of participants.
+/// Addresses that are being looked up, each with the number of participants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lookups(Arc<Mutex<HashMap<IpAddr, (usize, Shared)>>>);
 
-/// Participation in the lookup of one address, which ends when the last participant is dropped.
+/// Participation in the lookup of an address, which ends when the last participant is dropped.
 #[derive(Debug)]
 pub(super) struct LookupSlot {
     lookups: Lookups,
@@ -23,7 +23,7 @@ pub(super) struct LookupSlot {
 }
 
 impl Lookups {
-    /// Joins the lookup of an address, or starts one with the cached records.
+    /// Joins the lookup of an address, or starts a lookup with the cached records.
     pub(super) fn join(
         &self,
         address: IpAddr,
@@ -47,7 +47,8 @@ impl Lookups {
 }
 
 impl LookupSlot {
-    /// Waits for the right to query; the records then contain the results of other participants.
+    /// Waits for the right to query. After that, the records contain the results of other
+    /// participants.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
         self.host.lock().await
     }

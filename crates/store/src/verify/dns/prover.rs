@@ -1,4 +1,4 @@
-//! The DNS prover: cache, limits, and the sequence of queries.
+//! DNS prover: cache, limits, and the sequence of queries.
 
 use std::{
     net::IpAddr,
@@ -26,21 +26,21 @@ use super::{
 use crate::fetch::AddressKind;
 use crate::verify::Finding;
 
-/// Validity of a proof that needed no DNS query.
+/// Validity of a proof that did not require any DNS query.
 const SETTLED: Duration = Duration::from_hours(1);
-/// Time after which a proof that found no free slot may be retried.
+/// Time after which a proof that did not get a slot may be retried.
 const RETRY: Duration = Duration::from_secs(30);
-/// Validity of a successful resolver self-test.
+/// Time for which a successful self-test of the resolver is valid.
 const TESTED_MS: i64 = 3_600_000;
 /// Time after which a failed resolver self-test is repeated.
 const TESTED_AGAIN_MS: i64 = 60_000;
-/// Bytes of names per unit of cache capacity.
+/// Number of bytes in names that take up one unit of cache capacity.
 const BYTES_A_PLACE: usize = 128;
 
 /// Prover of claims by forward-confirmed reverse DNS.
 ///
-/// Clones share the resolver, the cache and the limits. Dropping a running proof is safe: another
-/// proof of the same address continues.
+/// Clones share the resolver, the cache and the limits. It is safe to drop a running proof; any
+/// other proof for the same address continues.
 ///
 /// # Example
 ///
@@ -59,15 +59,16 @@ pub struct DnsProver {
     inner: Arc<Inner>,
 }
 
-/// DNS finding about one claim, with its validity.
+/// Finding from DNS about a claim, with its validity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DnsProof {
     /// Finding about the claim.
     pub finding: Finding,
-    /// Time for which the proof is valid, from the TTLs of the records.
+    /// Time for which the proof is valid, derived from the TTLs of the records.
     pub valid_for: Duration,
-    /// Whether the address has no name; resolvers without reverse zones always report this.
+    /// Whether the address has no name. Resolvers without reverse zones report this for every
+    /// address.
     pub is_nameless: bool,
 }
 
@@ -76,16 +77,16 @@ struct Inner {
     resolver: Resolver,
     cache: Cache<IpAddr, Arc<AddressRecords>>,
     lookups: Lookups,
-    /// Slots for proofs that look up or wait.
+    /// Slots for proofs that are looking up an address or waiting to do so.
     places: Semaphore,
-    /// Slots for proofs that look up.
+    /// Slots for proofs that are looking up an address.
     turns: Semaphore,
     settings: DnsSettings,
     /// Time until which the resolver is known to return the names of addresses.
     useful_until_ms: AtomicI64,
     /// Time until which the resolver is known not to return the names of addresses.
     useless_until_ms: AtomicI64,
-    /// Held during a self-test.
+    /// Locked during a self-test of the resolver.
     self_test: Mutex<()>,
 }
 
@@ -96,7 +97,7 @@ struct LookupTurn<'a> {
 }
 
 impl DnsProver {
-    /// Creates a prover, which reads the system's settings at the first query.
+    /// Creates a prover. The system's resolver configuration is read at the first query.
     pub fn new(settings: DnsSettings) -> Self {
         // Halved, since a semaphore panics beyond this limit, and one of them gets the sum of both.
         let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
@@ -104,7 +105,7 @@ impl DnsProver {
         let cache = Cache::builder()
             .max_capacity(settings.cache_entries)
             .weigher(|_, host: &Arc<AddressRecords>| places(host))
-            // No record is valid for longer: see `MAX_TTL`.
+            // No record is valid for longer than this, see `MAX_TTL`.
             .time_to_live(Duration::from_hours(24))
             .build();
         Self {
@@ -128,23 +129,26 @@ impl DnsProver {
         self.inner.cache.entry_count()
     }
 
-    /// Returns `true` if the resolver failed the last self-test, so that it contradicts no claim.
+    /// Returns `true` if the resolver failed its last self-test and therefore cannot contradict
+    /// claims.
     pub fn is_doubted(&self) -> bool {
         let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
         until_ms(&self.inner.useless_until_ms) > until_ms(&self.inner.useful_until_ms)
     }
 
-    /// Returns the proof that follows from cached records, if any, without a query.
+    /// Returns the proof that follows from cached records, if any, without querying DNS.
     pub fn prove_now(&self, address: IpAddr, suffixes: &[String]) -> Option<DnsProof> {
         let claim = self.inner.claim(address, suffixes);
         claim.map_or_else(Some, |claim| self.inner.remembered(&claim))
     }
 
-    /// Proves that an address belongs to the operator whose host names end in a suffix.
+    /// Proves whether an address belongs to the operator whose host names end in one of the
+    /// suffixes.
     ///
-    /// A suffix is a domain such as `googlebot.com`; names must end in it at a label boundary, in
-    /// any case, and the suffix itself matches too. An IPv4 address in IPv6 is treated as IPv4.
-    /// Takes at most [`DnsSettings::queue_timeout`] plus [`DnsSettings::proof_timeout`].
+    /// A suffix is a domain such as `googlebot.com`. Names must end in the suffix at a label
+    /// boundary, ignoring case; a name equal to the suffix also matches. An IPv4 address embedded
+    /// in IPv6 is treated as IPv4. Takes at most [`DnsSettings::queue_timeout`] plus
+    /// [`DnsSettings::proof_timeout`].
     pub async fn prove(&self, address: IpAddr, suffixes: &[String]) -> DnsProof {
         let claim = match self.inner.claim(address, suffixes) {
             Ok(claim) => claim,
@@ -152,16 +156,16 @@ impl DnsProver {
         };
         match self.inner.remembered(&claim) {
             Some(proof) => proof,
-            // Boxed, so that a proof from the cache costs its caller little.
+            // Boxed, so that a proof from the cache is cheap for the caller.
             None => Box::pin(self.inner.look(&claim)).await,
         }
     }
 }
 
-/// Returns `true` if addresses of this kind have globally unique names.
+/// Returns `true` if addresses of this kind have globally unique host names.
 ///
-/// Documentation addresses are looked up too, although they have no owner: examples need them,
-/// and the only possible response is that there is no name.
+/// Documentation addresses are also looked up, although they have no owner: they are used in
+/// examples, and the only possible response is that there is no name.
 fn has_one_name(kind: AddressKind) -> bool {
     matches!(kind, AddressKind::Public | AddressKind::Documentation)
 }
@@ -188,7 +192,8 @@ impl Inner {
         self.proof(&host, claim)
     }
 
-    /// Returns the proof that follows from the records, if the resolver's quality is known.
+    /// Returns the proof that follows from the records, or `None` if the resolver must be tested
+    /// first.
     fn proof(&self, host: &AddressRecords, claim: &Claim) -> Option<DnsProof> {
         let now_ms = self.settings.clock.now_ms();
         match host.step(claim, now_ms) {
@@ -197,9 +202,10 @@ impl Inner {
         }
     }
 
-    /// Returns the proof after assessing the resolver; `None` if the resolver must be tested first.
+    /// Returns the proof, taking the resolver's quality into account; `None` if the resolver must
+    /// be tested first.
     ///
-    /// A resolver without reverse zones, or with a wildcard in them, would contradict every claim.
+    /// A resolver without reverse zones, or with wildcards in them, would contradict every claim.
     fn judged(&self, proof: DnsProof, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
         let is_until = |at: &AtomicI64| at.load(Ordering::Relaxed) > now_ms;
         if !matches!(proof.finding, Finding::Contradicted(_)) || is_until(&self.useful_until_ms) {
@@ -214,7 +220,7 @@ impl Inner {
         })
     }
 
-    /// Tests whether the resolver returns the names of addresses, unless this is known.
+    /// Tests whether the resolver returns the names of addresses, unless this is already known.
     async fn test_resolver(&self, now_ms: i64) {
         let _one_at_a_time = self.self_test.lock().await;
         let (useful, useless) = (&self.useful_until_ms, &self.useless_until_ms);
@@ -228,9 +234,10 @@ impl Inner {
         }
     }
 
-    /// Looks up the address, or waits for another task that does.
+    /// Looks up the address, or waits for another task that is doing so.
     async fn look(&self, claim: &Claim) -> DnsProof {
-        // Without a free slot, the proof fails immediately: a flood of claims must not pile up.
+        // If there is no free slot, the proof fails immediately, so that a flood of claims does not
+        // pile up.
         let Ok(_place) = self.places.try_acquire() else {
             return too_many(claim);
         };
@@ -251,7 +258,8 @@ impl Inner {
         }
     }
 
-    /// Waits for the right to look up, or for a proof from another task's results.
+    /// Waits for the right to look up the address, or for a proof that results from another task's
+    /// lookup.
     async fn turn<'a>(
         &'a self,
         slot: &'a LookupSlot,
@@ -272,9 +280,10 @@ impl Inner {
         }
     }
 
-    /// Queries records that are not cached until there is a proof.
+    /// Queries the records that are not cached until a proof can be given.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
-        // One time for all queries, so that a response does not expire during the next query.
+        // The same time is used for all queries, so that a response does not expire during the next
+        // query.
         let now_ms = self.settings.clock.now_ms();
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {
@@ -302,7 +311,7 @@ impl Inner {
     }
 }
 
-/// Waits for a response until the deadline of the proof.
+/// Waits for a response, but no longer than until the deadline of the proof.
 async fn by<T>(
     deadline: Instant,
     now_ms: i64,
@@ -311,7 +320,7 @@ async fn by<T>(
 ) -> CachedAnswer<T> {
     let TimedAnswer { answer, ttl } = timeout_at(deadline, answer)
         .await
-        .unwrap_or_else(|_| failed(claim.address, "DNS did not answer in time"));
+        .unwrap_or_else(|_| failed(claim.address, "DNS did not respond in time"));
     let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
     CachedAnswer {
         answer,
@@ -333,7 +342,7 @@ fn nothing(text: String, valid_for: Duration) -> DnsProof {
     }
 }
 
-/// Returns the cache capacity that a host takes: one unit, and more for long names.
+/// Returns the cache capacity that a host takes up: one unit, or more if its names are long.
 fn places(host: &AddressRecords) -> u32 {
     u32::try_from(1 + host.names_bytes() / BYTES_A_PLACE).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Names from DNS, which may contain any bytes, quoted for display.
+//! Names from DNS, which may contain any bytes, in quoted form for display.
 
 use std::fmt::{self, Write};
 
@@ -7,10 +7,10 @@ use hickory_resolver::proto::rr::Name;
 /// Maximum number of displayed characters of a name.
 const MAX_SHOWN: usize = 100;
 
-/// Name in quotation marks: printable ASCII, truncated, with other bytes escaped.
+/// Name in quotation marks: truncated printable ASCII, with other bytes escaped.
 ///
-/// Unprintable bytes, and dots within a label, are written as `\ddd` as in zone files (RFC 1035
-/// §5.1). There is no final dot.
+/// Unprintable bytes, and dots within a label, are written as `\ddd`, as in zone files (RFC 1035
+/// §5.1). The final dot is omitted.
 pub(super) struct QuotedName<'a>(pub(super) &'a Name);
 
 impl fmt::Display for QuotedName<'_> {
@@ -31,7 +31,7 @@ impl fmt::Display for QuotedName<'_> {
     }
 }
 
-/// Byte in its displayed form.
+/// Byte in the form in which it is displayed.
 #[derive(Clone, Copy)]
 enum EscapedByte {
     Plain(char),

@@ -1,4 +1,4 @@
-//! DNS queries and the interpretation of responses.
+//! DNS queries, and interpretation of their responses.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -24,27 +24,27 @@ use super::{
     host::{DnsAnswer, MAX_NAMES, Names},
 };
 
-/// Minimum validity of a response, whatever the TTLs of its records.
+/// Minimum validity of a response, regardless of the TTLs of its records.
 const MIN_TTL: Duration = Duration::from_mins(1);
-/// Maximum validity of records.
+/// Maximum validity of DNS records.
 const MAX_TTL: Duration = Duration::from_hours(24);
-/// Maximum validity of the absence of records.
+/// Maximum validity of a response that there are no records.
 const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);
 /// Validity of a failure: 30 to 60 seconds, so that retries are spread out.
 const FAILURE_TTL_S: RangeInclusive<u64> = 30..=60;
-/// Maximum timeout, so that no time overflows.
+/// Maximum timeout, to avoid overflows in time calculations.
 pub(super) const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// Maximum number of consecutive aliases (CNAME) to follow.
 const MAX_ALIASES: usize = 8;
 
-/// Resolver of names, created at the first query.
+/// DNS resolver, created at the first query.
 #[derive(Debug)]
 pub(super) struct Resolver {
     settings: DnsSettings,
     made: OnceCell<TokioResolver>,
 }
 
-/// Response with its validity.
+/// DNS response with its validity.
 #[derive(Debug)]
 pub(super) struct TimedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
@@ -59,7 +59,7 @@ impl Resolver {
         }
     }
 
-    /// Queries the names of an address.
+    /// Queries the host names of an address.
     pub(super) async fn names(&self, address: IpAddr) -> TimedAnswer<Names> {
         let mut question = Name::from(address);
         question.set_fqdn(true);
@@ -82,7 +82,7 @@ impl Resolver {
         })
     }
 
-    /// Queries whether a name has an address.
+    /// Queries whether a name resolves to an address.
     pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> TimedAnswer<bool> {
         let mut question = name.clone();
         question.set_fqdn(true);
@@ -99,7 +99,7 @@ impl Resolver {
         })
     }
 
-    /// Queries records.
+    /// Queries the records of a name.
     pub(super) async fn records(
         &self,
         question: &Name,
@@ -153,7 +153,7 @@ impl<T> TimedAnswer<T> {
     }
 }
 
-/// Returns a failure, with a validity that depends on the query.
+/// Returns a failed response, whose validity varies with the query.
 pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> TimedAnswer<T> {
     let mut hasher = DefaultHasher::new();
     question.hash(&mut hasher);
@@ -175,7 +175,7 @@ fn name_server(server: &SocketAddr) -> NameServerConfig {
     NameServerConfig::new(server.ip(), true, connections.into())
 }
 
-/// Returns the records at the end of the chain of aliases that begins with the queried name.
+/// Returns the records at the end of the chain of aliases that starts at the queried name.
 fn found_records(
     question: &Name,
     record_type: RecordType,
@@ -186,10 +186,13 @@ fn found_records(
         return failed(question, code_word(code));
     }
     let (records, ttl) = at_end(question, record_type, found.answers());
-    // Records of other names do not answer the query: otherwise invalid responses of a resolver
-    // could prove or contradict claims.
+    // Records for other names are ignored, since invalid responses from a resolver could otherwise
+    // prove or contradict claims.
     if records.is_empty() {
-        return failed(question, "the response had other records than requested");
+        return failed(
+            question,
+            "the response did not contain the requested records",
+        );
     }
     // A TTL of 0 must not cause a query for each request.
     TimedAnswer {
@@ -224,7 +227,7 @@ fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<
     (records, ttl)
 }
 
-/// Interprets a response without records: an authoritative "nothing", or a failure.
+/// Interprets a response without records: either an authoritative "nothing", or a failure.
 fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) if says_nothing(none) => TimedAnswer {
@@ -238,8 +241,9 @@ fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
 
 /// Returns `true` if a response without records is authoritative.
 ///
-/// "No such name" always is. An empty response is authoritative if it has the zone's SOA record;
-/// otherwise it may be a referral, or the end of too many aliases (RFC 2308 §2.2).
+/// The response "no such name" always is. An empty response is authoritative if it contains the SOA
+/// record of the zone; otherwise it may be a referral, or the end of too long a chain of aliases
+/// (RFC 2308 §2.2).
 fn says_nothing(none: &NoRecords) -> bool {
     match none.response_code {
         ResponseCode::NXDomain => true,
@@ -250,7 +254,7 @@ fn says_nothing(none: &NoRecords) -> bool {
 
 fn failure_word(error: &NetError) -> &'static str {
     match error {
-        NetError::Timeout => "DNS did not answer in time",
+        NetError::Timeout => "DNS did not respond in time",
         NetError::Dns(DnsError::ResponseCode(code)) => code_word(*code),
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
             ResponseCode::NoError => "DNS returned an empty, non-authoritative response",
@@ -266,11 +270,11 @@ fn failure_word(error: &NetError) -> &'static str {
 
 fn code_word(code: ResponseCode) -> &'static str {
     match code {
-        ResponseCode::ServFail => "DNS answered SERVFAIL",
-        ResponseCode::Refused => "DNS answered REFUSED",
-        ResponseCode::FormErr => "DNS answered FORMERR",
-        ResponseCode::NotImp => "DNS answered NOTIMP",
-        _ => "DNS answered with an error",
+        ResponseCode::ServFail => "DNS returned SERVFAIL",
+        ResponseCode::Refused => "DNS returned REFUSED",
+        ResponseCode::FormErr => "DNS returned FORMERR",
+        ResponseCode::NotImp => "DNS returned NOTIMP",
+        _ => "DNS returned an error",
     }
 }
 

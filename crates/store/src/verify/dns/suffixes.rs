@@ -1,4 +1,4 @@
-//! Suffixes of an operator's host names, and zones where these prove nothing.
+//! Suffixes of an operator's host names, and zones in which host names prove nothing.
 
 use std::{fmt, net::SocketAddr, sync::LazyLock, time::Duration};
 
@@ -7,10 +7,10 @@ use hickory_resolver::proto::rr::Name;
 use super::quoted::QuotedName;
 use robot_detection_layer::{clock::Clock, registry::is_public_suffix};
 
-/// Zones in which customers of a provider choose or get names for any program.
+/// Zones in which a provider's customers can choose or obtain host names for any program.
 ///
-/// Some operators document such a zone for robots that their users start; but a name in it only
-/// proves that the robot runs at this provider, as any customer's program may.
+/// Some operators document such a zone for robots started by their users. However, a name in such a
+/// zone proves only that the robot runs at this provider, as any customer's program may.
 const CUSTOMER_ZONES: &[&str] = &[
     // App Engine, Compute Engine.
     "gae.googleusercontent.com",
@@ -39,7 +39,7 @@ static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     zones.collect()
 });
 
-/// Maximum number of suffixes named in a sentence.
+/// Maximum number of suffixes to list in a sentence.
 const MAX_SHOWN: usize = 3;
 
 /// Suffixes of an operator's host names.
@@ -49,26 +49,26 @@ pub(super) struct Suffixes(Vec<Suffix>);
 #[derive(Clone, Debug)]
 struct Suffix {
     name: Name,
-    /// Whether anyone can have a name below the suffix, as below `github.io`.
+    /// Whether anyone can obtain a name below the suffix, as with `github.io`.
     is_public: bool,
 }
 
-/// Relation of a name to the suffixes.
+/// Result of comparing a name with the suffixes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SuffixMatch {
-    /// The name ends in a suffix.
+    /// The name ends in one of the suffixes.
     Yes,
-    /// The name ends in a suffix, in a zone where customers choose names.
+    /// The name ends in one of the suffixes, but in a zone where customers choose names.
     AsCustomer,
-    /// The name ends in no suffix.
+    /// The name ends in none of the suffixes.
     No,
 }
 
 impl Suffixes {
     /// Parses suffixes such as `googlebot.com`, `.googlebot.com` or `*.googlebot.com`.
     ///
-    /// International names may be in Unicode (IDNA). The root and invalid names are left out.
-    /// Anyone can have a name below a public suffix such as `github.io`.
+    /// International names may be in Unicode (IDNA). The root and invalid names are omitted. Public
+    /// suffixes, such as `github.io`, are marked because anyone can obtain a name below them.
     pub(super) fn new(suffixes: &[String]) -> Self {
         let names = suffixes.iter().filter_map(|text| suffix(text));
         let suffixes = names.map(|name| Suffix {
@@ -84,8 +84,8 @@ impl Suffixes {
 
     /// Compares a name with the suffixes, label by label, ignoring case.
     ///
-    /// The suffix itself matches too: its owner also owns the names below, and some operators have
-    /// a single host, with the suffix as its name.
+    /// A name equal to the suffix also matches: its owner also owns the names below it, and some
+    /// operators have only one host, whose name is the suffix.
     pub(super) fn match_name(&self, name: &Name) -> SuffixMatch {
         let mut found = self.0.iter().filter(|suffix| suffix.name.zone_of(name));
         let Some(first) = found.next() else {
@@ -122,30 +122,31 @@ fn suffix(text: &str) -> Option<Name> {
     (!name.is_root()).then_some(name)
 }
 
-/// Settings of proofs by DNS, with their limits.
+/// Settings and limits for verification by DNS.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DnsSettings {
-    /// Resolvers to query by UDP, and by TCP if a response is truncated; default none, which means
-    /// the system's resolvers (`/etc/resolv.conf`), read at the first query.
+    /// Resolvers to query by UDP, or by TCP if a response is truncated. Empty by default, which
+    /// means that the system's resolvers (`/etc/resolv.conf`) are used; these are read at the first
+    /// query.
     pub servers: Vec<SocketAddr>,
-    /// Timeout of one query; default 2 seconds.
+    /// Timeout for a single query; 2 seconds by default.
     pub timeout: Duration,
-    /// Number of attempts for a query that fails or times out, at least one; default 2.
+    /// Maximum number of attempts for a query that fails or times out, at least one; 2 by default.
     pub attempts: usize,
-    /// Total timeout of all queries of one proof; default 5 seconds.
+    /// Total timeout for all queries of a proof; 5 seconds by default.
     pub proof_timeout: Duration,
-    /// Maximum number of concurrent address lookups, at least one; default 64.
+    /// Maximum number of concurrent address lookups, at least one; 64 by default.
     pub concurrency: usize,
-    /// Maximum number of further proofs that wait; default 16,384.
+    /// Maximum number of additional proofs that may wait; 16,384 by default.
     pub queue: usize,
-    /// Maximum time that a proof waits to start; default 30 seconds.
+    /// Maximum time that a proof may wait before it starts; 30 seconds by default.
     pub queue_timeout: Duration,
-    /// Maximum number of cached addresses, fewer if their names are long; default 50,000.
+    /// Maximum number of cached addresses, fewer if their names are long; 50,000 by default.
     pub cache_entries: u64,
-    /// Whether to look up private, loopback, link-local and reserved addresses; default no.
+    /// Whether to look up private, loopback, link-local and reserved addresses; `false` by default.
     pub allow_private: bool,
-    /// Clock for cache expiry; default the system's.
+    /// Clock that determines when cached records expire; the system clock by default.
     pub clock: Clock,
 }
 
@@ -293,7 +294,7 @@ mod tests {
     }
 
     proptest! {
-        /// Alternative implementation of the rule with lists of labels.
+        /// Alternative implementation of the matching rule, based on lists of labels.
         #[test]
         fn name_matches_if_its_last_labels_are_the_suffix(
             suffix in prop::collection::vec(label(), 1..4),

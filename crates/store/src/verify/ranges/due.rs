@@ -14,10 +14,10 @@ const SHORTEST_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Returns `true` if a list is to be fetched now.
 ///
-/// A list without a copy, or with one parsed by other rules, is due immediately; otherwise
-/// `interval` after the last success. After failures, it is not due before five minutes, doubled
-/// with each failure, up to six hours. A time more than a day in the future means that the clock
-/// was set back, and is ignored.
+/// A list is due immediately if there is no copy, or if the copy was parsed by other rules;
+/// otherwise, it is due `interval` after the last success. After a failure, it is not due for five
+/// minutes, doubled with each further failure, up to six hours. Times more than a day in the future
+/// are ignored, as the clock must have been set back.
 pub(super) fn is_due(listing: &Listing, interval: Duration, now_ms: i64) -> bool {
     let believed = |instant: &i64| *instant <= now_ms.saturating_add(DAY_MS);
     let is_current = listing.published.is_some() && listing.rules == RULES;
@@ -45,12 +45,12 @@ fn delay_ms(failures: u64) -> i64 {
 /// Time after which a copy that was held for review is accepted.
 const HELD: Duration = Duration::from_hours(3 * 24);
 
-/// Minimum size of a list for the loss check: short lists may well lose many ranges.
+/// Minimum size of a list for the loss check, as short lists may well lose many ranges.
 const FEWEST: usize = 10;
 
-/// Rejects a copy with less than half of the ranges of the previous one.
+/// Rejects a copy that contains less than half of the ranges in the previous copy.
 ///
-/// Only for three days: ranges that are missing for so long were removed on purpose.
+/// The check applies for three days; ranges that are missing for longer were removed intentionally.
 pub(super) fn check_loss(
     before: &Listing,
     new: &PublishedRanges,
@@ -62,7 +62,8 @@ pub(super) fn check_loss(
         return Ok(());
     }
     Err(format!(
-        "the list has {has} address ranges, down from {had}; it may be truncated and is accepted after three days"
+        "the list has {has} address ranges, down from {had}; it may be truncated and will be \
+         accepted after three days"
     ))
 }
 

@@ -1,32 +1,32 @@
-//! Entries of a list document, before they are checked.
+//! Entries of an address list document, before they are checked.
 
 use ipnet::IpNet;
 
 use super::{RangesError, prefix};
 
-/// Maximum length of document text quoted in an error, in characters.
+/// Maximum length of document text that is quoted in an error, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Entries of a list document.
+/// Entries of an address list document.
 #[derive(Debug)]
 pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
     max: usize,
     pub(super) created: Option<String>,
-    /// First unreadable entry, in the form to display.
+    /// First entry that cannot be parsed, in the form to display.
     pub(super) first_unreadable: Option<String>,
 }
 
-/// Entry of a list document.
+/// Entry of an address list document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Parsed network; `None` if the entry is unreadable.
+    /// Parsed network; `None` if the entry cannot be parsed.
     pub(super) net: Option<IpNet>,
     pub(super) is_selected: bool,
 }
 
 impl DocumentEntries {
-    /// Creates an empty collection with a maximum number of entries.
+    /// Creates an empty collection that accepts up to `max` entries.
     pub(super) fn new(max: usize) -> Self {
         Self {
             entries: Vec::new(),
@@ -36,7 +36,7 @@ impl DocumentEntries {
         }
     }
 
-    /// Adds an entry; text that is not a prefix counts as unreadable.
+    /// Adds an entry. Text that is not a prefix is counted as unreadable.
     pub(super) fn add(&mut self, text: &str, is_selected: bool) -> Result<(), RangesError> {
         let net = prefix::read(text);
         if net.is_none() {
@@ -57,14 +57,14 @@ impl DocumentEntries {
         Ok(())
     }
 
-    /// Stores the first unreadable text for an error message.
+    /// Stores the first text that cannot be parsed, for use in an error message.
     pub(super) fn show(&mut self, text: &str) {
         if self.first_unreadable.is_none() {
             self.first_unreadable = Some(text.chars().take(MAX_SHOWN_CHARS).collect());
         }
     }
 
-    /// Selects all entries from the given index on.
+    /// Selects all entries from the given index onwards.
     pub(super) fn select_from(&mut self, first: usize) {
         for entry in self.entries.iter_mut().skip(first) {
             entry.is_selected = true;

@@ -1,14 +1,15 @@
-//! Errors of address list documents.
+//! Errors in address list documents.
 
-/// Error of an address list document; the message contains the problem and advice.
+/// Error in an address list document; the message contains the problem and advice.
 ///
-/// The last good copy of a rejected list stays in use.
+/// If a list is rejected, the last good copy remains in use.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangesError {
     /// The document is larger than the limit.
     #[error(
-        "the document has {bytes} bytes, more than {max_bytes}; check that the URL is that of an address list"
+        "the document has {bytes} bytes, more than {max_bytes}; check that the URL points to an \
+         address list"
     )]
     TooLarge {
         /// Size of the document.
@@ -17,12 +18,12 @@ pub enum RangesError {
         max_bytes: usize,
     },
     /// The document is not UTF-8 text.
-    #[error("the document is not UTF-8 text; check that the URL is that of an address list")]
+    #[error("the document is not UTF-8 text; check that the URL points to an address list")]
     NotText,
     /// The document is a web page.
     #[error("the document is a web page, not an address list; use the URL of the list itself")]
     Page,
-    /// The document starts as JSON, but is invalid.
+    /// The document looks like JSON, but is invalid.
     #[error("the document is damaged JSON: {reason}; try again later")]
     Json {
         /// Error message of the parser.
@@ -30,10 +31,11 @@ pub enum RangesError {
     },
     /// The JSON document is nested too deeply.
     #[error(
-        "the JSON document has more than {max} levels; check that the URL is that of an address list"
+        "the JSON document is nested more than {max} levels deep; check that the URL points to an \
+         address list"
     )]
     TooDeep {
-        /// Maximum number of levels.
+        /// Maximum number of nesting levels.
         max: usize,
     },
     /// The document has more entries than the limit.
@@ -43,12 +45,12 @@ pub enum RangesError {
         max: usize,
     },
     /// The document lists no addresses.
-    #[error("the document lists no addresses; check that the URL is that of an address list")]
+    #[error("the document lists no addresses; check that the URL points to an address list")]
     Empty,
     /// The document lists no addresses in the part selected by the URL.
     #[error("the document lists no addresses in {part:?}; correct the text after # in the URL")]
     EmptyPart {
-        /// Fragment of the URL.
+        /// Fragment of the list's URL.
         part: String,
     },
     /// Too many entries are not public addresses.
@@ -60,19 +62,19 @@ pub enum RangesError {
         bad: usize,
         /// Number of all entries.
         entries: usize,
-        /// First such entry, truncated.
+        /// First entry that is unreadable or not public, truncated.
         example: String,
     },
-    /// The document lists a range that is too wide to belong to one owner.
+    /// The document lists a range that is too wide to belong to a single owner.
     #[error("the document lists {prefix}, which is too wide to prove anything; use another list")]
     TooWide {
-        /// Range that is too wide.
+        /// Address range that is too wide.
         prefix: String,
     },
-    /// All ranges together contain more than half of all addresses.
+    /// All ranges together contain more than half of all addresses in existence.
     #[error("the ranges contain more than half of all addresses; check that it is the right list")]
     Everybody,
-    /// All ranges together are too large to belong to one owner.
+    /// All ranges together are too large to belong to a single owner.
     #[error(
         "the ranges contain more than an eighth of all addresses and prove nothing; use another list"
     )]

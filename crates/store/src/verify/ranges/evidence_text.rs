@@ -1,4 +1,4 @@
-//! Texts of the evidence from address lists, one sentence each.
+//! Evidence texts for address lists, one sentence each.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::fetch::shown_url;
 /// Maximum length of a URL in a sentence, in characters.
 const MAX_URL_CHARS: usize = 200;
 
-/// Reason why an address missing from a list proves nothing.
+/// Reason why the absence of an address from a list proves nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Miss {
     NotPublic,
@@ -18,7 +18,7 @@ pub(super) enum Miss {
     Stale,
 }
 
-/// Returns date and age of a copy: `of 2026-11-20, checked 3 h ago`.
+/// Returns the date and age of a copy, such as `of 2026-11-20, checked 3 h ago`.
 pub(super) fn copy(published: &PublishedRanges, age: Option<Duration>) -> String {
     let checked = age.map_or_else(
         || "never checked".to_owned(),
@@ -75,7 +75,7 @@ pub(super) fn no_copy(url: &str, listing: Option<&Listing>) -> String {
     }
 }
 
-/// Returns an age in its largest unit.
+/// Returns an age, expressed in its largest unit.
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     match minutes {

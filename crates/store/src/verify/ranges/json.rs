@@ -1,8 +1,8 @@
-//! Address lists in JSON, in any structure.
+//! Parser for address lists in JSON documents of any structure.
 //!
-//! The document is evaluated while it is parsed, without building a tree. A text is an entry if its
-//! member has a name for addresses, such as `ipv4Prefix` or `ips`, if it is in an array with
-//! addresses, or if it is a prefix with a length.
+//! The document is evaluated as it is parsed, without building a tree. A text is treated as an
+//! entry if the name of its member indicates addresses, such as `ipv4Prefix` or `ips`, if it is in
+//! an array that contains addresses, or if it is a prefix with a length.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::{
 /// Maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 16;
 
-/// Reads one or several consecutive JSON documents, such as one per line.
+/// Reads one JSON document or several consecutive ones, such as one per line.
 pub(super) fn read(
     text: &str,
     selection: &Selection<'_>,
@@ -48,15 +48,15 @@ pub(super) fn read(
 struct Walker<'s> {
     selection: &'s Selection<'s>,
     found: DocumentEntries,
-    /// Error that ended the walk.
+    /// Error that caused parsing to stop.
     refusal: Option<RangesError>,
 }
 
-/// Value to parse next.
+/// JSON value to parse next.
 struct Value<'w, 's, 'n> {
     walk: &'w mut Walker<'s>,
     depth: usize,
-    /// Name of the member that has the value or the array with the value.
+    /// Name of the member that contains the value, or the array that contains the value.
     name: &'n str,
     place: Position,
 }
@@ -66,16 +66,16 @@ enum Position {
     Member {
         is_address: bool,
     },
-    /// In an array of a member whose name is not for addresses.
+    /// In an array that belongs to a member whose name does not indicate addresses.
     List,
 }
 
-/// Kind of a parsed value.
+/// Kind of a parsed JSON value.
 enum Item {
     Address,
-    /// Text in an array that is not an address.
+    /// Text in an array, but not an address.
     NoAddress(String),
-    /// Text that selects its object.
+    /// Text by which its object is selected.
     Selector,
     Other,
 }
@@ -91,8 +91,8 @@ impl Walker<'_> {
             return Ok(Item::Address);
         }
         let is_list = matches!(place, Position::List);
-        // Outside of arrays, a bare address may mean anything, such as a contact's host; with a
-        // length it is a prefix.
+        // Outside of arrays, a bare address may have any meaning, such as a contact's host; an
+        // address with a length is a prefix.
         let net = prefix::read(text).filter(|_| is_list || text.contains('/'));
         if net.is_some() {
             self.found.push(net, is_selected)?;
@@ -107,14 +107,14 @@ impl Walker<'_> {
         })
     }
 
-    /// Counts texts among addresses as unreadable entries.
+    /// Counts texts in an array of addresses as unreadable entries.
     fn add_unreadable(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
         self.found.show(first);
         let is_selected = *self.selection == Selection::All;
         (0..count).try_for_each(|_| self.found.push(None, is_selected))
     }
 
-    /// Stores the error; the returned error only ends the walk.
+    /// Stores the error. The returned error only stops the parser.
     fn give_up<E: Error>(&mut self, refusal: RangesError) -> E {
         let error = E::custom(&refusal);
         self.refusal = Some(refusal);
@@ -132,9 +132,9 @@ impl<'w, 's, 'n> Value<'w, 's, 'n> {
         }
     }
 
-    /// Returns the depth of the values inside.
+    /// Returns the nesting depth of the values inside the current one.
     fn deeper<E: Error>(&mut self) -> Result<usize, E> {
-        // Each level is a call: the document must not determine the stack depth.
+        // Each level is a function call, so the document must not determine the depth of the stack.
         if self.depth >= MAX_DEPTH {
             return Err(self.walk.give_up(RangesError::TooDeep { max: MAX_DEPTH }));
         }
@@ -159,7 +159,7 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
         if self.depth == 1 && self.walk.found.created.is_none() && names::is_day(self.name) {
-            // The date of the list is at its top level; dates further down belong to single
+            // The date of the list is at the top level; dates at deeper levels belong to individual
             // entries.
             self.walk.found.created = day(text);
         }
@@ -236,27 +236,27 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     }
 }
 
-/// Part of a document selected by the fragment of the list's URL.
+/// Part of a document that is selected by the fragment of the list's URL.
 ///
-/// Some documents list more than a robot's addresses: `#hooks` selects the value of that member,
-/// `#service=CHECKS` the objects with this member and text.
+/// Some documents list more than a robot's addresses. The fragment `#hooks` selects the value of
+/// the member `hooks`, and `#service=CHECKS` selects objects whose member `service` is `CHECKS`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Selection<'a> {
-    /// The whole document, without a fragment.
+    /// The whole document, as the URL has no fragment.
     All,
-    /// The value of this member.
+    /// The value of the member with this name.
     Member(&'a str),
-    /// The objects in which this member has this text.
+    /// The objects in which a member has a certain text.
     Text {
-        /// Name of the member.
+        /// Name of the member by which objects are selected.
         member: &'a str,
-        /// Text of the member.
+        /// Text that the member must have.
         text: &'a str,
     },
 }
 
 impl<'a> Selection<'a> {
-    /// Returns the selection by the fragment of a URL.
+    /// Returns the selection specified by the fragment of a URL.
     pub(super) fn of_url(url: &'a str) -> Self {
         let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
         match fragment.split_once('=') {
@@ -271,7 +271,7 @@ impl<'a> Selection<'a> {
         matches!(self, Self::Member(member) if *member == name)
     }
 
-    /// Returns `true` if a member with a text selects its object.
+    /// Returns `true` if a member with this name and text selects its object.
     pub(super) fn is_text(&self, name: &str, value: &str) -> bool {
         matches!(self, Self::Text { member, text } if *member == name && *text == value)
     }

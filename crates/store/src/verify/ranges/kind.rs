@@ -1,4 +1,4 @@
-//! Kinds of address lists, with their limits and rules.
+//! Kinds of address lists, and the limits and rules for each.
 
 use std::{net::Ipv6Addr, time::Duration};
 
@@ -7,12 +7,12 @@ use ipnet::{IpNet, Ipv6Net};
 use super::{PublishedRanges, RangeSet, RangesError, prefix};
 use crate::fetch::{FetchLimits, Origin, shown_url};
 
-/// Prefix of chosen lists in the store, as these are checked by other rules.
+/// Prefix for the names of chosen lists in the store, since these lists are checked by other rules.
 const STORED: &str = "list:";
 
-/// Maximum number of IPv4 addresses in an operator's list: an eighth of all.
+/// Maximum number of IPv4 addresses in an operator's list: an eighth of all addresses.
 const MOST_V4: u128 = 1 << 29;
-/// Maximum number of /64 networks in an operator's list: a /12.
+/// Maximum number of /64 networks in an operator's list, equal to a /12.
 const MOST_V6: u128 = 1 << 52;
 
 /// Half of all IPv4 addresses.
@@ -20,21 +20,23 @@ const HALF_V4: u128 = 1 << 31;
 /// Half of all allocated /64 networks (`2000::/3`).
 const HALF_V6: u128 = 1 << 60;
 
-/// Time for which a chosen list stays in the store without a request: the maximum configurable
-/// interval, 30 days, plus a week. Another instance may still use the list.
+/// Time without a request after which a chosen list is removed from the store: the maximum
+/// configurable interval, 30 days, plus a week. Until then, another instance may still use the
+/// list.
 const UNASKED: Duration = Duration::from_hours(37 * 24);
 
-/// Subject of an address list.
+/// Purpose of an address list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ListKind {
-    /// Robots of the operator that publishes the list: listed addresses prove a claim.
+    /// Addresses of an operator's robots, published by the operator; a listed address proves a
+    /// claim.
     Operator,
-    /// Any addresses, chosen by an administrator for rules and proxies.
+    /// Addresses of any kind, chosen by an administrator for use in rules or as proxies.
     Chosen,
 }
 
 impl ListKind {
-    /// Returns the maximum size of a document.
+    /// Returns the maximum size of a document in bytes.
     pub(super) fn max_bytes(self) -> usize {
         match self {
             Self::Operator => 4 * 1024 * 1024,
@@ -47,7 +49,7 @@ impl ListKind {
         self == Self::Operator || unasked >= UNASKED
     }
 
-    /// Returns the limits of downloads.
+    /// Returns the download limits.
     pub(super) fn fetch_limits(self) -> FetchLimits {
         FetchLimits {
             max_body_bytes: self.max_bytes() as u64,
@@ -55,7 +57,7 @@ impl ListKind {
         }
     }
 
-    /// Parses a document on a blocking thread: a large list takes a while.
+    /// Parses a document on a blocking thread, since a large list takes a while.
     pub(super) async fn parse(self, url: &str, bytes: Vec<u8>) -> Result<PublishedRanges, String> {
         let shown = shown_url(url);
         let url = url.to_owned();
@@ -70,7 +72,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the maximum number of entries of a document.
+    /// Returns the maximum number of entries in a document.
     pub(super) fn max_entries(self) -> usize {
         match self {
             Self::Operator => 100_000,
@@ -78,7 +80,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the origin of a list; lists of the registry cannot be local files.
+    /// Returns the origin of a list. Lists specified in the registry cannot be local files.
     pub(super) fn origin(self, url: &str) -> Result<Origin, String> {
         match self {
             Self::Operator => Ok(Origin::Web(url.to_owned())),
@@ -86,12 +88,12 @@ impl ListKind {
         }
     }
 
-    /// Returns `true` if a list is a local file, which other instances do not share.
+    /// Returns `true` if a list is a local file, which is not shared with other instances.
     pub(super) fn is_file(self, url: &str) -> bool {
         matches!(self.origin(url), Ok(Origin::File(_)))
     }
 
-    /// Returns the name of a list in the store.
+    /// Returns the name under which a list is stored.
     pub(super) fn stored_name(self, url: &str) -> String {
         match self {
             Self::Operator => url.to_owned(),
@@ -99,7 +101,7 @@ impl ListKind {
         }
     }
 
-    /// Returns the URL for a name in the store, if the list is of this kind.
+    /// Returns the URL for the name of a stored list, if the list is of this kind.
     pub(super) fn url_of(self, stored: &str) -> Option<&str> {
         match self {
             Self::Operator => (!stored.starts_with(STORED)).then_some(stored),
@@ -107,7 +109,7 @@ impl ListKind {
         }
     }
 
-    /// Returns `true` if a prefix is too wide to belong to one owner.
+    /// Returns `true` if a prefix is too wide to belong to a single owner.
     pub(super) fn is_too_wide(self, net: IpNet) -> bool {
         match (self, net) {
             (Self::Operator, net) => prefix::is_too_wide(net),
@@ -122,7 +124,7 @@ impl ListKind {
         self == Self::Chosen || prefix::is_listable(net)
     }
 
-    /// Rejects a list whose ranges together contain too many addresses.
+    /// Rejects a list whose ranges contain too many addresses in total.
     pub(super) fn check_size(self, set: &RangeSet) -> Result<(), RangesError> {
         let (mut v4, mut v6) = (0_u128, 0_u128);
         for net in set.iter() {

@@ -1,4 +1,4 @@
-//! Address lists in plain text or CSV.
+//! Parser for address lists in plain text or CSV.
 
 use super::{
     RangesError,
@@ -7,7 +7,7 @@ use super::{
     prefix,
 };
 
-/// Separators of the first column.
+/// Characters that separate the first column from the rest.
 const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 
 /// Reads plain text and CSV: the first column of each line, and further columns that are prefixes.
@@ -51,7 +51,7 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
 }
 
 fn columns(content: &str) -> impl Iterator<Item = &str> {
-    // A range from one address to another must not be read as two single addresses.
+    // A range from one address to another must not be parsed as two single addresses.
     let is_range = content.contains(" - ");
     let columns = content.split(move |c| !is_range && SEPARATORS.contains(&c));
     let columns = columns.map(|column| column.trim_matches(['"', '\'', ' ']));

@@ -1,4 +1,4 @@
-//! State of one address list, in memory and in the store.
+//! State of an address list, in memory and in the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,10 +6,10 @@ use super::{PublishedRanges, RangeSet, kind::ListKind, prefix};
 use crate::fetch::Conditions;
 use crate::store::StoredRanges;
 
-/// Version of the parsing rules, incremented with each change.
+/// Version of the parsing rules, incremented whenever the rules change.
 pub(super) const RULES: u64 = 1;
 
-/// Last good copy of a list, and the results of the latest attempts to fetch the list.
+/// Last good copy of a list, and the results of the most recent attempts to fetch the list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
     pub(super) published: Option<Arc<PublishedRanges>>,
@@ -17,19 +17,20 @@ pub(super) struct Listing {
     pub(super) rules: u64,
     /// Time at which the copy was fetched.
     pub(super) fetched_ms: Option<i64>,
-    /// Time at which the copy was last known to be current.
+    /// Time at which the copy was last confirmed to be current.
     pub(super) checked_ms: Option<i64>,
-    /// Time of the last attempt.
+    /// Time of the last attempt to fetch the list.
     pub(super) tried_ms: Option<i64>,
     /// Number of failed attempts since the last success.
     pub(super) failures: u64,
     pub(super) error: Option<String>,
-    /// Whether the store has these prefixes: it must not combine other prefixes with their `ETag`.
+    /// Whether the store contains these prefixes. Their `ETag` must not be stored with other
+    /// prefixes.
     pub(super) is_saved: bool,
 }
 
 impl Listing {
-    /// Creates the state of a built-in list that was not fetched yet.
+    /// Creates the state of a built-in list that has not been fetched yet.
     pub(super) fn built_in(published: PublishedRanges) -> Self {
         Self {
             published: Some(Arc::new(published)),
@@ -50,7 +51,7 @@ impl Listing {
         .confirmed(now_ms)
     }
 
-    /// Returns the state after the server reported that the copy is current.
+    /// Returns the state after the server has confirmed that the copy is current.
     pub(super) fn confirmed(self, now_ms: i64) -> Self {
         Self {
             checked_ms: Some(now_ms),
@@ -61,7 +62,7 @@ impl Listing {
         }
     }
 
-    /// Returns the state after a failed attempt; the copy is kept.
+    /// Returns the state after a failed attempt to fetch the list; the copy is retained.
     pub(super) fn failed(self, reason: String, now_ms: i64) -> Self {
         Self {
             tried_ms: Some(now_ms),
@@ -71,7 +72,8 @@ impl Listing {
         }
     }
 
-    /// Creates the state from a stored row; without a copy if its prefixes are unreadable.
+    /// Creates the state from a stored row. If the stored prefixes are unreadable, there is no
+    /// copy.
     pub(super) fn from_stored(stored: StoredRanges, kind: ListKind) -> Self {
         let prefixes = stored.prefixes.as_deref();
         let set = prefixes.and_then(|prefixes| set_of_lines(prefixes, kind));
@@ -96,9 +98,10 @@ impl Listing {
         }
     }
 
-    /// Returns the row for the store, with prefixes only if the store does not have them.
+    /// Returns the row to store, which contains the prefixes only if the store does not have them
+    /// yet.
     pub(super) fn to_stored(&self, url: &str) -> StoredRanges {
-        // Built-in lists are not stored: a newer release has newer ones.
+        // Built-in lists are not stored, since a newer release contains newer lists.
         let fetched = self.published.as_deref();
         let published = fetched.filter(|_| self.fetched_ms.is_some());
         let prefixes = published.filter(|_| !self.is_saved);
@@ -124,13 +127,13 @@ impl Listing {
         published.map_or(0, |published| published.set.len())
     }
 
-    /// Returns the time since the copy was last known to be current.
+    /// Returns the time since the copy was last confirmed to be current.
     pub(super) fn age(&self, now_ms: i64) -> Option<Duration> {
         let ms = now_ms.saturating_sub(self.checked_ms?);
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
     }
 
-    /// Returns `true` if a conditional request is possible.
+    /// Returns `true` if a conditional request can be made.
     pub(super) fn has_validators(&self) -> bool {
         self.published.is_some() && self.rules == RULES
     }
@@ -147,7 +150,8 @@ fn lines_of(set: &RangeSet) -> String {
     lines
 }
 
-/// Checks prefixes from the database again, so that an error there does not verify everyone.
+/// Parses and checks prefixes from the database again, so that errors in the database do not verify
+/// every client.
 fn set_of_lines(lines: &str, kind: ListKind) -> Option<RangeSet> {
     let read = |line| prefix::read(line).filter(|net| !kind.is_too_wide(*net));
     let set: RangeSet = lines.lines().map(read).collect::<Option<_>>()?;

@@ -15,7 +15,10 @@ mod listing;
 mod names;
 mod prefix;
 mod published;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after the type it defines"
+)]
 mod ranges;
 mod refresher;
 mod report;

@@ -1,6 +1,6 @@
 //! Names of JSON members that contain addresses and dates.
 
-/// Names of members that contain addresses, without a plural ending.
+/// Member names that indicate addresses, without a plural ending.
 const ADDRESSES: &[&str] = &[
     "addr",
     "address",
@@ -34,7 +34,7 @@ const ADDRESSES: &[&str] = &[
     "subnet",
 ];
 
-/// Names of members that contain the date of the list.
+/// Member names that indicate the date of the list.
 const DAYS: &[&str] = &[
     "created",
     "createdat",

@@ -1,4 +1,4 @@
-//! Parsing of network prefixes, and rules for accepting them.
+//! Parser for network prefixes, and rules for accepting prefixes.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,17 +6,17 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::fetch::AddressKind;
 
-/// Minimum length of an accepted IPv4 prefix.
+/// Minimum length of an IPv4 prefix to be accepted.
 // IANA allocated IPv4 by /8, some of them to one holder: a wider range cannot belong to the
 // operator of a robot.
 pub(super) const SHORTEST_V4: u8 = 8;
-/// Minimum length of an accepted IPv6 prefix.
+/// Minimum length of an IPv6 prefix to be accepted.
 pub(super) const SHORTEST_V6: u8 = 16;
 
-/// Parses a prefix or a single address; host bits are masked.
+/// Parses a prefix or a single address, and masks the host bits.
 ///
-/// The length may be a netmask; IPv4 in IPv6 becomes IPv4. The parser of the `ipnet` crate is not
-/// used, as it accepts digits of other scripts.
+/// The length may be given as a netmask. An IPv4 address embedded in IPv6 is converted to IPv4. The
+/// parser of the `ipnet` crate is not used, as it accepts digits from other scripts.
 pub(super) fn read(text: &str) -> Option<IpNet> {
     let text = text.trim();
     let (address, length) = match text.split_once('/') {
@@ -48,11 +48,11 @@ pub(super) fn is_too_wide(net: IpNet) -> bool {
     }
 }
 
-/// Returns `true` if a list may contain all addresses of a network.
+/// Returns `true` if a list may contain every address in a network.
 ///
-/// Allowed are public addresses and documentation networks: the latter have no owner, so
-/// listing them verifies no client, and are needed for examples. Request addresses are checked to
-/// be public before lookups ([`Methods`](crate::verify::Methods)).
+/// Public addresses and documentation networks are allowed. The latter have no owner, so listing
+/// them verifies no client, and they are used in examples. Request addresses are checked to be
+/// public before lookups ([`Methods`](crate::verify::Methods)).
 pub(super) fn is_listable(net: IpNet) -> bool {
     AddressKind::special_networks(net.network(), net.broadcast())
         .all(|kind| kind == AddressKind::Documentation)

@@ -1,4 +1,4 @@
-//! Address list documents, parsed and checked.
+//! Address list documents that have been parsed and checked.
 
 use ipnet::IpNet;
 
@@ -11,37 +11,38 @@ use super::{
     lines,
 };
 
-/// Number of good entries required for each bad entry.
+/// Number of valid entries required for each invalid entry.
 const GOOD_FOR_ONE_BAD: usize = 19;
 
 /// Address ranges listed in a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedRanges {
-    /// Parsed ranges.
+    /// Address ranges that were parsed.
     pub set: RangeSet,
-    /// Date of the list stated by the operator, as `2026-11-20`.
+    /// Date of the list as stated by the operator, such as `2026-11-20`.
     pub created: Option<String>,
-    /// Number of unreadable entries, which may contain any address that is not in the ranges.
+    /// Number of entries that could not be parsed; these may contain any address that is not in the
+    /// ranges.
     pub unreadable: usize,
 }
 
 impl PublishedRanges {
-    /// Parses a published document in any structure.
+    /// Parses a published document, whatever its structure.
     ///
-    /// Documents may be JSON, with prefixes or addresses in members with suitable names or in
-    /// arrays of texts, or plain text or CSV with one prefix per line. The URL's fragment selects a
-    /// part of JSON: `#hooks` the value of that member, `#service=CHECKS` the objects with this
-    /// member and text.
+    /// Documents may be JSON, with prefixes or addresses in suitably named members or in arrays of
+    /// texts, or plain text or CSV with one prefix per line. The URL's fragment selects a part of a
+    /// JSON document: `#hooks` the value of the member `hooks`, `#service=CHECKS` the objects whose
+    /// member `service` is `CHECKS`.
     ///
-    /// A single address is a range of one, host bits are masked, and IPv4 in IPv6 becomes IPv4. One
-    /// entry in twenty may be unreadable or not public.
+    /// A single address is treated as a range, host bits are masked, and IPv4 addresses embedded in
+    /// IPv6 are converted to IPv4. Up to one entry in twenty may be unreadable or not public.
     ///
     /// # Errors
     ///
     /// Returns an error if the document is a web page, damaged or empty, exceeds 4 MiB, 100,000
-    /// entries or 16 levels, or lists ranges that are too wide: IPv4 prefixes below /8, IPv6
-    /// prefixes below /16, or more than an eighth of all addresses together.
+    /// entries or 16 levels, or lists ranges that are too wide: IPv4 prefixes shorter than /8, IPv6
+    /// prefixes shorter than /16, or more than an eighth of all addresses in total.
     ///
     /// # Example
     ///
@@ -61,12 +62,13 @@ impl PublishedRanges {
 
     /// Parses a list chosen by an administrator, which may contain private networks.
     ///
-    /// The format is that of [`Self::parse`], with comments after `#` and `;`, and also several
-    /// JSON documents, one per line.
+    /// The format is the same as for [`Self::parse`], but may contain comments after `#` and `;`,
+    /// or several JSON documents, one per line.
     ///
     /// # Errors
     ///
-    /// As for [`Self::parse`], with limits of 16 MiB, 500,000 entries and half of all addresses.
+    /// Returns an error for the same reasons as [`Self::parse`], but with limits of 16 MiB, 500,000
+    /// entries and half of all addresses.
     ///
     /// # Example
     ///
@@ -121,7 +123,7 @@ fn judge(
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();
     let nets: Vec<IpNet> = entries.filter_map(|entry| entry.net).collect();
-    // A single wide range would verify anyone, however good the other entries are.
+    // A single wide range would verify any client, however good the other entries are.
     if let Some(wide) = nets.iter().find(|net| kind.is_too_wide(**net)) {
         return Err(RangesError::TooWide {
             prefix: wide.to_string(),

@@ -1,4 +1,4 @@
-//! Current address lists, shared by all users.
+//! Current address lists, shared by everything that uses them.
 
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
@@ -14,12 +14,12 @@ use crate::fetch::{Conditions, shown_url};
 use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 
-/// Age from which a missing address contradicts nothing.
+/// Age of a list from which the absence of an address no longer contradicts a claim.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
 /// Current published address ranges; clones share all state.
 ///
-/// A list is identified by its exact URL. Readers never wait.
+/// Each list is identified by its exact URL. Readers never wait.
 ///
 /// # Example
 ///
@@ -42,19 +42,19 @@ pub struct Ranges {
     stale_after: Duration,
 }
 
-/// Handle on one list, for lookups in each request; clones share all state.
+/// Handle to one list, for lookups on every request; clones share all state.
 #[derive(Clone, Debug)]
 pub struct RangeList {
     slot: Arc<Slot>,
 }
 
-/// Slots of lists by URL. The slot of a removed list stays for existing handles.
+/// Slots of lists, by URL. The slot of a removed list remains for existing handles.
 type Slots = HashMap<Box<str>, Arc<Slot>>;
 
 type Slot = ArcSwapOption<Listing>;
 
 impl Ranges {
-    /// Creates an empty collection.
+    /// Creates an empty collection of address lists.
     pub fn new(clock: Clock) -> Self {
         Self {
             slots: Arc::default(),
@@ -63,9 +63,10 @@ impl Ranges {
         }
     }
 
-    /// Sets the age from which a missing address contradicts nothing; 30 days by default.
+    /// Sets the age of a list from which the absence of an address no longer contradicts a claim;
+    /// 30 days by default.
     ///
-    /// The age is the time since the list was last known to be current.
+    /// The age is the time since the list was last confirmed to be current.
     #[must_use]
     pub fn stale_after(mut self, age: Duration) -> Self {
         self.stale_after = age;
@@ -79,30 +80,31 @@ impl Ranges {
         self.set(url, listing);
     }
 
-    /// Sets a built-in list, used until the list is fetched.
+    /// Sets a built-in list to be used until the list has been fetched.
     pub fn put_built_in(&self, url: &str, published: PublishedRanges) {
         if self.listing(url).is_none() {
             self.set(url, Listing::built_in(published));
         }
     }
 
-    /// Returns a handle on a list, which need not be loaded yet.
+    /// Returns a handle to a list, which need not have been loaded yet.
     pub fn list(&self, url: &str) -> RangeList {
         let slot = self.slot(url);
         RangeList { slot }
     }
 
-    /// Checks whether a list contains an address; `None` if this is unknown.
+    /// Checks whether a list contains an address. Returns `None` if this cannot be determined.
     ///
-    /// The result is unknown without a copy. It is also unknown for an address that is not in the
-    /// list if the copy is stale or has unreadable entries, or if the address is not public, as it
-    /// may then be that of a front proxy. Allocates nothing, for use in each request.
+    /// The result is unknown if there is no copy. For an address that is not in the list, it is
+    /// also unknown if the copy is stale or has unreadable entries, or if the address is not
+    /// public, as it may be the address of a front proxy. This function does not allocate, so it
+    /// can be called for every request.
     pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
         let slots = self.slots.load();
         let listing = slots.get(url)?.load();
         let listing = listing.as_deref()?;
         let published = listing.published.as_deref()?;
-        // A listed address counts despite unreadable entries or an old copy.
+        // A listed address is accepted despite unreadable entries or an old copy.
         if published.set.contains(address) {
             return Some(true);
         }
@@ -113,7 +115,7 @@ impl Ranges {
 
     /// Returns the finding about an address, with evidence.
     ///
-    /// The result corresponds to [`Self::contains`].
+    /// The finding corresponds to the result of [`Self::contains`].
     pub fn find(&self, url: &str, address: IpAddr) -> Finding {
         let listing = self.listing(url);
         let listing = listing.as_deref();
@@ -153,7 +155,7 @@ impl Ranges {
         states
     }
 
-    /// Returns the reason why a missing address proves nothing.
+    /// Returns the reason why the absence of an address proves nothing.
     fn doubt(
         &self,
         listing: &Listing,
@@ -202,7 +204,7 @@ impl Ranges {
         self.slot(url).store(Some(Arc::new(listing)));
     }
 
-    /// Sets the stored lists, unless the current ones are newer.
+    /// Sets the lists loaded from the store, except those older than the current ones.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
         for (url, listing) in loaded {
             let listing = Arc::new(listing);
@@ -215,7 +217,7 @@ impl Ranges {
         }
     }
 
-    /// Removes all lists except those for which `keep` returns `true`.
+    /// Removes all lists for which `keep` returns `false`.
     pub(super) fn retain(&self, keep: impl Fn(&str) -> bool) {
         for (url, slot) in self.slots.load().iter() {
             if !keep(url) {
@@ -240,9 +242,9 @@ impl Ranges {
 }
 
 impl RangeList {
-    /// Returns `true` if the current copy contains an address, however old the copy is.
+    /// Returns `true` if the current copy contains an address, regardless of the age of the copy.
     ///
-    /// Returns `false` without a copy. Allocates nothing.
+    /// Returns `false` if there is no copy. This function does not allocate.
     pub fn contains(&self, address: IpAddr) -> bool {
         let listing = self.slot.load();
         let published = listing
@@ -252,7 +254,7 @@ impl RangeList {
     }
 }
 
-/// Returns a listing, with the previously known copy if it has none.
+/// Returns a listing. If it has no copy, the previously known copy is added.
 fn with_copy(listing: &Arc<Listing>, known: Option<&Arc<Listing>>) -> Arc<Listing> {
     let copy = known.and_then(|known| known.published.clone());
     match (&listing.published, copy) {

@@ -1,4 +1,4 @@
-//! Task that keeps the address lists up to date.
+//! Background task that keeps the address lists up to date.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -17,20 +17,20 @@ use super::{
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
 
-/// Interval between two requests for a list.
+/// Default interval between two downloads of a list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
-/// Minimum duration of a lease, which also ends with its process.
+/// Minimum duration of a lease. A lease also ends when its process ends.
 const SHORTEST_LEASE: Duration = Duration::from_mins(2);
 
 /// Maximum length of a stored failure reason, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Task that keeps address lists up to date and stores the last good copies.
+/// Background task that keeps address lists up to date and stores the last good copies.
 ///
 /// Lists are fetched with conditional requests, up to four at a time, and each by one instance
-/// only. If a list is unavailable or damaged, the last good copy stays in use. New lists are
-/// logged, and failures once. During a database outage, lists are kept in memory.
+/// only. If a list is unavailable or damaged, the last good copy remains in use. Each new list is
+/// logged, and each ongoing failure once. During a database outage, lists are only in memory.
 ///
 /// # Example
 ///
@@ -61,12 +61,12 @@ pub struct RangesRefresher {
 }
 
 impl RangesRefresher {
-    /// Returns the limits for the fetcher: 4 MiB, otherwise the defaults.
+    /// Returns the fetch limits for operators' lists: 4 MiB, and the defaults for everything else.
     pub fn fetch_limits() -> FetchLimits {
         ListKind::Operator.fetch_limits()
     }
 
-    /// Returns the limits for the fetcher of [chosen lists](Self::for_chosen_lists): 16 MiB.
+    /// Returns the fetch limits for [chosen lists](Self::for_chosen_lists): 16 MiB.
     pub fn fetch_limits_of_chosen() -> FetchLimits {
         ListKind::Chosen.fetch_limits()
     }
@@ -82,11 +82,11 @@ impl RangesRefresher {
         }
     }
 
-    /// Creates a refresher of lists chosen by an administrator.
+    /// Creates a refresher for lists chosen by an administrator.
     ///
     /// A list may be a local file, which is checked each time and not stored. A copy with less than
-    /// half of its previous ranges is held for three days. See [`PublishedRanges::parse_chosen`]
-    /// for the format.
+    /// half of the previous number of ranges is held for three days. See
+    /// [`PublishedRanges::parse_chosen`] for the format.
     pub fn for_chosen_lists(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
             kind: ListKind::Chosen,
@@ -94,20 +94,20 @@ impl RangesRefresher {
         }
     }
 
-    /// Sets the interval between two requests for a list; 24 hours by default.
+    /// Sets the interval between two downloads of a list; 24 hours by default.
     ///
-    /// The minimum is one minute.
+    /// The minimum interval is one minute.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Loads the stored lists that are newer than the current ones.
+    /// Loads the stored lists, except those older than the current ones.
     ///
     /// # Errors
     ///
-    /// Returns an error if the database query fails; the current lists are then kept.
+    /// Returns an error if the database query fails; the current lists remain in use.
     pub async fn load(&self) -> Result<(), StoreError> {
         let mut loaded = Vec::new();
         for state in self.store.ranges().states().await? {
@@ -126,15 +126,15 @@ impl RangesRefresher {
         Ok(())
     }
 
-    /// Fetches each list that is due; with `force`, all lists.
+    /// Fetches each list that is due or, with `force`, all lists.
     ///
-    /// A list is due if there is no copy or if the copy is 24 hours old; after failures, not before
-    /// a delay of 5 minutes to 6 hours. Lists fetched by other instances are loaded first. The
-    /// result is sorted by URL, without the lists that are not due. Dropping the future cancels
+    /// A list is due if there is no copy or if the copy is 24 hours old; after failures, a delay of
+    /// 5 minutes to 6 hours applies. Lists fetched by other instances are loaded first. The result
+    /// is sorted by URL and does not contain lists that are not due. Dropping the future cancels
     /// running downloads.
     pub async fn refresh(&self, urls: &[String], force: bool) -> Vec<RangesReport> {
         if let Err(error) = self.load().await {
-            debug!("cannot load the address ranges of other instances: {error}");
+            debug!("cannot load the address ranges fetched by other instances: {error}");
         }
         let wanted: BTreeSet<&str> = urls.iter().map(String::as_str).collect();
         let due: Vec<&str> = wanted
@@ -155,20 +155,20 @@ impl RangesRefresher {
         one
     }
 
-    /// Returns `true` if a chosen list is a local file.
+    /// Returns `true` if the URL of a chosen list refers to a local file.
     pub fn is_file(url: &str) -> bool {
         ListKind::Chosen.is_file(url)
     }
 
-    /// Reads the lists that are local files, if they have changed.
+    /// Reads those lists that are local files and have changed.
     pub async fn read_files(&self, urls: &[String]) {
         for url in urls.iter().filter(|url| self.kind.is_file(url)) {
             self.ask(url, false).await;
         }
     }
 
-    /// Removes all lists except those in `urls` from memory and the store; chosen lists are only
-    /// removed from the store if they were not requested for 37 days.
+    /// Removes all lists except those in `urls` from memory and the store. Chosen lists are removed
+    /// from the store only if they have not been requested for 37 days.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl RangesRefresher {
         Ok(())
     }
 
-    /// Returns the lists that are kept up to date.
+    /// Returns the lists that this refresher keeps up to date.
     pub fn ranges(&self) -> &Ranges {
         &self.ranges
     }
@@ -212,7 +212,7 @@ impl RangesRefresher {
         reports
     }
 
-    /// Refreshes a list unless another instance is doing so.
+    /// Refreshes a list unless another instance is already doing so.
     async fn refresh_exclusively(&self, url: &str, force: bool) -> RangesOutcome {
         if self.kind.is_file(url) {
             // Each instance has its own files.
@@ -251,7 +251,7 @@ impl RangesRefresher {
         !self.is_due(url)
     }
 
-    /// Fetches the list and stores the outcome.
+    /// Fetches the list and stores the result.
     async fn ask(&self, url: &str, force: bool) -> RangesOutcome {
         let before = self.ranges.listing(url).unwrap_or_default();
         let outcome = match self.answer(url, &before, force).await {
@@ -281,7 +281,7 @@ impl RangesRefresher {
         outcome
     }
 
-    /// Returns the list, or `None` if it is unchanged.
+    /// Returns the list, or `None` if it has not changed.
     async fn answer(
         &self,
         url: &str,
@@ -316,7 +316,7 @@ impl RangesRefresher {
         }
     }
 
-    /// Sets and saves the listing.
+    /// Sets the listing in memory and saves it to the store.
     async fn keep(&self, url: &str, mut listing: Listing) {
         if self.kind.is_file(url) {
             self.ranges.set(url, listing);
@@ -333,7 +333,8 @@ impl RangesRefresher {
             }
             Err(error) => {
                 let url = shown_url(url);
-                warn!(%url, "could not store the address ranges of {url}, keeping them in memory: {error}");
+                warn!(%url, "could not store the address ranges from {url}, keeping them in \
+                             memory: {error}");
             }
         }
     }
@@ -346,13 +347,14 @@ impl RangesRefresher {
                 info!(%url, prefixes, "{url} lists {prefixes} address ranges");
             }
             RangesOutcome::Unchanged | RangesOutcome::Busy => {
-                debug!(%url, "the address ranges of {url} are unchanged");
+                debug!(%url, "the address ranges from {url} are unchanged");
             }
             RangesOutcome::Failed(reason) if before.error.as_ref() == Some(reason) => {
-                debug!(%url, "failed again to refresh the address ranges of {url}: {reason}");
+                debug!(%url, "failed to refresh the address ranges from {url} again: {reason}");
             }
             RangesOutcome::Failed(reason) => {
-                warn!(%url, prefixes, "failed to refresh the address ranges of {url}, keeping the previous {prefixes}: {reason}");
+                warn!(%url, prefixes, "failed to refresh the address ranges from {url}, keeping \
+                                       the previous {prefixes}: {reason}");
             }
         }
     }

@@ -1,65 +1,65 @@
-//! Reports of list refreshes, and states of lists.
+//! Reports about list refreshes, and states of lists.
 
 use std::time::Duration;
 
-/// Report of the refresh of one list.
+/// Report about the refresh of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesReport {
-    /// URL of the list without its password: see [`shown_url`](crate::fetch::shown_url).
+    /// URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
     /// Outcome of the refresh.
     pub outcome: RangesOutcome,
-    /// Number of prefixes now in use.
+    /// Number of prefixes in use after the refresh.
     pub prefixes: usize,
-    /// Time since the current list was last known to be current.
+    /// Time since the list was last confirmed to be current.
     pub age: Option<Duration>,
 }
 
-/// Outcome of a list refresh.
+/// Result of refreshing a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RangesOutcome {
-    /// The list has changed.
+    /// The list is new or has changed.
     New,
-    /// The list is unchanged.
+    /// The list has not changed.
     Unchanged,
-    /// Another instance is refreshing the list.
+    /// Another instance is already refreshing the list.
     Busy,
-    /// The refresh failed for this reason; the last good copy, if any, stays in use.
+    /// The refresh failed for this reason. The last good copy, if any, remains in use.
     Failed(String),
 }
 
-/// State of one list.
+/// State of an address list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesState {
-    /// URL of the list without its password: see [`shown_url`](crate::fetch::shown_url).
+    /// URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
     /// Number of prefixes in use.
     pub prefixes: usize,
     /// Number of unreadable entries.
     pub unreadable: usize,
-    /// Date of the list stated by the operator, as `2026-11-20`.
+    /// Date of the list as stated by the operator, such as `2026-11-20`.
     pub created: Option<String>,
     /// Time at which the current list was fetched.
     pub fetched_ms: Option<i64>,
-    /// Time at which the list was last known to be current.
+    /// Time at which the list was last confirmed to be current.
     pub checked_ms: Option<i64>,
-    /// Time of the last attempt, successful or not.
+    /// Time of the last attempt to fetch the list, successful or not.
     pub tried_ms: Option<i64>,
-    /// Reason why the last attempt failed.
+    /// Error of the last attempt to fetch the list, if it failed.
     pub error: Option<String>,
-    /// Whether the copy, if any, is too old for a missing address to contradict a claim.
+    /// Whether the copy, if any, is too old for the absence of an address to contradict a claim.
     pub is_stale: bool,
 }
 
 impl RangesState {
-    /// Returns `true` if the list was fetched at least once.
+    /// Returns `true` if the list has been fetched at least once.
     pub fn has_copy(&self) -> bool {
         self.fetched_ms.is_some()
     }
 
-    /// Returns `fresh`, `stale`, or `missing` if the list was never fetched.
+    /// Returns `fresh`, `stale`, or, if the list was never fetched, `missing`.
     pub fn as_str(&self) -> &'static str {
         match (self.has_copy(), self.is_stale) {
             (false, _) => "missing",

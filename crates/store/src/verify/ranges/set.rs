@@ -1,4 +1,4 @@
-//! Set of address ranges with fast lookups.
+//! Set of address ranges that supports fast lookups.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,10 +6,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::prefix;
 
-/// Immutable set of address ranges, IPv4 and IPv6.
+/// Immutable set of IPv4 and IPv6 address ranges.
 ///
-/// A prefix within another prefix of the set is left out: prefixes are either nested or disjoint,
-/// so a lookup is one search in sorted numbers.
+/// Prefixes within other prefixes of the set are omitted. The remaining prefixes are disjoint, so a
+/// lookup is a single search in sorted numbers.
 ///
 /// # Example
 ///
@@ -26,12 +26,12 @@ use super::prefix;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RangeSet {
     v4: SortedPrefixes<u32>,
-    /// Prefixes of up to 64 bits, the usual maximum in IPv6, as 64-bit numbers.
+    /// IPv6 prefixes of up to 64 bits, the usual maximum, as 64-bit numbers.
     v6: SortedPrefixes<u64>,
     v6_long: SortedPrefixes<u128>,
 }
 
-/// Number of starts searched after their block is found.
+/// Number of start addresses to search after their block has been found.
 const BLOCK: usize = 64;
 
 /// Disjoint prefixes, sorted by first address.
@@ -39,13 +39,13 @@ const BLOCK: usize = 64;
 struct SortedPrefixes<A> {
     starts: Box<[A]>,
     lengths: Box<[u8]>,
-    /// First start of each block: few enough for the processor's cache.
+    /// First start address of each block; few enough for the processor's cache.
     heads: Box<[A]>,
 }
 
-/// Address as a number.
+/// IP address represented as a number.
 trait Address: Copy + Ord {
-    /// Returns `true` if the first `length` bits are equal.
+    /// Returns `true` if the first `length` bits of two addresses are equal.
     fn agrees(self, other: Self, length: u8) -> bool;
 }
 
@@ -54,15 +54,15 @@ impl RangeSet {
     ///
     /// # Errors
     ///
-    /// Returns the first text that is neither.
+    /// Returns the first text that is neither a prefix nor an address.
     pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, &'t str> {
         let read = texts.into_iter().map(|text| prefix::read(text).ok_or(text));
         read.collect()
     }
 
-    /// Returns the prefix of the set that contains the address.
+    /// Returns the prefix in the set that contains the address.
     ///
-    /// An IPv4 address in IPv6 is treated as IPv4. Allocates nothing.
+    /// An IPv4 address embedded in IPv6 is treated as IPv4. This function does not allocate.
     pub fn find(&self, address: IpAddr) -> Option<IpNet> {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).and_then(v4_net),
@@ -70,7 +70,7 @@ impl RangeSet {
         }
     }
 
-    /// Returns `true` if a prefix of the set contains the address.
+    /// Returns `true` if any prefix in the set contains the address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
             IpAddr::V4(address) => self.v4.find(address.to_bits()).is_some(),
@@ -78,7 +78,7 @@ impl RangeSet {
         }
     }
 
-    /// Returns the number of prefixes, without those within others.
+    /// Returns the number of prefixes, not counting those within other prefixes.
     pub fn len(&self) -> usize {
         self.v4.starts.len() + self.v6.starts.len() + self.v6_long.starts.len()
     }
@@ -88,7 +88,7 @@ impl RangeSet {
         self.len() == 0
     }
 
-    /// Returns the prefixes in order: IPv4, IPv6 up to /64, longer IPv6 prefixes.
+    /// Returns the prefixes in order: IPv4, IPv6 up to /64, and longer IPv6 prefixes.
     pub fn iter(&self) -> impl Iterator<Item = IpNet> + '_ {
         let v6 = self.v6.iter().map(whole).chain(self.v6_long.iter());
         let v4 = self.v4.iter().filter_map(v4_net);
@@ -189,7 +189,7 @@ fn high(address: u128) -> u64 {
     (address >> 64) as u64
 }
 
-/// Converts a prefix of an upper half to a prefix of a whole address.
+/// Converts a prefix of the upper half of an address to a prefix of the whole address.
 fn whole((start, length): (u64, u8)) -> (u128, u8) {
     (u128::from(start) << 64, length)
 }
@@ -270,7 +270,7 @@ mod tests {
         assert!(!RangeSet::default().contains("192.0.2.1".parse().unwrap()));
     }
 
-    /// Generates addresses close together, so that prefixes meet and nest.
+    /// Generates addresses that are close together, so that prefixes are adjacent or nested.
     fn crowded() -> impl Strategy<Value = IpAddr> {
         prop_oneof![
             (0_u32..4096).prop_map(|low| IpAddr::V4(Ipv4Addr::from_bits(0xC000_0000 | low << 4))),

@@ -7,15 +7,15 @@ use moka::sync::Cache;
 use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::registry::Robot;
 
-/// Maximum number of cached verdicts; beyond that, unused ones are dropped.
+/// Maximum number of cached verdicts. If there are more, unused verdicts are dropped.
 const MAX_ANSWERS: u64 = 100_000;
 
-/// Time for which an expired verdict is used while the claim is verified again.
+/// Time for which an expired verdict may be used while the claim is being verified again.
 const GRACE_MS: i64 = 10 * 60 * 1_000;
 
-/// Address and robot of a verdict.
+/// Key of a cached verdict: address and robot.
 ///
-/// A robot is identified by its address in memory, which a verdict keeps allocated; the next
+/// A robot is identified by its memory address, which the cached verdict keeps allocated. The next
 /// refresh of the registry allocates new robots.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct DnsVerdictKey {
@@ -23,32 +23,32 @@ pub(super) struct DnsVerdictKey {
     robot: usize,
 }
 
-/// DNS verdict about an address and a robot.
+/// DNS verdict on the claim that an address belongs to a robot.
 #[derive(Debug)]
 pub(super) struct DnsVerdict {
-    /// Verdict from DNS alone.
+    /// Verdict that is based on DNS alone.
     pub(super) verdict: Verdict,
-    /// Evidence as one sentence.
+    /// Evidence for the verdict, as a single sentence.
     pub(super) evidence: String,
     /// Whether the evidence is that the address has no name.
     pub(super) is_nameless: bool,
     until_ms: i64,
-    /// Prevents reuse of the memory address of the key's robot.
+    /// Reference to the robot, which prevents reuse of the memory address in the key.
     robot: Arc<Robot>,
 }
 
-/// Result of a cache lookup.
+/// Result of looking up a verdict in the cache.
 #[derive(Debug)]
 pub(super) enum CacheLookup {
-    /// The verdict is valid.
+    /// The cached verdict is valid.
     Fresh(Arc<DnsVerdict>),
-    /// The verdict has expired; it is used until the claim has been verified again.
+    /// The verdict has expired, but may be used until the claim has been verified again.
     Stale(Arc<DnsVerdict>),
-    /// There is no usable verdict.
+    /// The cache contains no usable verdict.
     Nothing,
 }
 
-/// Cache of verdicts with a maximum size; lookups take no lock.
+/// Cache of verdicts with a maximum size. Lookups do not take a lock.
 #[derive(Debug)]
 pub(super) struct DnsVerdicts {
     answers: Cache<DnsVerdictKey, Arc<DnsVerdict>>,
@@ -114,18 +114,18 @@ impl DnsVerdicts {
         self.answers.insert(key, answer);
     }
 
-    /// Removes the verdict about the address and the robot of another verdict.
+    /// Removes the cached verdict for an address and for the robot of the given verdict.
     pub(super) fn remove(&self, address: IpAddr, answer: &DnsVerdict) {
         let key = DnsVerdictKey::new(address, &answer.robot);
         self.answers.invalidate(&key);
     }
 
-    /// Removes all verdicts.
+    /// Removes all cached verdicts.
     pub(super) fn clear(&self) {
         self.answers.invalidate_all();
     }
 
-    /// Returns the approximate number of verdicts.
+    /// Returns the approximate number of cached verdicts.
     #[cfg(test)]
     pub(super) fn len(&self) -> u64 {
         self.answers.run_pending_tasks();

@@ -1,4 +1,4 @@
-//! Lookup of verdicts in memory, and start of missing proofs.
+//! Looks up verdicts in memory, and starts missing proofs.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -17,13 +17,13 @@ use super::{
     signed::{ReplayedNonce, SignedJob},
 };
 
-/// Timeout of one proof in the background; the methods have shorter timeouts.
+/// Timeout of a proof in the background; the individual methods have shorter timeouts.
 const PROOF_TIME: Duration = Duration::from_mins(1);
 
 /// Minimum and maximum validity of a DNS verdict.
 const VALID_FOR: (Duration, Duration) = (Duration::from_mins(1), Duration::from_hours(24));
 
-/// Request to be verified, with the inputs of the lookup.
+/// Request to be verified, with the input for the lookup.
 #[derive(Clone, Copy)]
 pub(super) struct ClaimLookup<'l> {
     pub(super) methods: &'l Methods,
@@ -32,22 +32,22 @@ pub(super) struct ClaimLookup<'l> {
     pub(super) now_ms: i64,
 }
 
-/// Verdict on a signature.
+/// Verdict on the signature of a request.
 #[derive(Debug)]
 struct SignatureLookup {
     found: ClaimFinding,
-    /// Whether the signature was used before.
+    /// Whether the signature has been used before.
     is_replay: bool,
 }
 
-/// Action for an address without a verdict.
+/// Action to take for an address without a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum UnknownAddress {
-    /// Start a proof, and count the request as waiting for it.
+    /// Start a proof, and count the request as waiting for the proof.
     Prove,
-    /// Start a proof without counting the request.
+    /// Start a proof, but do not count the request.
     ProveUncounted,
-    /// Start no proof.
+    /// Do not start a proof.
     Leave,
 }
 
@@ -61,7 +61,7 @@ impl From<Verdict> for SignatureLookup {
 }
 
 impl Verifier {
-    /// Returns the verdict from memory, and starts missing proofs.
+    /// Returns the verdict from memory, and starts any missing proof.
     pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> ClaimFinding {
         let SignatureLookup {
             found: by_signature,
@@ -69,16 +69,17 @@ impl Verifier {
         } = self.find_signature(&lookup);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
-            // Do not wait for a proof: the one of the first request does not apply to a replay.
+            // Do not wait for a proof, since the proof for the first request does not apply to a
+            // replay.
             Verdict::Unverifiable if is_replay => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict != Verdict::Pending => by_address,
                     _ => by_signature,
                 }
             }
-            // If the signature proves nothing, the address decides.
+            // If the signature proves nothing, the address determines the verdict.
             Verdict::Unverifiable => self.find_address(&lookup, UnknownAddress::Prove),
-            // A pending request is counted for its signature already.
+            // A pending request is already counted because of its signature.
             Verdict::Spoofed | Verdict::Pending => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict == Verdict::Verified => by_address,
@@ -93,7 +94,7 @@ impl Verifier {
         self.find_address(lookup, UnknownAddress::Leave)
     }
 
-    /// Returns a channel for the verdict on the signature.
+    /// Returns a channel that receives the verdict on the signature.
     pub(super) fn running_signature_proof(
         &self,
         lookup: &ClaimLookup<'_>,
@@ -103,7 +104,7 @@ impl Verifier {
         is_signed.then(|| self.inner.signed.watch(lookup.request))?
     }
 
-    /// Returns a channel for the verdict on the address.
+    /// Returns a channel that receives the verdict on the address.
     pub(super) fn running_address_proof(
         &self,
         lookup: &ClaimLookup<'_>,
@@ -178,7 +179,8 @@ impl Verifier {
         }
     }
 
-    /// Looks up the address in the robot's list; a missing list is recorded as wanted.
+    /// Looks up the address in the robot's address list. If the list is missing, it is recorded as
+    /// wanted.
     fn find_in_ranges(&self, methods: &Methods, robot: &Robot, address: IpAddr) -> Verdict {
         let Some((ranges, url)) = methods.ranges(robot) else {
             return Verdict::Unverifiable;
@@ -193,7 +195,7 @@ impl Verifier {
         }
     }
 
-    /// Combines the verdicts of list and DNS, with evidence if the claim is spoofed.
+    /// Combines the verdicts from address list and DNS, with evidence if the claim is spoofed.
     fn found(
         lookup: &ClaimLookup<'_>,
         address: IpAddr,
@@ -210,7 +212,7 @@ impl Verifier {
         })
     }
 
-    /// Starts a proof of an address. Returns a handle for its result.
+    /// Starts a proof for an address. Returns a handle to its result.
     fn begin(
         &self,
         lookup: &ClaimLookup<'_>,
@@ -228,7 +230,7 @@ impl Verifier {
         }
     }
 
-    /// Runs a task on the verifier's runtime, until shutdown.
+    /// Runs a task on the verifier's runtime until it ends or the program shuts down.
     pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
         &self,
         task: impl FnOnce(Self) -> F,
@@ -244,7 +246,8 @@ impl Verifier {
         let (task, verifier) = (task(self.clone()), self.clone());
         let run = async move {
             let inner = &verifier.inner;
-            // No task completes the waiting proofs any more, so their waiters are notified.
+            // No task will complete the waiting proofs any more, so the tasks that wait for them
+            // are notified.
             if inner.stop.run_until_cancelled(task).await.is_none() {
                 inner.proofs.abandon();
             }
@@ -253,7 +256,7 @@ impl Verifier {
         true
     }
 
-    /// Runs proofs of addresses until no more are waiting.
+    /// Runs proofs for addresses until no more proofs are waiting.
     async fn work(self) {
         let mut worker = self.inner.proofs.worker();
         while let Some((job, making)) = worker.next() {
@@ -275,7 +278,7 @@ impl Verifier {
         }
     }
 
-    /// Stores a verdict, unless the methods have been replaced meanwhile.
+    /// Stores a verdict, unless the methods have been replaced in the meantime.
     fn remember(&self, methods: &Arc<Methods>, address: IpAddr, answer: &Arc<DnsVerdict>) {
         let answers = &self.inner.answers;
         answers.put(address, Arc::clone(answer));
@@ -306,7 +309,7 @@ impl Verifier {
         Arc::new(answer.nameless(is_nameless))
     }
 
-    /// Checks a signature whose key must be fetched.
+    /// Checks a signature whose key must first be fetched.
     async fn prove_signed(self, job: SignedJob) {
         let methods = self.inner.methods.load_full();
         let Some(prover) = methods.signatures(&job.robot) else {
@@ -314,7 +317,7 @@ impl Verifier {
         };
         let request = job.request();
         let finding = prover.prove(&request, &job.robot);
-        // Dropping the job notifies its waiters that there is no verdict.
+        // Dropping the job notifies the waiting tasks that there is no verdict.
         let Ok(finding) = time::timeout(PROOF_TIME, finding).await else {
             return;
         };
@@ -332,7 +335,7 @@ fn with_evidence(verdict: Verdict, evidence: impl FnOnce() -> String) -> ClaimFi
     ClaimFinding { verdict, proof }
 }
 
-/// Returns a pending finding with the handle for its result.
+/// Returns a pending finding with a handle to its future result.
 fn pending(proof: ClaimProof) -> ClaimFinding {
     ClaimFinding {
         verdict: Verdict::Pending,
@@ -340,7 +343,8 @@ fn pending(proof: ClaimProof) -> ClaimFinding {
     }
 }
 
-/// Returns the DNS verdict; a missing name does not contradict while the list is unavailable.
+/// Returns the DNS verdict. A missing name does not contradict the claim while the address list is
+/// unavailable.
 ///
 /// A resolver without reverse zones reports a missing name for every address.
 fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerdict) -> Verdict {
@@ -351,14 +355,15 @@ fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerd
     answer.verdict
 }
 
-/// Logs the finding on a signature, for debugging a verdict.
+/// Logs the finding about a signature, to help debug a verdict.
 fn log(robot: &Robot, finding: &Finding) {
     let (robot, verdict) = (&*robot.id, finding.verdict());
     let text = &finding.evidence().text;
-    debug!(robot, %verdict, "checked the signature of a request by {robot:?}, the claim is {verdict}: {text}");
+    debug!(robot, %verdict, "checked the signature of a request by {robot:?}: the claim is \
+                             {verdict}: {text}");
 }
 
-/// Returns the evidence against a claim, from the list and from DNS.
+/// Returns the evidence from the address list and DNS that contradicts a claim.
 fn evidence_of(methods: &Methods, robot: &Robot, address: IpAddr, by_dns: &str) -> String {
     let by_ranges = methods.ranges(robot);
     let by_ranges = by_ranges.map(|(ranges, url)| ranges.find(url, address));

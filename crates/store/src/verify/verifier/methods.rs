@@ -1,4 +1,4 @@
-//! Verification methods in use, and their findings about a claim.
+//! Verification methods in use, and their findings about claims.
 
 use std::net::IpAddr;
 
@@ -10,49 +10,50 @@ use robot_detection_layer::registry::Robot;
 
 const SWITCHED_OFF: &str = "This method is disabled.";
 
-/// Verification methods; a method that is `None` is disabled.
+/// Verification methods. A method that is `None` is disabled.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Methods {
-    /// Published address ranges.
+    /// Verification by published address ranges.
     pub ranges: Option<Ranges>,
-    /// Forward-confirmed reverse DNS.
+    /// Verification by forward-confirmed reverse DNS.
     pub reverse_dns: Option<DnsProver>,
-    /// Signatures of requests.
+    /// Verification by signatures on requests.
     pub web_bot_auth: Option<SignatureProver>,
-    /// Whether addresses that are not public are checked; `false` by default.
+    /// Whether to check addresses that are not public; `false` by default.
     ///
-    /// Behind an untrusted proxy, all clients have the same private address.
+    /// Behind a proxy that is not trusted, all clients appear to have the same private address.
     pub allow_private_addresses: bool,
 }
 
 impl Methods {
-    /// Returns `true` if any method can verify the robot's claim; most operators publish no data.
+    /// Returns `true` if any method can verify the robot's claim. Most operators publish no data.
     pub(super) fn has_methods(robot: &Robot) -> bool {
         robot.ranges_url.is_some()
             || !robot.host_suffixes.is_empty()
             || !robot.signature_agents.is_empty()
     }
 
-    /// Returns the prover of signatures, if the robot signs its requests.
+    /// Returns the prover of signatures if the robot signs its requests.
     pub(super) fn signatures(&self, robot: &Robot) -> Option<&SignatureProver> {
         let prover = self.web_bot_auth.as_ref()?;
         (!robot.signature_agents.is_empty()).then_some(prover)
     }
 
-    /// Returns the robot's address list, if it has one and the method is enabled.
+    /// Returns the robot's address list if there is one and the method is enabled.
     pub(super) fn ranges<'a>(&'a self, robot: &'a Robot) -> Option<(&'a Ranges, &'a str)> {
         self.ranges.as_ref().zip(robot.ranges_url.as_deref())
     }
 
-    /// Returns the suffixes of the robot's host names, if it has any and the method is enabled.
+    /// Returns the suffixes of the robot's host names if there are any and the method is enabled.
     pub(super) fn dns<'a>(&'a self, robot: &'a Robot) -> Option<(&'a DnsProver, &'a [String])> {
         let prover = self.reverse_dns.as_ref()?;
         let suffixes = robot.host_suffixes.as_slice();
         (!suffixes.is_empty()).then_some((prover, suffixes))
     }
 
-    /// Returns `true` if the client address can verify the robot's claim; rarely the case.
+    /// Returns `true` if the robot's claim can be verified by the client address, which is rarely
+    /// the case.
     pub(super) fn has_address_methods(&self, robot: &Robot) -> bool {
         self.ranges(robot).is_some() || self.dns(robot).is_some()
     }
@@ -62,7 +63,7 @@ impl Methods {
         self.address(client).is_some()
     }
 
-    /// Returns the client's address, if it can be checked.
+    /// Returns the client's address if it can be checked.
     ///
     /// Only public addresses get a verdict, so that a documentation network used behind a proxy
     /// does not make all robots impostors.
@@ -72,7 +73,7 @@ impl Methods {
         (is_one && !address.is_unspecified()).then_some(address)
     }
 
-    /// Runs all methods; each finding states why a method found nothing.
+    /// Runs all methods. Each finding that proves nothing states the reason.
     pub(super) async fn prove(
         &self,
         robot: &Robot,
@@ -145,7 +146,8 @@ fn no_address(client: Option<IpAddr>) -> String {
     match client.filter(|address| !address.is_unspecified()) {
         None => "The client address is unknown.".to_owned(),
         Some(address) => format!(
-            "{address} is not a public address; if it is a proxy's, add it to server.trusted_proxies."
+            "{address} is not a public address; if it belongs to a proxy, add it to \
+             server.trusted_proxies."
         ),
     }
 }

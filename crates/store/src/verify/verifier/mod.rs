@@ -1,4 +1,4 @@
-//! Combination of the methods: verdicts from memory, proofs in the background.
+//! Combines the verification methods: verdicts from memory, proofs in the background.
 
 mod dns_verdicts;
 mod lookup;
@@ -6,7 +6,10 @@ mod methods;
 mod proofs;
 mod signed;
 mod signers;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the module is named after the type it defines"
+)]
 mod verifier;
 
 pub use methods::Methods;

@@ -1,4 +1,4 @@
-//! Running and waiting proofs of addresses, each run once, with limits.
+//! Running and waiting proofs for addresses; each proof runs only once, within limits.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,14 +14,14 @@ use robot_detection_layer::registry::Robot;
 
 use super::dns_verdicts::DnsVerdictKey;
 
-/// Maximum number of waiting proofs; further claims are not verified for now.
+/// Maximum number of waiting proofs. If there are more, further claims are not verified for now.
 const MAX_WAITING: usize = 20_000;
 
-/// Maximum number of concurrent proofs.
+/// Maximum number of concurrent proofs for addresses.
 // Equal to the default number of concurrent address lookups: more would wait there.
 const MAX_WORKERS: usize = 64;
 
-/// Running and waiting proofs of addresses.
+/// Running and waiting proofs for addresses.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
     state: Mutex<State>,
@@ -34,19 +34,19 @@ struct State {
     workers: usize,
 }
 
-/// Proof to run.
+/// Proof for an address, ready to run.
 #[derive(Debug)]
 pub(super) struct ProofJob {
     pub(super) robot: Arc<Robot>,
     pub(super) address: IpAddr,
 }
 
-/// Proof whose requests wait for it, or have passed without it.
+/// Proof for which requests are waiting, or which requests have passed without.
 #[derive(Debug)]
 struct RunningProof {
     told: watch::Sender<Option<Verdict>>,
     proof: ClaimProof,
-    /// Number of requests that came before the verdict.
+    /// Number of requests that arrived before the verdict.
     requests: u64,
 }
 
@@ -57,7 +57,7 @@ pub(super) enum ProofStart {
     Yes(ClaimProof),
     /// The proof is waiting, and the caller must start a worker.
     NeedsWorker(ClaimProof),
-    /// Too many proofs are waiting.
+    /// Too many proofs are already waiting.
     No,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct ProofGuard<'p> {
 }
 
 impl Proofs {
-    /// Queues a proof, unless it is waiting or running, for a number of pending requests.
+    /// Queues a proof for a number of pending requests, unless it is already waiting or running.
     pub(super) fn begin(&self, robot: &Arc<Robot>, address: IpAddr, requests: u64) -> ProofStart {
         let key = DnsVerdictKey::new(address, robot);
         let mut state = self.lock();
@@ -111,7 +111,7 @@ impl Proofs {
         ProofStart::Yes(proof)
     }
 
-    /// Returns a channel for the verdict, if the proof is waiting or running.
+    /// Returns a channel that receives the verdict, if the proof is waiting or running.
     pub(super) fn watch(&self, key: DnsVerdictKey) -> Option<watch::Receiver<Option<Verdict>>> {
         let state = self.lock();
         state
@@ -120,7 +120,7 @@ impl Proofs {
             .map(|under_way| under_way.told.subscribe())
     }
 
-    /// Returns the worker required by [`ProofStart::NeedsWorker`].
+    /// Returns the worker that [`ProofStart::NeedsWorker`] requires.
     pub(super) fn worker(&self) -> Worker<'_> {
         Worker {
             proofs: self,
@@ -135,7 +135,7 @@ impl Proofs {
         under_way.map(|under_way| under_way.requests).sum()
     }
 
-    /// Removes all proofs; their waiters are notified that there is no verdict.
+    /// Removes all proofs. Tasks that wait for them are notified that there is no verdict.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.waiting.clear();
@@ -156,7 +156,7 @@ impl Proofs {
 }
 
 impl<'p> Worker<'p> {
-    /// Returns the next proof to run; `None` ends the worker.
+    /// Returns the next proof to run, or `None` to end the worker.
     pub(super) fn next(&mut self) -> Option<(ProofJob, ProofGuard<'p>)> {
         let mut state = self.proofs.lock();
         let Some(job) = state.waiting.pop_front() else {
@@ -185,7 +185,7 @@ impl Drop for Worker<'_> {
 }
 
 impl ProofGuard<'_> {
-    /// Sends the verdict to waiters, and the evidence to earlier requests.
+    /// Sends the verdict to waiting tasks, and the evidence for requests that have already passed.
     pub(super) fn announce(mut self, verdict: Verdict, evidence: &str) {
         self.is_told = true;
         if let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) {

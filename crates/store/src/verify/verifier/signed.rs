@@ -15,16 +15,16 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::layer::{ClaimProof, ClaimedRequest};
 use robot_detection_layer::registry::Robot;
 
-/// Maximum number of requests stored while their keys are fetched.
+/// Maximum number of requests that are stored while their keys are being fetched.
 const MAX_REQUESTS: usize = 64;
 
-/// Maximum number of verdicts stored for waiting requests.
+/// Maximum number of verdicts that are stored for waiting requests.
 const MAX_TOLD: u64 = 4_096;
 
 /// Time for which the verdict on a signed request is stored.
 const TOLD_FOR: Duration = Duration::from_mins(1);
 
-/// Proofs of signatures that are running or have just ended.
+/// Proofs of signatures that are in progress or have just ended.
 #[derive(Debug)]
 pub(super) struct SignedProofs {
     told: Cache<u64, watch::Sender<Option<Verdict>>>,
@@ -59,9 +59,9 @@ impl SignedProofs {
         }
     }
 
-    /// Returns the proof to run, if there is room.
+    /// Returns the proof to run, unless there are too many already.
     ///
-    /// A nonce whose first proof is still running is a replay.
+    /// If the first proof of a nonce is still running, a second use of the nonce is a replay.
     pub(super) fn begin(
         &self,
         robot: &Arc<Robot>,
@@ -92,13 +92,13 @@ impl SignedProofs {
         }))
     }
 
-    /// Returns the number of requests stored while their keys are fetched.
+    /// Returns the number of requests that are stored while their keys are being fetched.
     pub(super) fn pending(&self) -> u64 {
         let free = self.places.available_permits();
         MAX_REQUESTS.saturating_sub(free) as u64
     }
 
-    /// Returns a channel for the verdict on a request's signature.
+    /// Returns a channel that receives the verdict on a request's signature.
     pub(super) fn watch(
         &self,
         request: &ClaimedRequest<'_>,
@@ -107,7 +107,8 @@ impl SignedProofs {
         Some(told.subscribe())
     }
 
-    /// Returns a key that distinguishes signed requests: a signature may match one and not another.
+    /// Returns a key that distinguishes signed requests, since a signature may match one request
+    /// but not another.
     fn key(&self, request: &ClaimedRequest<'_>) -> u64 {
         let SignedRequest {
             method,
@@ -117,14 +118,15 @@ impl SignedProofs {
             headers,
         } = SignedRequest::from(request);
         let mut headers: Vec<_> = headers.iter().collect();
-        // A stable sort: lines of the same name keep their order, which the signature covers.
+        // The sort is stable, so lines of the same name remain in order, which the signature
+        // covers.
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);
         self.hasher.hash_one((target, headers))
     }
 }
 
-/// Error for a nonce that belongs to another request.
+/// Error for a nonce that was already used by another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplayedNonce;
 
@@ -139,14 +141,14 @@ impl SignedJob {
         }
     }
 
-    /// Sends the verdict and its evidence to waiters.
+    /// Sends the verdict and its evidence to the tasks that wait for it.
     pub(super) fn announce(&self, verdict: Verdict, evidence: &str) {
         self.proof.end(verdict, evidence);
         self.told.send_replace(Some(verdict));
     }
 }
 
-/// Notifies the waiters of a proof that is dropped.
+/// Notifies the tasks that wait for a proof when the proof is dropped.
 impl Drop for SignedJob {
     fn drop(&mut self) {
         self.told.send_if_modified(|told| {

@@ -1,4 +1,4 @@
-//! Names of unlisted signers.
+//! Names of signers that the registry does not list.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use robot_detection_layer::detect::SigningHost;
 /// Maximum number of stored names of signers.
 const MAX_NAMES: usize = 200;
 
-/// Maximum number of names within one registrable domain: its owner can create any number.
+/// Maximum number of names within one registrable domain, since its owner can create any number.
 const MAX_OF_DOMAIN: usize = 8;
 
-/// Names assigned so far, in order of arrival; looking up a known name takes no lock.
+/// Names assigned so far, in order of arrival. Looking up a known name does not take a lock.
 #[derive(Debug, Default)]
 pub(super) struct Signers {
     named: ArcSwap<SignerNames>,
@@ -25,7 +25,7 @@ struct SignerNames {
 }
 
 impl Signers {
-    /// Returns the name of a host with a valid signature; beyond the limits, names are shared.
+    /// Returns the name for a host with a valid signature. Beyond the limits, hosts share a name.
     pub(super) fn name(&self, host: &str) -> Option<SigningHost> {
         let named = self.named.load();
         if let Some(known) = named.names.get(host) {

@@ -1,4 +1,4 @@
-//! The verifier: handle for requesting verdicts.
+//! Verifier: the handle through which verdicts are requested.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 
@@ -21,13 +21,13 @@ use super::{
     signers::Signers,
 };
 
-/// Future of a verdict; see [`Verifier::settled`].
+/// Future that resolves to a verdict; see [`Verifier::settled`].
 pub type SettledVerdict = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// Verifier of claims: verdicts from memory, proofs in the background.
+/// Verifier of claims, which provides verdicts from memory and runs proofs in the background.
 ///
-/// Clones share all state. DNS verdicts about addresses are cached while they are valid, address
-/// lists are in memory, and signatures are checked for each request.
+/// Clones share all state. DNS verdicts on addresses are cached while they are valid, address lists
+/// are in memory, and signatures are checked for each request.
 ///
 /// # Example
 ///
@@ -58,7 +58,7 @@ pub(super) struct Inner {
     pub(super) runtime: Option<Handle>,
 }
 
-/// URLs of missing lists; there are at most as many as the registry names.
+/// URLs of missing lists; there cannot be more than the registry contains.
 #[derive(Debug, Default)]
 pub(super) struct WantedRanges {
     urls: ArcSwap<BTreeSet<String>>,
@@ -68,7 +68,7 @@ pub(super) struct WantedRanges {
 impl Verifier {
     /// Creates a verifier whose proofs run on the current runtime until `stop` is cancelled.
     ///
-    /// Without a runtime, verdicts come from memory only.
+    /// Without a runtime, verdicts come only from memory.
     pub fn new(
         methods: Methods,
         clock: Clock,
@@ -91,23 +91,25 @@ impl Verifier {
         }
     }
 
-    /// Replaces the methods, and drops the verdicts of the previous ones.
+    /// Replaces the methods, and drops the verdicts obtained with the previous methods.
     pub fn replace(&self, methods: Methods) {
         self.inner.methods.store(Arc::new(methods));
         self.inner.answers.clear();
     }
 
-    /// Returns the verdict on a claim immediately; a proof may start in the background.
+    /// Returns the verdict on a claim immediately. This may start a proof in the background.
     ///
     /// For a known address, this takes no lock and allocates nothing, except for evidence of a
-    /// spoofed request. The first request from an address that needs DNS queries is pending, and so
-    /// is a signed request whose key must be fetched; if too many wait, they are unverifiable. Call
-    /// once per request: a nonce seen a second time proves nothing.
+    /// spoofed request. The first request from an address that requires DNS queries is pending, and
+    /// so is a signed request whose key must be fetched; if too many requests are waiting, further
+    /// ones are unverifiable. Call this once per request: a nonce seen a second time proves
+    /// nothing.
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.finding_now(request).verdict
     }
 
-    /// Returns the verdict, with evidence if spoofed, or with a handle for the evidence if pending.
+    /// Returns the verdict. If it is spoofed, evidence is included; if it is pending, a handle to
+    /// the evidence.
     pub fn finding_now(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         match request.claim.robot() {
             Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {
@@ -120,9 +122,11 @@ impl Verifier {
         }
     }
 
-    /// Waits for the verdict on a request that is pending by [`verdict_now`](Self::verdict_now).
+    /// Waits for the verdict on a request for which [`verdict_now`](Self::verdict_now) returned
+    /// pending.
     ///
-    /// Ends with the proof, within a minute; use a shorter timeout if a client waits.
+    /// The future completes when the proof ends, within a minute. Use a shorter timeout if a client
+    /// is waiting.
     pub fn settled(&self, request: &ClaimedRequest<'_>) -> SettledVerdict {
         let Some(robot) = request.claim.robot() else {
             return Box::pin(async { Verdict::Unverifiable });
@@ -153,10 +157,11 @@ impl Verifier {
         })
     }
 
-    /// Returns the signer of a request by an unlisted robot, once verified.
+    /// Returns the verified signer of a request from an unlisted robot, if known.
     ///
-    /// Answers from memory: the first request of a host starts a fetch of its keys and returns
-    /// `None`. At most 200 names are stored; further signers are [`SigningHost::OTHER`].
+    /// The signer is looked up in memory: the first request from a host returns `None` and starts
+    /// to fetch the host's keys. At most 200 names are stored; further signers are
+    /// [`SigningHost::OTHER`].
     pub fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let methods = self.inner.methods.load();
         let prover = methods.web_bot_auth.as_ref()?;
@@ -164,7 +169,7 @@ impl Verifier {
         match prover.signer_now(&signed) {
             Some(Ok(host)) => self.inner.signers.name(&host),
             Some(Err(reason)) => {
-                debug!("the signature of a request identifies no signer: {reason}");
+                debug!("the signature of a request does not identify a signer: {reason}");
                 None
             }
             None => {
@@ -178,7 +183,7 @@ impl Verifier {
 
     /// Verifies a claim by all methods, and returns the finding of each.
     ///
-    /// Queries DNS if necessary, and caches no verdict.
+    /// This queries DNS if necessary, and does not cache the verdict.
     pub async fn prove(
         &self,
         robot: &Robot,
@@ -189,7 +194,7 @@ impl Verifier {
         methods.prove(robot, client, signed).await
     }
 
-    /// Returns `true` if an unverified request has a signature that was used before.
+    /// Returns `true` if an unverified request has a signature that has been used before.
     pub fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let methods = self.inner.methods.load();
         let robot = request.claim.robot();
@@ -199,29 +204,29 @@ impl Verifier {
         })
     }
 
-    /// Returns the current methods.
+    /// Returns the verification methods in use.
     pub fn methods(&self) -> Arc<Methods> {
         self.inner.methods.load_full()
     }
 
-    /// Returns the number of requests without a verdict yet.
+    /// Returns the number of requests that do not have a verdict yet.
     pub fn pending(&self) -> u64 {
         self.inner.proofs.pending() + self.inner.signed.pending()
     }
 
-    /// Returns the URLs of lists that requests needed but that are missing.
+    /// Returns the URLs of missing lists that requests needed.
     pub fn wanted_ranges(&self) -> Arc<BTreeSet<String>> {
         self.inner.wanted.all()
     }
 
-    /// Waits until another list is wanted.
+    /// Waits until another list is needed.
     pub async fn ranges_wanted(&self) {
         self.inner.wanted.changed().await;
     }
 }
 
 impl WantedRanges {
-    /// Records that a list is needed; allocates only the first time.
+    /// Records that a list is needed. This allocates only the first time.
     pub(super) fn want(&self, url: &str) {
         if self.urls.load().contains(url) {
             return;
@@ -234,12 +239,12 @@ impl WantedRanges {
         self.bell.notify_one();
     }
 
-    /// Returns all URLs in order.
+    /// Returns all URLs of missing lists, in order.
     pub(super) fn all(&self) -> Arc<BTreeSet<String>> {
         self.urls.load_full()
     }
 
-    /// Waits until there is a new URL.
+    /// Waits until the URL of another missing list has been added.
     pub(super) async fn changed(&self) {
         self.bell.notified().await;
     }
@@ -267,7 +272,7 @@ impl Verdicts for Verifier {
     }
 }
 
-/// Waits for a verdict; if the proof was cancelled, the claim is unverifiable.
+/// Waits for a verdict. If the proof is cancelled, the claim is unverifiable.
 async fn wait(mut told: watch::Receiver<Option<Verdict>>) -> Verdict {
     let told = told.wait_for(Option::is_some).await;
     told.ok().and_then(|verdict| *verdict).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `Signature-Agent`: the signer and the location of its keys.
+//! `Signature-Agent` header: the signer and the location of its keys.
 
 use std::fmt;
 
@@ -21,24 +21,25 @@ const NAME: &str = "signature-agent";
 pub(super) enum Agents {
     /// The header is missing.
     None,
-    /// Older form: a string.
+    /// Older form of the header: a string.
     One(Box<Item>),
-    /// Current form: a dictionary.
+    /// Current form of the header: a dictionary.
     Many(Dictionary),
 }
 
-/// Way to find keys at a URL, given by the parameter `type` of a member.
+/// Way to find keys at a URL, specified by the `type` parameter of a member.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Discovery {
-    /// `directory`: at the well-known path of an origin.
+    /// `directory`: keys are at the well-known path of an origin.
     Directory,
-    /// `jwks_uri`: the URL is that of the key set.
+    /// `jwks_uri`: the URL refers to the key set.
     KeySet,
-    /// `cimd`: the URL is that of a Client ID Metadata Document, which has the keys or their URL.
+    /// `cimd`: the URL refers to a Client ID Metadata Document, which contains the keys or their
+    /// URL.
     Metadata,
 }
 
-/// URL of keys, which identifies the signer; for a directory only the origin.
+/// URL of keys, which identifies the signer; for a directory, only the origin.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct KeyUrl {
     discovery: Discovery,
@@ -64,7 +65,7 @@ impl Agents {
             .map_err(|_| Refusal::Malformed(NAME))
     }
 
-    /// Returns `true` if the header names one of the robot's agents.
+    /// Returns `true` if the header specifies one of the robot's agents.
     pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
         let is_known = |item: &Item| {
             KeyUrl::from_member(item, allow_http).is_ok_and(|agent| agent.is_of(robot))
@@ -78,10 +79,12 @@ impl Agents {
         }
     }
 
-    /// Returns the key URL that a signature names and covers; `None` without the header.
+    /// Returns the key URL that a signature specifies and covers, or `None` if there is no such
+    /// header.
     ///
-    /// In a dictionary, it is the member with the signature's label, or else the only covered
-    /// member: proxies may change the label of a signature, but not the key of a covered member.
+    /// In a dictionary, the URL is in the member with the signature's label, or else in the only
+    /// covered member. Proxies may change the label of a signature, but not the key of a covered
+    /// member.
     pub(super) fn covered_by(
         &self,
         signature: &Signature,
@@ -131,10 +134,11 @@ fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<
 }
 
 impl KeyUrl {
-    /// Maximum number of a robot's agents searched for a key if the request names no agent.
+    /// Maximum number of a robot's agents to search for a key if the request does not specify an
+    /// agent.
     pub(super) const MOST: usize = 4;
 
-    /// Parses a member: an `https:` URL and the type of its content.
+    /// Parses a member of the header: an `https:` URL and the type of its content.
     fn from_member(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
         let discovery = match item.params.get("type") {
             None => Discovery::Directory,
@@ -155,7 +159,7 @@ impl KeyUrl {
         Self::parse(text, discovery, allow_http).ok_or_else(refusal)
     }
 
-    /// Parses a URL; the URL of a directory consists of the origin only.
+    /// Parses a URL. For a directory, the result contains only the origin.
     pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
         let mut url = Url::parse(text).ok()?;
         let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
@@ -165,7 +169,7 @@ impl KeyUrl {
             return None;
         }
         if discovery != Discovery::Directory {
-            // The fragment is never sent, and each one would be another cache entry.
+            // The fragment is never sent, and each fragment would be another cache entry.
             url.set_fragment(None);
             return Some(Self {
                 discovery,
@@ -183,7 +187,7 @@ impl KeyUrl {
 
     /// Returns the directories that the registry lists for a robot.
     ///
-    /// For a URL with a path, only the request specifies how to find the keys.
+    /// For URLs with a path, only the request specifies how to find the keys.
     pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
         let scheme = if allow_http { "http" } else { "https" };
         let agents = robot.signature_agents.iter().take(Self::MOST);
@@ -197,9 +201,9 @@ impl KeyUrl {
 
     /// Returns `true` if the registry lists this URL for a robot.
     ///
-    /// A host in the registry is that of a directory: only its owner controls the well-known path,
-    /// whereas other paths may belong to others. A query must match too, so that clients cannot
-    /// cause a fetch per query.
+    /// A host in the registry is the host of a directory: only the owner of a host controls its
+    /// well-known path, whereas other paths may belong to others. A query must also match, so that
+    /// clients cannot cause a fetch for each query.
     pub(super) fn is_of(&self, robot: &Robot) -> bool {
         let mut known = robot.signature_agents.iter();
         match self.discovery {
@@ -214,7 +218,8 @@ impl KeyUrl {
         }
     }
 
-    /// Returns the host of an unlisted signer's directory: a named host with the default port.
+    /// Returns the host of an unlisted signer's directory, which must be a host name with the
+    /// default port.
     ///
     /// Only the owner of a host controls its well-known path. If `http:` is allowed, for tests, any
     /// host is accepted.
@@ -225,7 +230,7 @@ impl KeyUrl {
         host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
     }
 
-    /// Returns the way to find the keys at the URL.
+    /// Returns how to find the keys at the URL.
     pub(super) fn discovery(&self) -> Discovery {
         self.discovery
     }
@@ -234,7 +239,7 @@ impl KeyUrl {
         &self.url
     }
 
-    /// Returns the URL without its scheme: for a directory, host and port.
+    /// Returns the URL without its scheme; for a directory, this is host and port.
     fn authority(&self) -> &str {
         self.url
             .split_once("://")

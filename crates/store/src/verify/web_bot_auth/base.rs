@@ -1,4 +1,4 @@
-//! The signature base: the text that is signed (RFC 9421 §2.5).
+//! Signature base: the text that is signed (RFC 9421 §2.5).
 
 use http::HeaderMap;
 use sfv::{Dictionary, FieldType as _, InnerList, Item, ListEntry, Parser};
@@ -8,7 +8,7 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Maximum number of components of a signature.
+/// Maximum number of components that a signature may cover.
 pub(super) const MAX_COMPONENTS: usize = 64;
 /// Maximum size of a signature base in bytes.
 pub(super) const MAX_BASE_BYTES: usize = 64 * 1024;
@@ -17,14 +17,14 @@ pub(super) const MAX_BASE_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Base {
     pub(super) bytes: Vec<u8>,
-    /// Assumed scheme, if the scheme is unknown and affects the base.
+    /// Assumed scheme, if the actual scheme is unknown and affects the base.
     pub(super) supposed: Option<&'static str>,
 }
 
 /// Returns the possible signature bases of a request.
 ///
-/// There is one base, or one for each scheme if the scheme is unknown and the signature covers a
-/// component that depends on it.
+/// There is one base. If the scheme is unknown and the signature covers a component that depends on
+/// the scheme, there is one base for each scheme.
 pub(super) fn signature_bases(
     request: &SignedRequest<'_>,
     input: &InnerList,
@@ -48,7 +48,7 @@ pub(super) fn signature_bases(
     Ok(vec![supposed("https", https), supposed("http", http)])
 }
 
-/// Returns the signature base of a request with a scheme.
+/// Returns the signature base of a request with the given scheme.
 fn signature_base(
     request: &SignedRequest<'_>,
     scheme: &str,
@@ -61,7 +61,7 @@ fn signature_base(
     let mut names: Vec<String> = Vec::with_capacity(input.items.len());
     for item in &input.items {
         let name = spell_item(item);
-        // A component may only occur once in a base (RFC 9421 §2.5). There are few names.
+        // A component may occur only once in a base (RFC 9421 §2.5). There are few names.
         if names.contains(&name) {
             return Err(Refusal::RepeatedComponent(shown(&name)));
         }
@@ -76,7 +76,7 @@ fn signature_base(
     Ok(base)
 }
 
-/// Adds the line of a component.
+/// Appends the line of a component to the signature base.
 pub(super) fn add_line(base: &mut Vec<u8>, name: &str, value: &[u8]) {
     base.extend_from_slice(name.as_bytes());
     base.extend_from_slice(b": ");
@@ -84,15 +84,15 @@ pub(super) fn add_line(base: &mut Vec<u8>, name: &str, value: &[u8]) {
     base.push(b'\n');
 }
 
-/// Returns the line of the signature's parameters, which ends the base.
+/// Returns the line of the signature's parameters, which is the last line of the base.
 pub(super) fn last_line(input: &InnerList) -> String {
     format!("\"@signature-params\": {}", spell_list(input))
 }
 
-/// Maximum size of all lines of a field in bytes.
+/// Maximum combined size of all lines of a header field, in bytes.
 pub(super) const MAX_FIELD_BYTES: usize = 8 * 1024;
 
-/// Returns all lines of a field combined into one, as for structured fields (RFC 9651 §4.2).
+/// Returns all lines of a header field combined into one, as for structured fields (RFC 9651 §4.2).
 pub(super) fn combined(
     headers: &HeaderMap,
     name: &'static str,
@@ -114,24 +114,24 @@ pub(super) fn combined(
     Ok(text)
 }
 
-/// Parses a field that is a dictionary; a missing field is empty.
+/// Parses a header field that is a dictionary. A missing field is treated as empty.
 pub(super) fn dictionary(headers: &HeaderMap, name: &'static str) -> Result<Dictionary, Refusal> {
     let text = combined(headers, name)?.unwrap_or_default();
     let parsed = Parser::new(&text).parse();
     parsed.map_err(|_| Refusal::Malformed(name))
 }
 
-/// Returns a member of a dictionary or list in strict serialization.
+/// Serializes a member of a dictionary or list strictly (RFC 9421 §2.1.1).
 pub(super) fn spell(member: ListEntry) -> String {
     vec![member].serialize().unwrap_or_default()
 }
 
-/// Returns an item in strict serialization.
+/// Serializes an item strictly (RFC 9421 §2.1.1).
 pub(super) fn spell_item(item: &Item) -> String {
     item.serialize()
 }
 
-/// Returns an inner list in strict serialization.
+/// Serializes an inner list strictly (RFC 9421 §2.1.1).
 pub(super) fn spell_list(list: &InnerList) -> String {
     spell(ListEntry::InnerList(list.clone()))
 }

@@ -1,4 +1,4 @@
-//! The checks of a signature, in order.
+//! Checks a signature, step by step.
 
 use super::{
     SignatureSettings, SignedRequest,
@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// State of a signature prover.
+/// State shared by the clones of a signature prover.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) settings: SignatureSettings,
@@ -25,19 +25,19 @@ pub(super) struct Inner {
     pub(super) unlisted_signers: UnlistedSigners,
 }
 
-/// Accepted signers.
+/// Signers that are accepted.
 #[derive(Clone, Copy)]
 pub(super) enum SignerScope<'r> {
-    /// Agents of a robot.
+    /// The agents of a robot.
     Robot(&'r Robot),
-    /// Any host with a key directory.
+    /// Any host that has a key directory.
     Anybody,
 }
 
-/// Reason why the check of one signature stops.
+/// Reason why checking a signature ends early.
 pub(super) enum CheckStop {
     Refused(Refusal),
-    /// Refused, although the key is published by the robot's own agent.
+    /// The signature was refused, although its key is published by the robot's own agent.
     RefusedByOwnKey(Refusal),
     Fetch(KeyUrl, String),
 }
@@ -48,7 +48,7 @@ impl From<Refusal> for CheckStop {
     }
 }
 
-/// Key and the agent that publishes it.
+/// Key, and the agent that publishes it.
 struct PublishedKey {
     key: Key,
     agent: KeyUrl,
@@ -72,7 +72,7 @@ impl Inner {
         Err(refused.unwrap_or(Refusal::OtherTag.into()))
     }
 
-    /// Checks one signature. Returns the agent and a text that describes the signer.
+    /// Checks a single signature. Returns the agent and a text that describes the signer.
     pub(super) fn check(
         &self,
         request: &SignedRequest<'_>,
@@ -170,7 +170,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Verifies the signature. Returns the scheme, if it had to be assumed.
+    /// Verifies the signature. Returns the scheme if it had to be assumed.
     fn fitting(
         &self,
         found: &PublishedKey,
@@ -212,9 +212,9 @@ impl Inner {
         Ok(fitting.supposed)
     }
 
-    /// Stores a nonce, which is valid for one request.
+    /// Stores a nonce, which is valid for only one request.
     ///
-    /// A signature without a nonce is valid for its lifetime and everything it covers
+    /// A signature without a nonce is valid throughout its lifetime for all requests that it covers
     /// (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
     fn use_up(
         &self,
@@ -266,7 +266,7 @@ fn find(
     Err(refusal.into())
 }
 
-/// Parses the signature fields of a request.
+/// Parses the signature-related fields of a request.
 pub(super) fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
     let agents = Agents::read(request.headers)?;
     Ok((agents, signatures(request.headers)?))

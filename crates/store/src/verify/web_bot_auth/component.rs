@@ -1,4 +1,4 @@
-//! Values of covered components (RFC 9421 §2.1 and §2.2).
+//! Values of the components that a signature covers (RFC 9421 §2.1 and §2.2).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName};
@@ -11,7 +11,7 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Fields that are dictionaries, for `;sf`.
+/// Header fields that are dictionaries, for `;sf`.
 const DICTIONARIES: &[&str] = &[
     "accept-signature",
     "content-digest",
@@ -23,10 +23,10 @@ const DICTIONARIES: &[&str] = &[
     "want-repr-digest",
 ];
 
-/// Fields that are lists, for `;sf`.
+/// Header fields that are lists, for `;sf`.
 const LISTS: &[&str] = &["sec-ch-ua", "sec-ch-ua-full-version-list"];
 
-/// Form of a component, specified by its parameter.
+/// Form of a component, as specified by its parameter.
 enum ComponentForm<'i> {
     Plain,
     Strict,
@@ -67,7 +67,7 @@ pub(super) fn value(
     Ok(text.into_bytes())
 }
 
-/// Returns the value of a field of a request or response.
+/// Returns the value of a header field of a request or response.
 pub(super) fn field_value(headers: &HeaderMap, item: &Item) -> Result<Vec<u8>, Refusal> {
     let value = || {
         let name = item.bare_item.as_string().ok_or(ComponentError::Unknown)?;
@@ -120,7 +120,7 @@ fn target_uri(request: &SignedRequest<'_>, scheme: &str) -> String {
     format!("{}://{authority}{target}", scheme.to_ascii_lowercase())
 }
 
-/// Returns a query parameter; `None` unless it occurs exactly once (RFC 9421 §2.2.8).
+/// Returns a query parameter, or `None` unless it occurs exactly once (RFC 9421 §2.2.8).
 fn query_param(request: &SignedRequest<'_>, name: &str) -> Option<String> {
     let query = request.query()?.as_bytes();
     let mut found = form_urlencoded::parse(query).filter(|(key, _)| encoded(key) == name);
@@ -192,7 +192,7 @@ fn strict(name: &str, value: &[u8]) -> Result<String, ComponentError> {
     spelled.ok_or(ComponentError::Missing)
 }
 
-/// Returns a member of a dictionary (RFC 9421 §2.1.2).
+/// Returns a member of a dictionary (RFC 9421 §2.1.2), serialized.
 fn member(value: &[u8], key: &str) -> Result<String, ComponentError> {
     if value.len() > MAX_FIELD_BYTES {
         return Err(ComponentError::Missing);

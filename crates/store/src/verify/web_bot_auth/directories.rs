@@ -1,4 +1,4 @@
-//! Cache of key directories, and their fetching.
+//! Fetches and caches key directories.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -26,28 +26,28 @@ use super::{
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings, FetchError};
 use robot_detection_layer::clock::Clock;
 
-/// Well-known path of a key directory below an origin.
+/// Well-known path of a key directory, relative to an origin.
 pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
 /// Media type of a key directory.
 pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
 
 /// Media type requested for other key sets and metadata documents.
 ///
-/// The response's type is not checked: RFC 7517 §8.5 registers `application/jwk-set+json`, but key
-/// sets are commonly served as plain JSON.
+/// The media type of the response is not checked: RFC 7517 §8.5 registers
+/// `application/jwk-set+json`, but key sets are commonly served as plain JSON.
 const JSON: &str = "application/json";
 
 const MAX_BYTES: u64 = 64 * 1024;
-/// Minimum time between two fetches of one directory.
+/// Minimum time between two fetches of the same directory.
 const PAUSE_MS: i64 = 60_000;
-/// Freshness of a directory: minimum, without `Cache-Control`, and maximum.
+/// Freshness of a directory in seconds: minimum, default without `Cache-Control`, and maximum.
 const MIN_FRESH_S: i64 = 60;
 const USUAL_FRESH_S: i64 = 60 * 60;
 const MAX_FRESH_S: i64 = 24 * 60 * 60;
 /// Time for which keys remain in use while their directory is unavailable.
 const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Key directories, key sets and metadata documents by URL.
+/// Key directories, key sets and metadata documents, by URL.
 #[derive(Debug)]
 pub(super) struct Directories {
     known: Cache<KeyUrl, Arc<DirectorySlot>>,
@@ -57,14 +57,14 @@ pub(super) struct Directories {
     clock: Clock,
 }
 
-/// Cache slot of one directory; the lock is held during a fetch.
+/// Cache slot for a directory; locked while the directory is being fetched.
 #[derive(Debug, Default)]
 struct DirectorySlot {
     state: ArcSwap<DirectoryState>,
     fetching: Mutex<()>,
 }
 
-/// State of a directory.
+/// State of a cached directory.
 #[derive(Clone, Debug, Default)]
 struct DirectoryState {
     keys: Option<Arc<[Key]>>,
@@ -73,12 +73,12 @@ struct DirectoryState {
     failure: String,
 }
 
-/// Result of a lookup in memory.
+/// Result of looking up a key in memory.
 #[derive(Debug)]
 pub(super) enum Lookup {
-    /// The directory has the key.
+    /// The directory contains the key.
     Known(Key),
-    /// The directory was fetched and does not have the key.
+    /// The directory was fetched, but does not contain the key.
     Unknown,
     /// The directory is unavailable for this reason.
     Unavailable(String),
@@ -97,7 +97,7 @@ impl Directories {
         }
     }
 
-    /// Looks up a key of a directory in memory.
+    /// Looks up a directory's key in memory.
     pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
         match self.known.get(origin) {
             Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
@@ -105,9 +105,9 @@ impl Directories {
         }
     }
 
-    /// Fetches a directory, unless another task just did.
+    /// Fetches a directory, unless another task has just done so.
     ///
-    /// A failure is stored as well; known keys are kept.
+    /// A failure is also stored; known keys are retained.
     pub(super) async fn fetch(&self, origin: &KeyUrl, keyid: &str) -> Result<(), Refusal> {
         let place = self.known.get_with(origin.clone(), Arc::default);
         let _one_at_a_time = place.fetching.lock().await;
@@ -132,7 +132,7 @@ impl Directories {
         place.state.store(Arc::new(state));
     }
 
-    /// Returns the keys of an agent, and the seconds for which they are fresh.
+    /// Returns the keys of an agent, and the number of seconds for which they are fresh.
     async fn answer(&self, agent: &KeyUrl) -> Result<(Vec<Key>, i64), String> {
         let parse = |url: &str| Url::parse(url).map_err(|error| error.to_string());
         let url = parse(agent.as_str())?;
@@ -146,7 +146,7 @@ impl Directories {
         }
     }
 
-    /// Fetches a key set; that of a directory must have the given media type.
+    /// Fetches a key set. A directory must have the given media type.
     async fn key_set(
         &self,
         url: &Url,
@@ -166,7 +166,7 @@ impl Directories {
         Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
     }
 
-    /// Fetches a metadata document, and the key set it refers to, if it contains no keys.
+    /// Fetches a metadata document and, if it contains no keys, the key set to which it refers.
     async fn by_metadata(&self, url: &Url) -> Result<(Vec<Key>, i64), String> {
         let answer = self.get(url, JSON).await?;
         let metadata = Metadata::read(&answer.body, url)?;
@@ -193,7 +193,8 @@ impl Directories {
         let client = self.client().map_err(|error| error.to_string())?;
         let answer = client.send(Method::GET, url, headers).await;
         let answer = answer.map_err(|error| error.to_string())?;
-        // The client follows no redirects: another host must not answer for this one.
+        // The client follows no redirects, since another host must not respond on behalf of this
+        // host.
         if answer.status == 200 {
             Ok(answer)
         } else {
@@ -204,7 +205,8 @@ impl Directories {
         }
     }
 
-    /// Returns the client, created at first use: a machine without root certificates can serve.
+    /// Returns the client, which is created at first use so that a machine without root
+    /// certificates can serve.
     fn client(&self) -> Result<&DirectClient, FetchError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -243,7 +245,7 @@ impl DirectoryState {
         }
     }
 
-    /// Returns the state after a fetch.
+    /// Returns the state of a directory after a fetch.
     ///
     /// Keys that are no longer in the directory are removed; if the directory is unavailable, its
     /// keys remain in use for a day.
@@ -268,7 +270,7 @@ impl DirectoryState {
     }
 }
 
-/// Keys or key set URL in a robot's Client ID Metadata Document.
+/// Keys, or URL of a key set, in a robot's Client ID Metadata Document.
 enum Metadata {
     Keys(Vec<Key>),
     KeySet(Url),
@@ -286,7 +288,8 @@ impl Metadata {
     fn read(json: &[u8], url: &Url) -> Result<Self, String> {
         let json: MetadataJson = serde_json::from_slice(json)
             .map_err(|_| "not a client metadata document".to_owned())?;
-        // A copy of a document at another URL must not speak for its owner.
+        // A copy of a document at another URL must not be accepted on behalf of the document's
+        // owner.
         if json.client_id.as_deref() != Some(url.as_str()) {
             return Err("client_id is not the document's URL".to_owned());
         }
@@ -322,7 +325,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> String {
     lines.join(", ")
 }
 
-/// Returns the freshness by `Cache-Control` in seconds, within our limits.
+/// Returns the freshness in seconds according to `Cache-Control`, within our limits.
 fn fresh_s(cache_control: &str) -> i64 {
     let mut fresh = USUAL_FRESH_S;
     for directive in cache_control.split(',') {
@@ -332,7 +335,7 @@ fn fresh_s(cache_control: &str) -> i64 {
             "max-age" => {
                 let value = value.trim().trim_matches('"');
                 let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
-                // A number that does not fit means a long time.
+                // A number that is too large for the type means a long time.
                 if is_number {
                     fresh = value.parse().unwrap_or(MAX_FRESH_S);
                 }

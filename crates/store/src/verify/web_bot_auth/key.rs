@@ -16,19 +16,19 @@ use super::possession::Possession;
 /// Maximum number of keys in a directory.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// Thumbprints of the keys that RFC 9421 §B.1 publishes with their private halves.
+/// Thumbprints of the keys in RFC 9421 §B.1, whose private halves are published there.
 const TEST_KEYS: &[&str] = &[
     "oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA",
     "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",
     "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",
 ];
 
-/// Public key of a directory.
+/// Public key from a directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
-    /// Thumbprint calculated from the key.
+    /// Thumbprint that was calculated from the key.
     pub(super) keyid: String,
-    /// Proof of possession by the directory's own signature.
+    /// Whether the directory's own signature proves possession of the private half.
     pub(super) possession: Possession,
     material: Material,
     not_before_s: Option<i64>,
@@ -69,10 +69,10 @@ struct Jwk {
     d: Option<Value>,
 }
 
-/// Parses a JSON Web Key Set. Returns `None` if the JSON is not one.
+/// Parses a JSON Web Key Set. Returns `None` if the JSON is not a key set.
 ///
-/// Unusable keys are skipped: other types or uses, invalid keys, or keys published with their
-/// private half. `kid` is ignored.
+/// Unusable keys are skipped: keys of other types or for other uses, invalid keys, and keys
+/// published with their private half. `kid` is ignored.
 pub(super) fn keys(json: &[u8]) -> Option<Vec<Key>> {
     let set: Jwks = serde_json::from_slice(json).ok()?;
     if set.keys.len() > MAX_KEYS {
@@ -111,7 +111,7 @@ impl Key {
         }
     }
 
-    /// Returns the name of the key's algorithm for a signature's `alg` (RFC 9421 §6.2).
+    /// Returns the name of the key's algorithm, as used in a signature's `alg` (RFC 9421 §6.2).
     pub(super) fn algorithm(&self) -> &'static str {
         match self.material {
             Material::Ed25519(_) => "ed25519",
@@ -121,7 +121,7 @@ impl Key {
         }
     }
 
-    /// Returns `true` if the key is valid now by its `nbf` and `exp`.
+    /// Returns `true` if the key is currently valid according to its `nbf` and `exp`.
     pub(super) fn is_valid(&self, now_s: i64, skew_s: i64) -> bool {
         self.not_before_s
             .is_none_or(|from| from <= now_s.saturating_add(skew_s))
@@ -130,7 +130,7 @@ impl Key {
                 .is_none_or(|until| now_s.saturating_sub(skew_s) < until)
     }
 
-    /// Returns `true` if the private half of the key is public.
+    /// Returns `true` if the private half of the key has been published.
     pub(super) fn is_test_key(&self) -> bool {
         TEST_KEYS.contains(&self.keyid.as_str())
     }
@@ -185,7 +185,8 @@ impl Material {
         }
     }
 
-    /// Returns `true` if a JWK's `alg` names this key's algorithm, in JWA or RFC 9421 notation.
+    /// Returns `true` if the `alg` of a JWK denotes this key's algorithm, in JWA or RFC 9421
+    /// notation.
     fn is_alg(&self, alg: &str) -> bool {
         let names: &[&str] = match self {
             Self::Ed25519(_) => &["EdDSA", "Ed25519", "ed25519"],

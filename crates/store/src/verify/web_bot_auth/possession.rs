@@ -1,8 +1,8 @@
-//! Signatures of a directory, which prove possession of the private keys.
+//! Signatures of a directory, which prove that its publisher possesses the private keys.
 //!
-//! As in draft-meunier-webbotauth-httpsig-directory, the response has a signature with each key,
-//! with a separate tag, that covers the requested host. It is only mentioned in the evidence, as a
-//! directory comes over TLS from a host listed in the registry.
+//! As in draft-meunier-webbotauth-httpsig-directory, the response has a signature by each key, with
+//! a separate tag, that covers the requested host. Such signatures are only mentioned in the
+//! evidence, as directories are fetched over TLS from hosts listed in the registry.
 
 use http::HeaderMap;
 use sfv::{BareItem, InnerList};
@@ -15,31 +15,31 @@ use super::{
     signature::{Signature, tagged},
 };
 
-/// Tag of a directory's signatures.
+/// Tag of the signatures on a directory.
 pub(super) const TAG: &str = "http-message-signatures-directory";
 
-/// Proof of possession of a key's private half.
+/// Whether the publisher of a key has proved possession of its private half.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Possession {
-    /// The directory has no signature with the key.
+    /// The directory is not signed with the key.
     #[default]
     NotSigned,
-    /// The publisher of the key has its private half.
+    /// The publisher of the key has proved possession of its private half.
     Proven,
-    /// The directory's signature with the key is invalid.
+    /// The directory's signature by the key is invalid.
     Failed,
 }
 
-/// Host and time of a request for a directory.
+/// Host and time of the request for a directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryRequest<'a> {
-    /// Host, with the port unless it is the scheme's default.
+    /// Host, including the port unless it is the scheme's default.
     pub(super) authority: &'a str,
     pub(super) now_s: i64,
     pub(super) skew_s: i64,
 }
 
-/// Sets the possession of each key by the response's signatures.
+/// Records for each key whether the response's signatures prove possession of its private half.
 pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
@@ -79,7 +79,7 @@ fn holds(
     has_begun && !is_over && base.is_some_and(|base| key.verifies(&base, &signature.bytes))
 }
 
-/// Returns the signature base of a response; `None` unless it covers the requested host.
+/// Returns the signature base of a response, or `None` unless it covers the requested host.
 fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u8>> {
     if input.items.len() > MAX_COMPONENTS {
         return None;

@@ -1,4 +1,4 @@
-//! Verification of a request by its signature.
+//! Verifies a request by its signature.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// Value of `Accept-Signature` in a refusal (RFC 9421 §5.1).
+/// Value of the `Accept-Signature` header in a refusal (RFC 9421 §5.1).
 ///
-/// Requests a signature that [`SignatureProver`] accepts and that is valid for a single request.
-/// The draft recommends sending it with status 403.
+/// The value requests a signature that [`SignatureProver`] accepts and that is valid for a single
+/// request. The draft recommends sending this header with status 403.
 pub const ACCEPT_SIGNATURE: &str = "sig1=(\"@authority\" \"@method\" \"@path\" \"@query\" \
      \"signature-agent\";key=\"sig1\");created;expires;keyid;nonce;tag=\"web-bot-auth\"";
 
@@ -34,7 +34,7 @@ pub struct SignatureProver {
 }
 
 impl SignatureProver {
-    /// Creates a prover without any keys.
+    /// Creates a prover that does not have any keys yet.
     pub fn new(settings: SignatureSettings, clock: Clock) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -47,19 +47,22 @@ impl SignatureProver {
         }
     }
 
-    /// Returns `true` if a request has a signature; cheap enough for every request.
+    /// Returns `true` if a request has a signature. This is fast enough to be called for every
+    /// request.
     pub fn is_signed(headers: &HeaderMap) -> bool {
         headers.contains_key("signature-input")
     }
 
-    /// Returns `true` if a signature is valid for a single request only: it has a nonce.
+    /// Returns `true` if a request has a nonce in its signature, which is then valid for this
+    /// request only.
     pub fn is_for_one_request(headers: &HeaderMap) -> bool {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
 
     /// Returns `true` if a signature of a request has a nonce that was used before.
     ///
-    /// Only for requests that were not verified: a verified request has used its own nonce.
+    /// Call this only for requests that were not verified, since a verified request has used its
+    /// own nonce.
     pub fn is_replay(&self, headers: &HeaderMap) -> bool {
         let now_s = self.inner.clock.now_ms().div_euclid(1_000);
         let is_known = |signature: &Signature| {
@@ -73,7 +76,7 @@ impl SignatureProver {
 
     /// Checks a signature, and fetches the key directory if necessary.
     ///
-    /// Call once per request: the second time, its nonce was used before.
+    /// Call this once per request, since its nonce counts as used the second time.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
         for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
@@ -90,15 +93,15 @@ impl SignatureProver {
         nothing(&Refusal::TooManyFetches)
     }
 
-    /// Checks a signature without any I/O; `None` if a directory must be fetched first.
+    /// Checks a signature without any I/O. Returns `None` if a directory must first be fetched.
     pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
         self.check_signatures(request, robot).ok()
     }
 
     /// Returns the host that signed a request, or the reason why the signer is unknown, without any
-    /// I/O; `None` if its key directory must be fetched first.
+    /// I/O. Returns `None` if a key directory must first be fetched.
     ///
-    /// Call once per request, as with [`prove`](Self::prove).
+    /// Call this once per request, as with [`prove`](Self::prove).
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
@@ -109,9 +112,11 @@ impl SignatureProver {
         }
     }
 
-    /// Returns a future that fetches the key directory for a request, if allowed now.
+    /// Returns a future that fetches the key directory for a request, if a fetch is currently
+    /// allowed.
     ///
-    /// Returns `None` if the fetch is running, or if the limit per minute is reached.
+    /// Returns `None` if the directory is already being fetched, or if the limit per minute is
+    /// reached.
     pub fn fetch_of_signer(
         &self,
         request: &SignedRequest<'_>,
@@ -144,7 +149,7 @@ impl SignatureProver {
         self.inner.unlisted_signers.directories.learn(origin, keys);
     }
 
-    /// Stores a directory in memory.
+    /// Stores the keys of a directory in memory.
     #[cfg(test)]
     pub(super) fn learn(&self, agent: &str, keys: Vec<super::key::Key>) {
         use super::agent::Discovery;
@@ -152,7 +157,7 @@ impl SignatureProver {
         self.inner.directories.learn(origin, keys);
     }
 
-    /// Checks each signature; the error is the directory that must be fetched first.
+    /// Checks each signature. The error is the directory that must first be fetched.
     fn check_signatures(
         &self,
         request: &SignedRequest<'_>,
@@ -179,7 +184,7 @@ impl SignatureProver {
                 Err(CheckStop::Refused(refusal)) => refused(&refusal, is_own),
                 Err(CheckStop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
             };
-            // A signature that was valid once is the robot's, whatever other signatures there are.
+            // A signature that was once valid is the robot's, whatever other signatures there are.
             let is_kept = matches!(
                 (&worst, &finding),
                 (Some(Finding::Replayed(_)), _)
@@ -193,7 +198,7 @@ impl SignatureProver {
     }
 }
 
-/// Guard of fetching an unlisted signer's directory, which ends when dropped.
+/// Guard for fetching an unlisted signer's directory; dropping the guard ends the fetch.
 struct FetchGuard {
     inner: Arc<Inner>,
     agent: KeyUrl,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Reason why a signature does not confirm a robot; its text is evidence.
+/// Reason why a signature does not confirm a robot. The text is used as evidence.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub(super) enum Refusal {
     #[error("{0} is over {max} bytes", max = super::base::MAX_FIELD_BYTES)]
@@ -29,7 +29,7 @@ pub(super) enum Refusal {
     UnknownComponent(String),
     #[error("the signature covers {0} twice")]
     RepeatedComponent(String),
-    #[error("the signature covers {0}, which the request does not have exactly once")]
+    #[error("the signature covers {0}, which does not occur exactly once in the request")]
     MissingComponent(String),
     #[error("the signature covers too many components or bytes")]
     TooMuchCovered,
@@ -39,9 +39,9 @@ pub(super) enum Refusal {
     NoUrl(String),
     #[error("Signature-Agent has the type {0}, which is not supported")]
     OtherType(String),
-    #[error("signed by {0}, which is not an agent of this robot in the registry")]
+    #[error("signed by {0}, which the registry does not list as an agent of this robot")]
     UnknownAgent(String),
-    #[error("signed without Signature-Agent, and the registry has no agent of this robot")]
+    #[error("signed without Signature-Agent, and the registry lists no agent for this robot")]
     NoAgent,
     #[error("the signature is from the future: created {0} s ahead of this clock")]
     NotYetValid(i64),
@@ -49,13 +49,13 @@ pub(super) enum Refusal {
     Expired(i64),
     #[error("the signature expires before it was created")]
     NoLifetime,
-    #[error("the signature is for {0} s, but at most {1} s are accepted")]
+    #[error("the signature is valid for {0} s, but at most {1} s are accepted")]
     LongLifetime(i64, i64),
     #[error("{agent} has no key {keyid}")]
     UnknownKey { agent: String, keyid: String },
-    #[error("the key {keyid} of {agent} is a test key of RFC 9421 with a public private half")]
+    #[error("the key {keyid} of {agent} is a test key from RFC 9421, whose private half is public")]
     TestKey { agent: String, keyid: String },
-    #[error("the key {keyid} of {agent} is not valid now by its nbf or exp")]
+    #[error("the key {keyid} of {agent} is not currently valid according to its nbf or exp")]
     KeyNotValid { agent: String, keyid: String },
     #[error("the signature's alg is {alg}, but the key's is {key}")]
     OtherAlgorithm { alg: String, key: &'static str },
@@ -76,11 +76,12 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Returns `true` if the sender caused the error, so that the real robot would not be refused.
+    /// Returns `true` if the sender caused the error, so that the genuine robot would not be
+    /// refused.
     ///
     /// Errors in the operator's directory, the registry or our program are not caused by the
-    /// sender, nor is a repeated nonce: a robot that retries after a broken connection sends it
-    /// twice.
+    /// sender. Neither is a repeated nonce, since a robot that retries after a broken connection
+    /// sends the same nonce twice.
     pub(super) fn is_of_sender(&self) -> bool {
         match self {
             Self::NoOrigin(_)
@@ -118,7 +119,7 @@ impl Refusal {
     }
 }
 
-/// Returns external text for evidence: quoted, escaped and truncated.
+/// Returns text from outside for use in evidence: quoted, escaped and truncated.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     let mut cut: String = text.chars().take(MOST).collect();
@@ -131,14 +132,15 @@ pub(super) fn shown(text: &str) -> String {
 /// Limits of a [`SignatureProver`](super::SignatureProver).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SignatureSettings {
-    /// Maximum time from `created` to `expires`; 24 hours by default.
+    /// Maximum time between `created` and `expires`; 24 hours by default.
     pub max_lifetime: Duration,
     /// Maximum difference between the signer's clock and ours; 30 seconds by default.
     pub clock_skew: Duration,
-    /// Maximum number of stored nonces, which prevent reuse; 262,144 by default.
+    /// Maximum number of stored nonces, which prevent signatures from being reused; 262,144 by
+    /// default.
     ///
-    /// Each takes about 32 bytes until its signature expires. While the maximum is stored, further
-    /// signatures with a nonce confirm no robot.
+    /// Each nonce takes up about 32 bytes until its signature expires. While the maximum number of
+    /// nonces is stored, further signatures with a nonce do not confirm any robot.
     pub max_remembered: usize,
     /// Maximum number of cached key directories; 256 by default.
     pub max_directories: usize,
@@ -146,13 +148,13 @@ pub struct SignatureSettings {
     pub max_fetches: usize,
     /// Timeout for fetching a key directory; 5 seconds by default.
     pub fetch_timeout: Duration,
-    /// Whether key directories may be fetched over `http:`; never by default.
+    /// Whether key directories may be fetched over `http:`; `false` by default.
     ///
-    /// For tests: an attacker on the network could replace the keys.
+    /// This is for tests only, since an attacker on the network could replace the keys.
     pub allow_http: bool,
-    /// Whether key directories may have private addresses; never by default.
+    /// Whether key directories may have private addresses; `false` by default.
     ///
-    /// For tests, and for robots in the own network.
+    /// This is for tests, and for robots in your own network.
     pub allow_private_networks: bool,
 }
 

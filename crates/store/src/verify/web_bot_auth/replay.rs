@@ -1,4 +1,4 @@
-//! Store of used nonces.
+//! Stores used nonces.
 
 use std::{
     collections::HashMap,
@@ -7,13 +7,13 @@ use std::{
 
 use ring::digest;
 
-/// Number of shards, each with a lock: two requests rarely wait for each other.
+/// Number of shards, each with its own lock, so that requests rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// Used nonces that have not expired, limited in number.
+/// Used nonces that have not expired; their number is limited.
 ///
-/// No nonce is removed before it expires, so none is used twice. If there is no room, the caller is
-/// notified.
+/// No nonce is removed before it expires, so no nonce can be used twice. If the maximum number is
+/// reached, the caller is notified.
 #[derive(Debug)]
 pub(super) struct UsedNonces {
     shards: Vec<Mutex<Shard>>,
@@ -24,11 +24,11 @@ pub(super) struct UsedNonces {
 struct Shard {
     /// Expiry time of each nonce, in seconds.
     until_s: HashMap<u128, i64>,
-    /// Time before which no nonce expires.
+    /// Earliest time at which a nonce may expire.
     sweep_at_s: i64,
 }
 
-/// Status of a nonce to store.
+/// Result of storing a nonce.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NonceStatus {
     New,
@@ -59,7 +59,7 @@ impl UsedNonces {
         }
     }
 
-    /// Returns `true` if a key's nonce was used and its signature has not expired.
+    /// Returns `true` if a key's nonce has been used and its signature has not expired.
     pub(super) fn knows(&self, keyid: &str, nonce: &str, now_s: i64) -> bool {
         let name = name(keyid, nonce);
         let shard = self.shard(name);
@@ -81,7 +81,8 @@ fn name(keyid: &str, nonce: &str) -> u128 {
         context.update(part.as_bytes());
     }
     let digest = context.finish();
-    // Half of the hash is enough: finding two nonces with equal 128 bits is infeasible.
+    // Half of the hash is sufficient, since finding two nonces with the same 128 bits is
+    // infeasible.
     let first = digest.as_ref().first_chunk().copied();
     u128::from_be_bytes(first.unwrap_or_default())
 }
@@ -95,8 +96,8 @@ impl Shard {
         if self.knows(name, now_s) {
             return NonceStatus::Known;
         }
-        // A sweep visits every nonce, so it waits until one has expired: a flood of requests must
-        // not cause a sweep each.
+        // A sweep visits every nonce, so it is delayed until a nonce has expired. Otherwise, each
+        // request in a flood would cause a sweep.
         if self.until_s.len() >= room && now_s > self.sweep_at_s {
             self.until_s.retain(|_, until| *until >= now_s);
             let next = self.until_s.values().min().copied();

@@ -1,4 +1,4 @@
-//! The request whose signature is checked.
+//! Request whose signature is to be checked.
 
 use http::{
     HeaderMap, Method,
@@ -7,22 +7,22 @@ use http::{
 };
 use robot_detection_layer::layer::ClaimedRequest;
 
-/// Request as received, for checking its signature (RFC 9421 §2.2).
+/// Request as it was received, for checking its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'r> {
-    /// Method of the request.
+    /// Method of the signed request.
     pub method: &'r Method,
-    /// Scheme used by the client, `http` or `https`, if known for certain.
+    /// Scheme that the client used, `http` or `https`, if known with certainty.
     ///
-    /// The scheme is known for a TLS connection, or if a trusted proxy reports it. A request
-    /// without TLS may have come through a proxy that terminates TLS without reporting this; a
-    /// signature may then be for either scheme.
+    /// The scheme is known if the connection uses TLS or a trusted proxy reports the scheme. A
+    /// request without TLS may have passed through a proxy that terminates TLS without reporting
+    /// this, so its signature may be for either scheme.
     pub scheme: Option<&'r str>,
-    /// Host and port requested by the client: `:authority`, or `Host`.
+    /// Host and port that the client requested: `:authority`, or `Host`.
     pub authority: &'r str,
-    /// Path and query, byte for byte as received: `/a?b=c`, or `*`.
+    /// Path and query, byte for byte as received, such as `/a?b=c` or `*`.
     pub target: &'r str,
-    /// Headers as received.
+    /// Headers of the signed request, as received.
     pub headers: &'r HeaderMap,
 }
 
@@ -43,7 +43,7 @@ impl<'r> From<&ClaimedRequest<'r>> for SignedRequest<'r> {
 }
 
 impl<'r> SignedRequest<'r> {
-    /// Returns the path; `/` if the target has none (RFC 9421 §2.2.6).
+    /// Returns the path, or `/` if the target has no path (RFC 9421 §2.2.6).
     pub(super) fn path(&self) -> &'r str {
         match self.target.split_once('?').map_or(self.target, |it| it.0) {
             "" => "/",
@@ -51,7 +51,7 @@ impl<'r> SignedRequest<'r> {
         }
     }
 
-    /// Returns the query without its `?`, if any.
+    /// Returns the query without the leading `?`, if there is a query.
     pub(super) fn query(&self) -> Option<&'r str> {
         self.target.split_once('?').map(|it| it.1)
     }

@@ -1,4 +1,4 @@
-//! Signatures of a request, parsed from its fields.
+//! Signatures on a request, parsed from its header fields.
 
 use http::HeaderMap;
 use sfv::{BareItem, InnerList, ListEntry};
@@ -8,12 +8,12 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Tag of signatures by this protocol.
+/// Tag of signatures that follow this protocol.
 pub(super) const TAG: &str = "web-bot-auth";
-/// Maximum number of checked signatures with this tag.
+/// Maximum number of signatures with this tag to check.
 pub(super) const MAX_SIGNATURES: usize = 4;
 
-/// Signature with the tag of this protocol.
+/// Signature that has this protocol's tag.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) label: String,
@@ -22,7 +22,7 @@ pub(super) struct Signature {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Signature parameters required by the protocol (RFC 9421 §2.3).
+/// Signature parameters that the protocol requires (RFC 9421 §2.3).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Parameters {
     pub(super) created_s: i64,
@@ -32,12 +32,12 @@ pub(super) struct Parameters {
     pub(super) nonce: Option<String>,
 }
 
-/// Returns the signatures with the tag of this protocol, at least one.
+/// Returns the signatures that have this protocol's tag; there is at least one.
 pub(super) fn signatures(headers: &HeaderMap) -> Result<Vec<Signature>, Refusal> {
     tagged(headers, TAG, MAX_SIGNATURES)
 }
 
-/// Returns the signatures with a tag, at least one and at most `most`.
+/// Returns the signatures with the given tag; there is at least one, and at most `most`.
 pub(super) fn tagged(
     headers: &HeaderMap,
     wanted: &str,
@@ -79,7 +79,8 @@ pub(super) fn tagged(
 }
 
 impl Signature {
-    /// Returns `true` if the signature is valid for a single request only.
+    /// Returns `true` if the signature has a nonce and is therefore valid for a single request
+    /// only.
     pub(super) fn has_nonce(&self) -> bool {
         self.input.params.contains_key("nonce")
     }
@@ -95,12 +96,13 @@ impl Signature {
         })
     }
 
-    /// Returns `true` if the signature covers a component without parameters.
+    /// Returns `true` if the signature covers the component with the given name and without
+    /// parameters.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.covered(name).any(sfv::Parameters::is_empty)
     }
 
-    /// Returns the parameters of each covered component with a name.
+    /// Returns the parameters of each covered component with the given name.
     pub(super) fn covered(&self, name: &str) -> impl Iterator<Item = &sfv::Parameters> {
         let items = self.input.items.iter();
         items

@@ -1,4 +1,4 @@
-//! Signatures of our own requests, and the directory of their key.
+//! Signs our own requests, and serves the directory of the signing key.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -29,16 +29,16 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 
-/// Label of our signatures.
+/// Label of the signatures that we make.
 const LABEL: &KeyRef = key_ref("sig1");
-/// Lifetime of a request's signature in seconds.
+/// Lifetime of the signature on a request, in seconds.
 const REQUEST_S: i64 = 60;
-/// Cache lifetime of the directory and lifetime of its signature, in seconds.
+/// Cache lifetime of the key directory, and lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
 /// Signer of the site robot's requests.
 ///
-/// Clones share the key.
+/// Clones share the signing key.
 #[derive(Clone)]
 pub struct Signer {
     pair: Arc<Ed25519KeyPair>,
@@ -49,18 +49,18 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Path of the key directory below the agent.
+    /// Path of the key directory, relative to the agent's origin.
     pub const DIRECTORY_PATH: &str = PATH;
 
-    /// Creates a signer with the Ed25519 key in a file, as PEM (PKCS #8) or JWK.
+    /// Creates a signer that uses the Ed25519 key in a file, in PEM (PKCS #8) or JWK format.
     ///
-    /// A missing file is created with a new key, readable by its owner only. `agent` is the origin
-    /// that serves the directory, such as `https://www.example.com`.
+    /// A missing file is created with a new key and is readable only by its owner. `agent` is the
+    /// origin that serves the key directory, such as `https://www.example.com`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be read or created, contains no such key, or if the
-    /// agent is not an `https:` origin.
+    /// Returns an error if the file cannot be read or created, if it does not contain such a key,
+    /// or if the agent is not an `https:` origin.
     pub fn open(path: &Path, agent: &str, clock: Clock) -> Result<Self, SigningKeyError> {
         let bad = || SigningKeyError::BadAgent {
             agent: agent.to_owned(),
@@ -85,15 +85,15 @@ impl Signer {
         &self.agent
     }
 
-    /// Returns the thumbprint of the key.
+    /// Returns the thumbprint of the signing key.
     pub fn keyid(&self) -> &str {
         &self.keyid
     }
 
-    /// Signs the method, host, path and query of a request for one minute.
+    /// Signs the method, host, path and query of a request; the signature is valid for one minute.
     ///
-    /// Sets `Signature-Agent`, `Signature-Input` and `Signature`. A request for a URL without a
-    /// host is not signed.
+    /// This sets the headers `Signature-Agent`, `Signature-Input` and `Signature`. A request for a
+    /// URL without a host is not signed.
     pub fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
         let Some(signature) = self.signature(method, url, headers) else {
             return;
@@ -103,7 +103,7 @@ impl Signer {
         }
     }
 
-    /// Returns the key directory, signed for the agent's host only.
+    /// Returns the key directory, with a signature that is valid for the agent's host only.
     pub fn directory(&self) -> Response<Bytes> {
         let x = general_purpose::URL_SAFE_NO_PAD.encode(self.pair.public_key());
         let key = serde_json::json!({
@@ -201,7 +201,7 @@ impl Signer {
         Some(())
     }
 
-    /// Returns the headers `Signature-Input` and `Signature`.
+    /// Returns the values of the headers `Signature-Input` and `Signature`.
     fn sign_base(&self, input: InnerList, base: &[u8]) -> Option<[(HeaderName, HeaderValue); 2]> {
         let signature = BareItem::ByteSequence(self.pair.sign(base).as_ref().to_vec());
         let field = |member: sfv::ListEntry| {

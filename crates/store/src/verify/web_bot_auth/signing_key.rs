@@ -1,4 +1,4 @@
-//! The private key that signs the site robot's requests.
+//! Private key with which the site robot's requests are signed.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,19 +14,19 @@ use ring::{
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject as _};
 use serde::Deserialize;
 
-/// Error of a key file.
+/// Error that concerns the file of a signing key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SigningKeyError {
-    /// The file cannot be read.
+    /// The key file cannot be read.
     #[error("cannot read the signing key {path:?}: {source}; check the path and its permissions")]
     Read {
         /// Path of the key file.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error reported by the operating system.
         source: io::Error,
     },
-    /// The file does not exist and cannot be created.
+    /// The key file does not exist and cannot be created.
     #[error("cannot create the signing key {path:?}: {source}; check the directory's permissions")]
     Create {
         /// Path of the key file.
@@ -34,19 +34,21 @@ pub enum SigningKeyError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The file contains no key of the required type.
+    /// The file does not contain a key of the required type.
     #[error(
-        "{path:?} contains no private Ed25519 key as PEM (PKCS #8) or JWK; \
-         specify a file that does not exist to create one"
+        "{path:?} contains no private Ed25519 key as PEM (PKCS #8) or JWK; to create a key, \
+         specify a file that does not exist"
     )]
     NoKey {
         /// Path of the key file.
         path: PathBuf,
     },
     /// The agent is not an `https:` origin.
-    #[error("{agent:?} is not the https origin of a site; use for example https://www.example.com")]
+    #[error(
+        "{agent:?} is not the https origin of a site; use, for example, https://www.example.com"
+    )]
     BadAgent {
-        /// Configured agent, which is not an origin.
+        /// Configured agent that is not an origin.
         agent: String,
     },
     /// The operating system provides no random bytes.
@@ -62,7 +64,7 @@ struct PrivateJwk {
     x: String,
 }
 
-/// Reads the key from a file, or creates one that only the owner can read.
+/// Reads the key from a file, or creates a file with a new key that only its owner can read.
 pub(super) fn open(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     match fs::read(path) {
         Ok(bytes) => read(&bytes).ok_or_else(|| no_key(path)),
@@ -74,7 +76,7 @@ pub(super) fn open(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     }
 }
 
-/// Parses a key: PEM (PKCS #8) or JWK (RFC 8037 §2).
+/// Parses a key in PEM (PKCS #8) or JWK (RFC 8037 §2) format.
 pub(super) fn read(bytes: &[u8]) -> Option<Ed25519KeyPair> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         let jwk: PrivateJwk = serde_json::from_slice(bytes).ok()?;
@@ -111,7 +113,7 @@ fn create(path: &Path) -> Result<Ed25519KeyPair, SigningKeyError> {
     Ok(pair)
 }
 
-/// Writes a file atomically: readers see all of it or nothing.
+/// Writes a file atomically, so that readers see either all or none of its content.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));

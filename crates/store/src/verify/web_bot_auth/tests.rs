@@ -47,7 +47,7 @@ fn key(jwk: &str) -> Key {
     key::keys(json.as_bytes()).unwrap().remove(0)
 }
 
-/// Returns the signature in a pair of fields.
+/// Returns the signature that a pair of header fields contains.
 fn signature(input: &str, value: &str) -> (InnerList, Vec<u8>) {
     let one = |text: &str| {
         let members: Dictionary = Parser::new(text).parse().unwrap();

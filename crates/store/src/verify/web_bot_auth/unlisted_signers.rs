@@ -1,7 +1,7 @@
 //! Signers that the registry does not list.
 //!
-//! Their key directories and nonces are cached separately, so that signing under many names does
-//! not displace those of listed robots.
+//! Key directories and nonces of such signers are cached separately, so that a signer with many
+//! names does not displace the key directories and nonces of listed robots.
 
 use std::{
     collections::HashSet,
@@ -11,18 +11,18 @@ use std::{
 use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::UsedNonces};
 use robot_detection_layer::clock::Clock;
 
-/// Maximum number of cached directories.
+/// Maximum number of cached key directories of unlisted signers.
 const MAX_DIRECTORIES: usize = 256;
-/// Maximum number of stored nonces.
+/// Maximum number of stored nonces of unlisted signers.
 const MAX_REMEMBERED: usize = 1 << 14;
-/// Maximum number of concurrent fetches.
+/// Maximum number of concurrent fetches for unlisted signers.
 const MAX_FETCHES: usize = 2;
-/// Maximum number of fetches a minute, as a signature may name any host.
+/// Maximum number of fetches per minute, since a signature may specify any host.
 const FETCHES_A_MINUTE: u32 = 20;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Directories and nonces of signers that the registry does not list.
+/// Key directories and nonces of signers that the registry does not list.
 #[derive(Debug)]
 pub(super) struct UnlistedSigners {
     pub(super) directories: Directories,
@@ -31,7 +31,7 @@ pub(super) struct UnlistedSigners {
     clock: Clock,
 }
 
-/// Number of fetches in the current minute, and running fetches.
+/// Number of fetches in the current minute, and fetches in progress.
 #[derive(Debug, Default)]
 struct FetchBudget {
     under_way: HashSet<KeyUrl>,
@@ -54,8 +54,8 @@ impl UnlistedSigners {
         }
     }
 
-    /// Returns `true` if a directory may be fetched now: no fetch is running, and the limit per
-    /// minute is not reached.
+    /// Returns `true` if a directory may be fetched now, that is, it is not already being fetched,
+    /// and no limit is reached.
     pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
         let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
         let mut begun = self.begun();
@@ -69,7 +69,7 @@ impl UnlistedSigners {
         begun.under_way.insert(agent.clone())
     }
 
-    /// Marks a fetch as finished.
+    /// Marks the fetch of a directory as finished.
     pub(super) fn end(&self, agent: &KeyUrl) {
         self.begun().under_way.remove(agent);
     }

@@ -19,7 +19,7 @@ fn visitor(host: &str, agent: &str, cookie: &str) -> HeaderMap {
     headers(&[("host", host), ("user-agent", agent), ("cookie", cookie)])
 }
 
-/// Returns the body that a browser sends when the button on a page is pressed.
+/// Returns the body that a browser sends when the button on a page is clicked.
 fn filled(form: &str) -> String {
     let value = |name: &str| {
         let (_, rest) = form
@@ -61,7 +61,7 @@ impl Site {
             .press(&presser, is_https, body.as_bytes(), ACTION)
     }
 
-    /// Presses the button and returns the cookie in the form sent by a browser.
+    /// Clicks the button and returns the cookie in the form in which a browser sends it.
     fn cookie(&self, is_https: bool) -> String {
         let body = filled(&self.form("/a?b&c"));
         let response = self.press("a.example:8443", [192, 0, 2, 1], &body, is_https);

@@ -14,13 +14,13 @@ use super::{
     CountedPaths, PathCount, PathKey, PathOmissions, sql,
 };
 
-/// Spans for which path counts are stored, and their storage times in minutes.
+/// Time spans for which path counts are stored, each with its storage time in minutes.
 pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
     (TrafficSpan::Hour, 48 * 60),
     (TrafficSpan::Day, 400 * 24 * 60),
 ];
 
-/// Primary key of a row.
+/// Primary key of a path count's row.
 type RowKey<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl TrafficSums<'_> {
@@ -36,11 +36,11 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Returns the statements that count and that delete path counts of a robot, of spans that began
-/// before a minute, or of both.
+/// Returns the statements that count and delete the path counts of a robot, of spans that began
+/// before a given minute, or both.
 ///
-/// The empty robot ID stands for human visitors. Counts merged into `other` have lost their robot
-/// and are kept.
+/// The empty robot ID stands for human visitors. Counts that were merged into `other` no longer
+/// belong to a robot and are not deleted.
 pub(in crate::store) fn deletion_statements() -> [&'static Statement; 2] {
     [&sql::FORGETTABLE, &sql::FORGET]
 }
@@ -69,7 +69,7 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = 
     cuts.chain(spans.flat_map(move |(span, _)| row_steps(sums(counted, span).into_iter())))
 }
 
-/// Returns the path counts per row of a span.
+/// Returns the path counts for each row of a span.
 fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<RowKey<'_>, PathCount> {
     let mut rows = BTreeMap::<RowKey<'_>, PathCount>::new();
     for counted in counted {
@@ -81,14 +81,14 @@ fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<RowKey<'_>, Pat
     rows
 }
 
-/// Returns the steps that add to rows.
+/// Returns the steps that add path counts to rows.
 pub(super) fn row_steps<'k>(
     rows: impl ExactSizeIterator<Item = (RowKey<'k>, PathCount)>,
 ) -> impl Iterator<Item = Step<'k>> {
     sql::ADD.steps(rows, row_values)
 }
 
-/// Returns the values of the statement that adds to omissions.
+/// Returns the values for the statement that adds to omissions.
 pub(super) fn cut_values(
     span: TrafficSpan,
     began: i64,

@@ -1,21 +1,21 @@
-//! Keys and counts of requested paths.
+//! Keys and counts for requested paths.
 
 use std::ops::AddAssign;
 
 use super::pattern::{path_above, path_pattern};
 
-/// Robot ID under which excess robots are combined.
+/// Robot ID under which robots beyond the limit are combined.
 const OTHER: &str = "other";
 
 columns! {
-    /// Visitor and path of requests.
+    /// Visitor and requested path, by which requests are counted.
     #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct PathKey {
         /// Name of the site.
         pub site: String,
         /// ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Requested path, or a pattern of paths.
+        /// Path that was requested, or a pattern of paths.
         pub path: String,
     }
 }
@@ -36,26 +36,27 @@ columns! {
 }
 
 columns! {
-    /// Maximum errors of a site's path counts, caused by omissions.
+    /// Maximum errors of a site's path counts that are due to omitted rows.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathOmissions {
-        /// Maximum number of requests missing from a path of one visitor, counted under patterns.
+        /// Maximum number of requests that are missing from a visitor's path because they were
+        /// counted under patterns.
         pub paths: u64,
-        /// Maximum number of requests missing from any pattern of one visitor.
+        /// Maximum number of requests that are missing from any pattern of one visitor.
         pub patterns: u64,
-        /// Requests with an unknown path; each count may be too low by this number.
+        /// Number of requests with an unknown path; each count may be too low by this number.
         pub skipped: u64,
     }
 }
 
-/// Path counts of one minute, or of the hour or day that starts with the minute.
+/// Path counts of one minute, or of the hour or day that starts at this minute.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CountedPaths {
     /// Minute, in minutes since the Unix epoch.
     pub minute: i64,
-    /// Counts of paths; each key occurs once.
+    /// Counts of paths; each key occurs only once.
     pub rows: Vec<(PathKey, PathCount)>,
-    /// Omissions by site name.
+    /// Omitted rows, by site name.
     pub cuts: Vec<(String, PathOmissions)>,
 }
 
@@ -65,7 +66,7 @@ impl PathKey {
         path_pattern(self.path.as_bytes(), false) != self.path
     }
 
-    /// Returns the key under which an omitted row is counted; `None` for the last resort.
+    /// Returns the key under which an omitted row is counted; `None` for the most general key.
     pub(super) fn folded(&self) -> Option<Self> {
         if let Some(path) = path_above(&self.path) {
             return Some(Self {
@@ -81,7 +82,7 @@ impl PathKey {
         })
     }
 
-    /// Returns the number of more general patterns, 3 at most.
+    /// Returns the number of more general patterns, at most 3.
     pub(super) fn depth(&self) -> u8 {
         let above = std::iter::successors(path_above(&self.path), |path| path_above(path));
         u8::try_from(above.count()).unwrap_or(u8::MAX)
@@ -89,7 +90,7 @@ impl PathKey {
 }
 
 impl PathCount {
-    /// Creates the count of one request with a status of the given class.
+    /// Creates the count for one request whose status has the given first digit.
     pub fn one(class: u8) -> Self {
         Self {
             requests: 1,

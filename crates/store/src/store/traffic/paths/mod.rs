@@ -1,4 +1,4 @@
-//! Counts of requested paths: the most frequent paths exactly, the rest by pattern.
+//! Counts of requested paths: exact for the most frequent paths, by pattern for the rest.
 
 mod add;
 mod key;

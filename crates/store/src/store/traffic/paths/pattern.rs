@@ -1,4 +1,4 @@
-//! Conversion of paths to text, patterns, and more general patterns.
+//! Converts paths to text, to patterns, and to more general patterns.
 
 use std::fmt::Write as _;
 
@@ -11,25 +11,28 @@ pub(super) const TOP: &str = "/*";
 /// Maximum number of segments in a pattern.
 const SEGMENTS: usize = 2;
 
-/// Maximum length of a segment in a pattern; longer segments are mostly unique titles and tokens.
+/// Maximum length of a segment in a pattern, as longer segments are mostly unique titles and
+/// tokens.
 const MAX_CHARS: usize = 32;
 const MAX_SEGMENT_BYTES: usize = 48;
 
-/// Maximum number of consecutive letters and digits in a word; random tokens have more.
+/// Maximum number of consecutive letters and digits in a word, as random tokens have more.
 const MAX_RUN: usize = 15;
 
 /// Maximum number of digits in a name, such as a version or a year.
 const MAX_DIGITS: usize = 4;
 
-/// Maximum changes between letters and digits, or to upper case, in a name like `HowToAsk`.
+/// Maximum number of changes between letters and digits, or to upper case, in a name such as
+/// `HowToAsk`.
 const MAX_CHANGES: usize = 2;
 
-/// Minimum length at which hexadecimal digits, or mixed-case letters with digits, count as a token.
+/// Minimum length at which hexadecimal digits, or mixed-case letters with digits, are considered a
+/// token.
 const MIN_TOKEN: usize = 8;
 
-/// Returns the text of a normalised path, as stored for robots.
+/// Returns the text of a normalised path, in the form stored for robots.
 ///
-/// Invisible characters, line breaks and `*` are escaped. For a truncated path, and for a text
+/// Invisible characters, line breaks and `*` are escaped. If the path is truncated, or the text is
 /// longer than [`MAX_PATH_BYTES`], the pattern is returned.
 pub fn stored_path(normal: &[u8], is_cut: bool) -> String {
     let text = text(normal);
@@ -40,10 +43,11 @@ pub fn stored_path(normal: &[u8], is_cut: bool) -> String {
     }
 }
 
-/// Returns the pattern of a path: up to two segments, followed by `/*` if there are more.
+/// Returns the pattern of a path: up to two segments, followed by `/*` if there are more segments.
 ///
-/// Segments that may be IDs or secrets become `*`. `path` may be a normalised path, a stored path
-/// or a pattern, which is its own pattern. The last segment of a truncated path is unknown.
+/// Segments that may be IDs or secrets are replaced by `*`. `path` may be a normalised path, a
+/// stored path, or a pattern, which is returned unchanged. The last segment of a truncated path is
+/// treated as unknown.
 ///
 /// # Example
 ///
@@ -95,7 +99,7 @@ pub fn path_above(path: &str) -> Option<String> {
     })
 }
 
-/// Returns a segment as text, unless it may be an ID or a secret.
+/// Returns a segment as text, or `None` if it may be an ID or a secret.
 fn name(segment: &[u8]) -> Option<&str> {
     if segment.len() > MAX_SEGMENT_BYTES {
         return None;
@@ -123,20 +127,20 @@ enum Kind {
     Digit,
     Upper,
     Lower,
-    /// Letter of a script without case, or a letter without case.
+    /// Letter that has neither upper nor lower case.
     Uncased,
 }
 
-/// Statistics by which names and IDs are distinguished.
+/// Statistics used to distinguish names from IDs.
 #[derive(Default)]
 struct SegmentStatistics {
     chars: usize,
     digits: usize,
     lower: usize,
     upper: usize,
-    /// Hexadecimal digits and the dashes of a UUID.
+    /// Number of hexadecimal digits and of the dashes in a UUID.
     hexadecimal: usize,
-    /// Current and longest sequence of letters and digits.
+    /// Length of the current and of the longest sequence of letters and digits.
     run: usize,
     longest: usize,
     changes: usize,
@@ -145,7 +149,7 @@ struct SegmentStatistics {
 }
 
 impl Kind {
-    /// Returns the class of a character; `None` if the character does not occur in names.
+    /// Returns the class of a character, or `None` if the character does not occur in names.
     fn from_char(char: char) -> Option<Self> {
         match char {
             '-' | '_' | '.' | '~' => Some(Self::Divider),
@@ -161,7 +165,7 @@ impl Kind {
 }
 
 impl SegmentStatistics {
-    /// Adds a character; returns `false` if the character does not occur in names.
+    /// Adds a character. Returns `false` if the character does not occur in names.
     fn push(&mut self, char: char) -> bool {
         let Some(kind) = Kind::from_char(char) else {
             return false;
@@ -224,7 +228,7 @@ fn escape(bytes: &[u8], text: &mut String) {
     }
 }
 
-/// Returns `true` for invisible characters and those that change the text direction.
+/// Returns `true` for invisible characters and for characters that change the text direction.
 fn is_hidden(char: char) -> bool {
     matches!(
         char,
@@ -321,7 +325,7 @@ mod tests {
         assert_eq!(stored_path(long.as_bytes(), false), "/a/b/*");
     }
 
-    /// Generates segments that contain IDs or secrets.
+    /// Generates path segments that contain IDs or secrets.
     fn secret() -> impl Strategy<Value = String> {
         prop_oneof![
             "[0-9]{3,40}",

@@ -14,13 +14,13 @@ use super::{
 };
 
 columns! {
-    /// Number of a visitor's requests for a path, or for paths combined under a pattern.
+    /// Number of a visitor's requests for a path, or for all paths combined under a pattern.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct PathSum {
         /// Visitor and path of the requests.
         pub key: PathKey,
-        /// Lower bound of the counts.
+        /// Lower bound of the number of requests.
         pub count: PathCount,
     }
 }
@@ -33,7 +33,7 @@ pub struct PathSums {
     pub rows: Vec<PathSum>,
     /// Maximum errors of the counts, by site name.
     pub cuts: BTreeMap<String, PathOmissions>,
-    /// Covered minutes: whole hours where they are stored, otherwise whole days.
+    /// Covered minutes: whole hours if these are stored, otherwise whole days.
     pub minutes: Range<i64>,
 }
 
@@ -45,9 +45,10 @@ columns! {
 }
 
 impl TrafficSums<'_> {
-    /// Returns the path counts for minutes since the Unix epoch, of one site or all sites.
+    /// Returns the path counts for a range of minutes since the Unix epoch, for one site or all
+    /// sites.
     ///
-    /// Each count may be too low by at most the number given in `cuts`.
+    /// Each count may be too low, but by no more than the number in `cuts`.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl TrafficSums<'_> {
 }
 
 impl PathSum {
-    /// Creates a sum from a key and a count.
+    /// Creates a path total from a key and a count.
     pub fn new(key: PathKey, count: PathCount) -> Self {
         Self { key, count }
     }

@@ -7,11 +7,11 @@ use super::super::{
     sql::values,
 };
 
-/// Number of columns of a path count, and of an omission.
+/// Number of columns in the row of a path count, and in that of an omission.
 pub(super) const ROW_COLUMNS: usize = 11;
 pub(super) const CUT_COLUMNS: usize = 6;
 
-/// Statement that adds to path counts.
+/// Statement that adds to the path counts.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], add));
 
 statements! {
@@ -34,7 +34,7 @@ statements! {
         CAST(SUM(patterns) AS BIGINT) AS patterns, CAST(SUM(skipped) AS BIGINT) AS skipped FROM traffic_path_cuts \
          WHERE span = $1 AND began >= $2 AND began < $3 \
          AND (CAST($4 AS TEXT) IS NULL OR site = CAST($4 AS TEXT)) GROUP BY site";
-    FULL = "look for sites with too many paths",
+    FULL = "find sites with too many paths",
         "SELECT site, CAST(SUM(CASE WHEN is_path = 1 THEN 1 ELSE 0 END) AS BIGINT), \
          CAST(SUM(CASE WHEN is_path = 1 THEN 0 ELSE 1 END) AS BIGINT) FROM traffic_paths \
          WHERE span = $1 AND began = $2 GROUP BY site HAVING COUNT(*) > $3 ORDER BY site";
@@ -59,7 +59,7 @@ statements! {
          AND (CAST($2 AS BIGINT) IS NULL OR began < CAST($2 AS BIGINT))";
 }
 
-/// Returns all assembled statements.
+/// Returns all statements that are assembled at run time.
 pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     ADD.all().cloned().collect()
 }

@@ -1,4 +1,5 @@
-//! Limits the number of path counts per site, hour and day; the rest is combined under patterns.
+//! Limits the number of path counts per site, hour and day; excess paths are combined under
+//! patterns.
 
 use super::super::TrafficSums;
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use super::{
 };
 
 impl TrafficSums<'_> {
-    /// Combines paths of sites with too many path counts, in the hour and day of a minute.
+    /// Combines paths of sites that have too many path counts in the hour and day of the given
+    /// minute.
     ///
     /// At most 1,000 rows per hour and 500 per day remain; the totals do not change.
     ///
@@ -43,12 +45,12 @@ impl TrafficSums<'_> {
     }
 }
 
-/// Returns the maximum number of rows of a site.
+/// Returns the maximum number of rows for a site in one span.
 fn most(span: TrafficSpan) -> u64 {
     if span == TrafficSpan::Day { 500 } else { 1_000 }
 }
 
-/// Rows of one site and span to be reduced.
+/// Rows of one site and span whose number is to be reduced.
 struct PathTrimmer<'t, 'd> {
     transaction: &'t mut Transaction<'d>,
     place: (TrafficSpan, i64, &'t str),

@@ -22,7 +22,7 @@ fn prefixes(published: &PublishedRanges) -> Vec<String> {
     published.set.iter().map(|net| net.to_string()).collect()
 }
 
-/// Documents of each structure that list 192.0.2.0/24, 198.51.100.7 and `2001:db8::/48`.
+/// Documents of various structures that all list 192.0.2.0/24, 198.51.100.7 and `2001:db8::/48`.
 const SHAPES: &[(&str, &str)] = &[
     (
         "prefixes by version",
@@ -268,7 +268,7 @@ proptest! {
     }
 }
 
-/// Generates networks next to and within each other, each in one of the notations of lists.
+/// Generates adjacent and nested networks, each in one of the notations used in lists.
 fn spelled() -> impl Strategy<Value = (IpNet, String)> {
     let v4 = (any::<u8>(), 20_u8..=32).prop_map(|(low, length)| {
         let address = std::net::Ipv4Addr::new(10, 1, low / 16, low);

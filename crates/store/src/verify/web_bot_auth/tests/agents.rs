@@ -1,11 +1,11 @@
-//! Tests of which `Signature-Agent` member belongs to a signature.
+//! Tests for selecting the `Signature-Agent` member that belongs to a signature.
 
 use http::HeaderValue;
 
 use super::headers;
 use crate::verify::web_bot_auth::{agent::Agents, refusal::Refusal, signature::signatures};
 
-/// Returns the agent of a signature that covers `input`.
+/// Returns the agent for a signature that covers `input`.
 fn agent(agents: &str, input: &str) -> Result<String, Refusal> {
     let input = format!("sig1=(\"@authority\" {input});tag=\"web-bot-auth\"");
     let headers = headers(&[

@@ -1,4 +1,4 @@
-//! Tests of components: RFC 9421 §2.1 and §2.2.
+//! Tests for components: RFC 9421 §2.1 and §2.2.
 
 use http::HeaderMap;
 use sfv::{Item, Parser};
@@ -17,7 +17,7 @@ fn value(headers: &HeaderMap, target: &str, identifier: &str) -> Result<String, 
     component::value(&request, "https", &item).map(|value| String::from_utf8(value).unwrap())
 }
 
-/// Target, component, and expected value.
+/// Request target, component, and expected value.
 const VALUES: &[(&str, &str, &str)] = &[
     ("/", "\"x-ows-header\"", "Leading and trailing whitespace."),
     ("/", "\"cache-control\"", "max-age=60, must-revalidate"),

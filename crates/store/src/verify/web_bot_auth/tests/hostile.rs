@@ -1,4 +1,4 @@
-//! Tests with arbitrary bytes.
+//! Tests with arbitrary bytes as input.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn words_of_the_property_test_reach_the_final_checks() {
     robot.signature_agents = vec!["a.example".to_owned()];
     let finding = prover.prove_now(&get(&headers, "/"), &robot).unwrap();
     assert!(
-        matches!(&finding, Finding::Nothing(it) if it.text.contains("test key of RFC 9421")),
+        matches!(&finding, Finding::Nothing(it) if it.text.contains("test key from RFC 9421")),
         "{finding:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Tests of keys: names, validity, and unusable keys.
+//! Tests for keys: names, validity, and unusable keys.
 
 use super::{ED_KEY, key};
 use crate::verify::web_bot_auth::key::keys;

@@ -1,9 +1,9 @@
-//! Tests of signature bases with an unknown scheme.
+//! Tests for signature bases when the scheme is unknown.
 
 use super::{get, headers, signature};
 use crate::verify::web_bot_auth::{SignedRequest, base::signature_bases};
 
-/// Returns the assumed scheme and the first line of each base.
+/// Returns the assumed scheme and the first line of each signature base.
 fn bases(scheme: Option<&str>, authority: &str, covered: &str) -> Vec<String> {
     let headers = headers(&[("host", authority)]);
     let request = SignedRequest {

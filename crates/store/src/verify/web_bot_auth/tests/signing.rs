@@ -1,4 +1,4 @@
-//! Tests of the signer and its key, verified by the prover.
+//! Tests for the signer and its key, verified by the prover.
 
 use std::time::Duration;
 

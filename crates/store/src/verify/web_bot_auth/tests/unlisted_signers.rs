@@ -1,4 +1,4 @@
-//! Tests of unlisted signers with valid signatures.
+//! Tests for unlisted signers with valid signatures.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use robot_detection_layer::detect::{Claim, Detector};
 
 const NOW_MS: i64 = 1_800_000_000_000;
 
-/// Signs a request for `https://www.example.com/` as the robot of an agent.
+/// Signs a request for `https://www.example.com/` as the robot of the given agent.
 fn signed(directory: &std::path::Path, agent: &str, clock: &Clock) -> (Signer, HeaderMap) {
     let signer = Signer::open(&directory.join("robot.key"), agent, clock.clone()).unwrap();
     let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! Tests with signatures from the specifications.
+//! Tests with example signatures from the specifications.
 
 use http::Method;
 use sfv::InnerList;
