@@ -56,7 +56,7 @@ impl Host {
             match Certificate::load(&files(file.clone()), provider) {
                 Ok(certificate) => state.certificate = Some(certificate),
                 Err(error) => {
-                    warn!("the cached certificate is unusable, ordering a new one: {error}")
+                    warn!("the cached certificate is unusable, ordering a new one: {error}");
                 }
             }
         }
