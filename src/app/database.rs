@@ -1,4 +1,4 @@
-//! Watches the database, so that callers do not wait for an unavailable one.
+//! Monitors the database, so that callers do not wait while it is unavailable.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ const SHORTEST: Duration = Duration::from_millis(500);
 /// Maximum time between two checks of an unavailable database.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Checks the database for ever, and applies its contents when it becomes available again.
+/// Checks the database in an endless loop, and applies its contents when it becomes available
+/// again.
 pub(super) async fn watch_database(
     store: Store,
     refresher: Refresher,

@@ -10,7 +10,7 @@ const MAX_NAME_CHARS: usize = 100;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn alerts(loaded: &Loaded) -> Result<Vec<Alert>, ConfigErrors> {
     let mut alerts: Vec<Alert> = Vec::new();
     for settings in &loaded.settings().tables.alerts {

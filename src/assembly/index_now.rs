@@ -12,7 +12,7 @@ use super::heaven::logs_in;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, ConfigErrors> {
     let settings = &loaded.settings().index_now;
     if !settings.active {

@@ -15,7 +15,7 @@ type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let settings = loaded.settings();
     let tables = &settings.tables.licenses;

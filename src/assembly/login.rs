@@ -18,7 +18,7 @@ const OTHERS: u32 = 0o007;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn form_login(
     loaded: &Loaded,
     settings: &Settings,

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_hours(24);
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
     let settings = loaded.settings();
     let mut wanted = WantedOrigins::default();
@@ -161,7 +161,7 @@ fn is_name(name: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     let settings = loaded.settings();
     let interval_days = settings.general.refresh_interval_days;

@@ -17,7 +17,7 @@ use crate::policy::{
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     let settings = loaded.settings();
     check_senders(settings)?;
@@ -127,7 +127,7 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let settings = loaded.settings();
     let of = &settings.enforcement;

@@ -24,7 +24,7 @@ const SCRIPT: &str = "auto-proxy: a proxy.pac is not supported; set the proxy it
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,

@@ -24,7 +24,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value, including unreadable files.
+/// Returns an error that shows the place of the invalid value, including unreadable files.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
     let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
@@ -50,7 +50,8 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
 ///
 /// # Errors
 ///
-/// Fails with the place of a wrong value, or if the HTTP client cannot be created.
+/// Returns an error that shows the place of the invalid value, or if the HTTP client cannot be
+/// created.
 pub async fn robots_txt_in_force(
     loaded: &Loaded,
     detector: &SharedDetector,

@@ -141,7 +141,7 @@ const LASTS: Duration = Duration::from_hours(1);
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn bans(loaded: &Loaded) -> Result<Vec<BanRule>, ConfigErrors> {
     let (settings, sites) = (loaded.settings(), loaded.sites());
     let names = rules_of_all(settings, &sites).map(|rule| rule.name.trim());

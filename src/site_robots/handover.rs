@@ -54,7 +54,7 @@ impl Handover {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn place(
         loaded: &Loaded,
         store: &Store,
@@ -126,7 +126,7 @@ impl Handover {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn stop(&self) -> anyhow::Result<()> {
         Ok(self.store.orders().stop(&self.order_id).await?)
     }
@@ -135,7 +135,7 @@ impl Handover {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn take_back(&self) -> anyhow::Result<bool> {
         Ok(self.store.orders().withdraw(&self.order_id).await?)
     }

@@ -101,7 +101,7 @@ pub struct SiteRobotChanges {
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErrors> {
     let mut found = Vec::new();
     let none = SiteRobotChanges::default();
@@ -138,7 +138,7 @@ impl SiteRobotSettings {
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn new(
         loaded: &Loaded,
         site: &str,

@@ -1,4 +1,4 @@
-//! The text of `/metrics`.
+//! The response text of `/metrics`.
 
 use std::{
     fmt::Write as _,
@@ -16,7 +16,7 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-/// Names and help texts.
+/// Names and help texts of metrics.
 const COUNTERS: &str = "\
 robot_detection_requests_total Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision
 robot_detection_robot_requests_total Requests by robot, the first 200 by name, and decision
@@ -31,7 +31,7 @@ robot_detection_reloads_total Reloads of the configuration by result: done or fa
 robot_detection_upstream_requests_total Requests forwarded to upstreams, by site and server
 ";
 
-/// Names and help texts.
+/// Names and help texts of metrics.
 const GAUGES: &str = "\
 robot_detection_upstream_up 1 if the server is used, by site and server
 robot_detection_upstream_in_flight Requests with an unfinished response, by site and server
@@ -51,14 +51,14 @@ robot_detection_refresh_failing 1 if the last refresh failed
 const DURATION: &str = "robot_detection_request_duration_seconds";
 const FIRST_BYTE: &str = "robot_detection_upstream_first_byte_seconds";
 
-/// Source of a registry, and the results of its refreshes.
+/// A registry source and the results of its refreshes.
 struct Refreshed {
     source: String,
     succeeded_ms: i64,
     is_failing: bool,
 }
 
-/// Returns all metrics in the text format of Prometheus.
+/// Returns all metrics in the Prometheus text format.
 pub(super) async fn exposition(
     robots: &RobotDetection,
     observer: &Observer,
@@ -129,7 +129,7 @@ fn suspects(robots: &RobotDetection) {
     }
 }
 
-/// Labels are bounded: robots beyond the first 200 of a site share one label.
+/// The number of labels is bounded: all robots beyond a site's first 200 share one label.
 fn robots_txt(site: &str, enforcer: &Enforcer) {
     for count in enforcer.robot_counts() {
         for (broken, answer, number) in [
@@ -150,7 +150,7 @@ fn robots_txt(site: &str, enforcer: &Enforcer) {
     }
 }
 
-/// The servers come from the settings, so their labels are bounded too.
+/// The upstream servers come from the settings, so the number of labels is bounded.
 fn upstream(site: &str, server: ServerState) {
     let labels = [("site", site.to_owned()), ("server", server.url)];
     let up = f64::from(u8::from(server.is_healthy));

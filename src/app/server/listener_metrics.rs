@@ -18,9 +18,9 @@ const FAILURES: &str = "robot_detection_certificate_order_failures";
 /// Sources of the listeners' metrics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenerMetrics {
-    /// Shared by all listeners.
+    /// TLS state shared by all listeners.
     tls: Option<Tls>,
-    /// Connection counts by the address of the listener.
+    /// Connection counts for each listener address.
     connections: Vec<(String, Arc<ConnectionCounts>)>,
 }
 
@@ -35,7 +35,7 @@ impl ListenerMetrics {
         }
     }
 
-    /// Writes all metrics into the current recorder.
+    /// Records all listener metrics in the current recorder.
     pub(super) fn record(&self) {
         describe();
         for (listener, counts) in &self.connections {
@@ -87,7 +87,8 @@ fn connections(listener: &str, counts: &ConnectionCounts) {
     }
 }
 
-/// The names come from the settings and certificate files, so the labels are bounded.
+/// Certificate names come from the settings and certificate files, so the number of labels is
+/// bounded.
 fn certificate(state: &CertificateState) {
     let source = if state.is_ordered { "acme" } else { "file" };
     let expiry = state.validity.map_or(0, |validity| validity.not_after);

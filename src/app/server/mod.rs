@@ -1,6 +1,6 @@
-//! The server of a configuration: its sites, its own pages, and its reload.
+//! The server that runs from a configuration, with its sites, its own pages, and reloads.
 //!
-//! Contains all parts of `app` that need the feature `server`. A handle stores its server parts in
+//! Contains all parts of `app` that need the feature `server`. A handle stores its server state in
 //! [`ServerParts`], which is empty in builds without the feature.
 
 mod answerers;

@@ -91,7 +91,7 @@ impl ServerSettings {
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         let wanted = assembly::wanted_origins(loaded)?;
@@ -243,7 +243,7 @@ impl Listens {
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         let admin = settings.admin.listen.as_ref();

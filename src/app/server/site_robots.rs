@@ -15,7 +15,7 @@ impl RobotDetection {
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
         self.inner
             .server

@@ -64,7 +64,7 @@ impl ProbeKey {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn of(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self::new(store.pace().seed(random).await?))
