@@ -108,7 +108,7 @@ impl RobotDetection {
         self.parts().operations.tasks.spawn(async move {
             let setting = async {
                 while let Err(error) = set_password(&store, &clock, password.clone()).await {
-                    debug!("the password of the admin pages is not set yet: {error}");
+                    debug!("cannot set the password of the admin pages yet: {error}");
                     tokio::time::sleep(RETRY).await;
                 }
             };
@@ -208,7 +208,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
         match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
             Ok(Some(_)) => {
                 let file = file.display();
-                warn!("the administrator's first password is in {file}");
+                warn!("the administrator's initial password is in {file}");
                 return;
             }
             Ok(None) => return,

@@ -64,7 +64,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 #[must_use]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each one is a separate setting"
+    reason = "each field is a separate setting"
 )]
 pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,

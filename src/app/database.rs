@@ -73,6 +73,6 @@ async fn wait(store: &Store, pause: Duration) {
 
 async fn take_over(refresher: &Refresher, use_bundled: bool) {
     if let Err(error) = refresher.prepare(use_bundled).await {
-        warn!(%error, "the contents of the database could not be applied yet: {error}");
+        warn!(%error, "cannot apply the contents of the database yet: {error}");
     }
 }

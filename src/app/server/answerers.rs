@@ -224,12 +224,12 @@ impl SiteAnswers {
             });
         }
         let part = match self.answerers.of(&request) {
-            Answerer::KeyDirectory => "with the keys of its site robot",
-            Answerer::Licensing => "with the terms of content",
+            Answerer::KeyDirectory => "with its site robot's key directory",
+            Answerer::Licensing => "with its content licensing terms",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
-            Answerer::Trap => "with a trap",
-            Answerer::IndexNow => "with the key of IndexNow",
+            Answerer::Trap => "with a trap page",
+            Answerer::IndexNow => "with its IndexNow key file",
             Answerer::Site | Answerer::RobotsTxt => return None,
         };
         Some(format!("this program, {part}"))

@@ -91,7 +91,7 @@ impl ClaimProver {
                 }
                 prover.signer_now(signed)
             }
-            None => Some(Err("It is not used here.".to_owned())),
+            None => Some(Err("Signatures are not verified here.".to_owned())),
         };
         let (signer, text) = match found {
             Some(Ok(host)) => (SigningHost::new(&host), format!("signed by {host}")),

@@ -124,7 +124,7 @@ fn not_judged(coherence: &BrowserCheck) -> Vec<String> {
     let sentence = |front: FrontHeaders| {
         let headers = front.taken_off.join(", ");
         format!(
-            "the proxy at {} never passes {headers}, so their absence raises no suspicion: configure the proxy to pass the headers of browsers",
+            "the proxy at {} never forwards {headers}, so requests without them are not suspected: configure the proxy to forward browser headers",
             front.front
         )
     };
