@@ -264,7 +264,9 @@ impl Orders {
         } = &*self.inner;
         // Unknown fields are refused, so that a newer command's request is not silently ignored.
         let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
-            return Ok(Err("the server runs another version of robot-detection".to_owned()));
+            return Ok(Err(
+                "the server runs another version of robot-detection".to_owned()
+            ));
         };
         let key = own_robot::key(store, clock).await?;
         let is_same = |loaded: &Loaded| settings_digest(loaded, &order.site, &key) == work.settings;
@@ -276,7 +278,9 @@ impl Orders {
             loaded => loaded,
         };
         let Some(loaded) = loaded else {
-            return Ok(Err("the server was started without a configuration".to_owned()));
+            return Ok(Err(
+                "the server was started without a configuration".to_owned()
+            ));
         };
         // The command would show another run than the one of this server.
         if !is_same(&loaded) {
@@ -289,7 +293,9 @@ impl Orders {
         }
         let settings = SiteRobotSettings::new(&loaded, &order.site, &work.changes)?;
         let Some(settings) = settings else {
-            return Ok(Err("no starting point is configured on the server".to_owned()));
+            return Ok(Err(
+                "no starting point is configured on the server".to_owned()
+            ));
         };
         SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
     }
@@ -307,7 +313,10 @@ impl Orders {
         };
         match outcome.as_deref().map(|outcome| &outcome.result) {
             Some(Ok(_)) => Ok(loaded.load_full()),
-            Some(Err(failure)) => Err(format!("the server could not reload its configuration: {}", failure.text)),
+            Some(Err(failure)) => Err(format!(
+                "the server could not reload its configuration: {}",
+                failure.text
+            )),
             None => Err("the server cannot reload its configuration".to_owned()),
         }
     }

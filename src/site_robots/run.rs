@@ -225,7 +225,10 @@ impl SiteRobotRuns {
                     Ok(true) => {}
                     Ok(false) => {
                         let site = self.robot.site();
-                        tracing::warn!(site, "another process is now running the site robot of {site}");
+                        tracing::warn!(
+                            site,
+                            "another process is now running the site robot of {site}"
+                        );
                     }
                     Err(error) => {
                         tracing::warn!("cannot renew the site robot's lease: {error}");

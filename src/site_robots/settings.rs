@@ -125,7 +125,8 @@ fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(),
     for directory in found.iter().filter_map(SiteRobotSettings::publishes_into) {
         if known.contains(&directory) {
             let directory = directory.display();
-            let reason = format!("two sites use {directory}; set a different directory for each site");
+            let reason =
+                format!("two sites use {directory}; set a different directory for each site");
             return Err(loaded.wrong(&SiteRobotSection::KEY.publish, reason));
         }
         known.push(directory);
@@ -449,7 +450,10 @@ mod tests {
             site("b.example")
         );
         let error = site_robots(&loaded(&text)).unwrap_err().to_string();
-        assert!(error.contains("two sites use ") && error.contains("h; set"), "{error}");
+        assert!(
+            error.contains("two sites use ") && error.contains("h; set"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -21,7 +21,10 @@ mod process_metrics;
 mod process_services;
 mod reload;
 mod request_metrics;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod server;
 mod server_body;
 mod server_service;

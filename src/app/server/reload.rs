@@ -30,7 +30,7 @@ pub struct Reloaded {
 ///
 /// # Errors
 ///
-/// Fails with the place of each wrong value; nothing changes then.
+/// Returns an error that shows the place of each invalid value; nothing is changed then.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
     // Settings that need a restart are checked too: otherwise the reload would announce a restart
     // that fails.

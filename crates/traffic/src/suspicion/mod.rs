@@ -9,7 +9,10 @@
 mod keeper;
 mod request;
 mod slots;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod suspicion;
 mod values;
 

@@ -57,7 +57,9 @@ pub(in crate::app) async fn walk(
         runs,
     };
     if time::timeout(PATIENCE, walks.once()).await.is_err() {
-        warn!("the site robot is still running; until it finishes, robots are redirected to robot heaven's start page");
+        warn!(
+            "the site robot is still running; until it finishes, robots are redirected to robot heaven's start page"
+        );
     }
     let pages = MadePages::of(walks.heaven.clone(), settings);
     let stop = robots.stop();

@@ -2,7 +2,10 @@
 
 mod by;
 mod course;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod figures;
 mod filter;
 mod moment;
