@@ -1,4 +1,5 @@
-//! The redirect target for visitors of ingress-nginx, which supports only a fixed redirect URL.
+//! The page to which visitors are redirected by ingress-nginx, which supports only a fixed redirect
+//! URL.
 
 use axum::http::{
     HeaderValue,
@@ -8,13 +9,14 @@ use percent_encoding::percent_decode_str;
 
 use super::REDIRECT_PATH;
 
-/// Parameter with the requested URL.
+/// URL parameter that contains the requested URL.
 const PARAMETER: &str = "rd=";
 
-/// Returns the URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`, and its
-/// page.
+/// Returns the requested URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`,
+/// and the URL's path and query.
 ///
-/// Only a page on the same host counts, so a link cannot redirect visitors to another host.
+/// Only a page on the same host is accepted, so that a link cannot redirect visitors to another
+/// host.
 pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
     if uri.path() != REDIRECT_PATH {
         return None;

@@ -1,4 +1,4 @@
-//! Reports of an application behind another proxy about which visitors are people.
+//! Reports in which an application behind another proxy specifies which visitors are human.
 
 use std::{fmt::Write as _, net::IpAddr};
 
@@ -13,13 +13,13 @@ const MAX_ENTRIES: usize = 1_000;
 /// Maximum number of invalid entries named in the error.
 const MAX_TOLD: usize = 20;
 
-/// Entry of a front proxy's report about one visitor.
+/// An entry about one visitor in an application's report.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct VisitorReport {
     /// Address of the visitor.
     pub address: IpAddr,
-    /// User-Agent that the visitor sends.
+    /// User-Agent header that the visitor sends.
     #[serde(default)]
     pub user_agent: String,
     /// Whether the visitor is a person.
@@ -32,13 +32,13 @@ pub struct VisitorReport {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum YesNo {
-    /// Yes.
+    /// The visitor is a person.
     Yes,
-    /// No.
+    /// The visitor is not a person.
     No,
 }
 
-/// Error of an invalid report, with a line for each invalid entry.
+/// Error for an invalid report, with a line for each invalid entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportErrors {
     text: String,
@@ -46,7 +46,7 @@ pub struct ReportErrors {
 }
 
 impl ReportErrors {
-    /// Adds the error of an entry; the first entry has the number 1.
+    /// Adds an error for an entry; entries are numbered from 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
         if self.wrong <= MAX_TOLD {
@@ -55,11 +55,11 @@ impl ReportErrors {
         }
     }
 
-    /// Returns a value if all entries are valid.
+    /// Returns `right` if no error was added.
     ///
     /// # Errors
     ///
-    /// Returns the errors of all invalid entries.
+    /// Returns the error messages for all invalid entries.
     pub fn or<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
@@ -79,7 +79,8 @@ impl ReportErrors {
 ///
 /// # Errors
 ///
-/// Returns each invalid entry with its number; one invalid entry invalidates the whole report.
+/// Returns an error message for each invalid entry, with its number; a single invalid entry
+/// invalidates the whole report.
 pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     let text =
         std::str::from_utf8(body).map_err(|_| "the report is not valid UTF-8\n".to_owned())?;

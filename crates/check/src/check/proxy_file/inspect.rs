@@ -1,4 +1,5 @@
-//! Requests that bypass the query in an nginx configuration, as printed by `nginx -T`.
+//! Finds places in an nginx configuration, as printed by `nginx -T`, where requests bypass the
+//! query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,10 +8,10 @@ use std::{
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
-/// Location of nginx that queries this program.
+/// nginx location that queries this program.
 const QUERY_LOCATION: &str = "/robot-detection-check";
-/// Directives that a level inherits only if it has none with the same name, each with the name of
-/// our line and the part that contains it.
+/// Directives that an nginx level inherits only if it does not set the same directive itself, each
+/// with the name that our line sets and the part that contains this line.
 const GROUPS: [(&str, &str, &str); 6] = [
     ("proxy_set_header", "X-Robot-Detection", "location"),
     ("grpc_set_header", "X-Robot-Detection", "location"),
@@ -20,15 +21,16 @@ const GROUPS: [(&str, &str, &str); 6] = [
     ("add_header", "X-Robots-Tag", "response"),
 ];
 
-/// Problem at one place of the configuration.
+/// A problem at one place in an nginx configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
     /// File and line of the problem.
     place: String,
-    /// nginx block of the problem: a location or a server.
+    /// nginx block with the problem: a location or a server.
     block: String,
     text: String,
-    /// Whether requests reach the site without a query; if not, part of the response is lost.
+    /// Whether requests reach the site without a query; `false` if only a part of the response is
+    /// lost.
     pub(crate) escapes: bool,
 }
 
@@ -37,7 +39,7 @@ pub struct Finding {
 pub struct Inspection {
     /// Problems found in the nginx configuration.
     pub findings: Vec<Finding>,
-    /// Number of servers that query this program.
+    /// Number of nginx servers that query this program.
     pub servers: usize,
     known: HashSet<Finding>,
 }
@@ -47,15 +49,16 @@ pub struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// Block whose directives are in force, by directive name.
+    /// For each directive name, the block that provides the effective directives.
     groups: HashMap<&'static str, &'d Directive>,
 }
 
-/// Finds the places where requests bypass the query.
+/// Finds the places in an nginx configuration where requests bypass the query.
 ///
 /// # Errors
 ///
-/// Fails if the text is not an nginx configuration, or if it is nested too deeply or too long.
+/// Returns an error if the text is not an nginx configuration, is nested too deeply, or is too
+/// long.
 pub fn inspect(text: &str) -> Result<Inspection, TextError> {
     let source = Source::of(text);
     let main = parse(&source)?;
@@ -145,7 +148,8 @@ impl Inspection {
         }
     }
 
-    /// Reports the parts of responses that a level loses although its requests are queried.
+    /// Reports the parts of robot-detection's responses that an nginx level loses although it sends
+    /// queries.
     fn lost(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         for (group, ours, part) in GROUPS {
@@ -196,7 +200,7 @@ impl Inspection {
         }
     }
 
-    /// Reports the `error_page` lines by which a level loses the responses of robot-detection.
+    /// Reports `error_page` lines that replace robot-detection's responses at an nginx level.
     fn lost_pages(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         let own: Vec<_> = block.children("error_page").collect();
@@ -253,7 +257,7 @@ impl Inspection {
     }
 }
 
-/// Position of a directive, and its block.
+/// Position of a directive, with the block that contains it.
 struct Position {
     place: String,
     block: String,
@@ -311,7 +315,7 @@ fn is_question(directive: &Directive) -> bool {
     directive.name == "auth_request" && directive.is(QUERY_LOCATION)
 }
 
-/// Returns `true` for a location of the printed files.
+/// Returns `true` if a location comes from the files printed by this program.
 fn is_ours(location: &Directive) -> bool {
     let name = location.args.last().map_or("", String::as_str);
     let passes = location.children("proxy_pass").next();
@@ -343,12 +347,13 @@ fn returns_content(directive: &Directive) -> bool {
     status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1
 }
 
-/// Returns `true` if a block redirects or refuses all requests, without content of the site.
+/// Returns `true` if a block redirects or refuses all requests and never serves content of the
+/// site.
 fn refers(block: &Directive) -> bool {
     block.children("return").any(|one| !returns_content(one))
 }
 
-/// Returns `false` if a pattern begins with a path other than the query's.
+/// Returns `false` if a rewrite's pattern begins with a path other than that of the query location.
 fn may_rewrite_question(directive: &Directive) -> bool {
     let Some(pattern) = directive.first().strip_prefix('^') else {
         return true;
@@ -372,7 +377,7 @@ fn is_local(server: &Directive) -> bool {
 mod tests {
     use super::*;
 
-    /// Three files as printed by `nginx -T`.
+    /// Three configuration files as printed by `nginx -T`.
     const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
 # configuration file /etc/nginx/nginx.conf:
 events { }
