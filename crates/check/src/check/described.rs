@@ -51,7 +51,7 @@ const KEPT: [HeaderName; 5] = [
 pub enum InvalidDescription {
     /// A header is invalid, because the front proxy's file is outdated or was not printed by this
     /// program.
-    #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
+    #[error("the header {0} {1}; print the proxy's file again with robot-detection proxy-config")]
     Header(HeaderName, &'static str),
     /// The visitor's request is invalid; no listener of this program would accept it.
     #[error("the visitor's request is not a valid HTTP request")]

@@ -101,7 +101,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     if entries.is_empty() || entries.len() > MAX_ENTRIES {
         let number = entries.len();
         return Err(format!(
-            "a report must have 1 to {MAX_ENTRIES} visitors, but this one has {number}\n"
+            "a report must contain 1 to {MAX_ENTRIES} visitors, but this report contains {number}\n"
         ));
     }
     let (mut reported, mut wrong) = (Vec::new(), ReportErrors::default());
@@ -128,7 +128,7 @@ fn of_line(line: &str) -> Result<VisitorReport, String> {
     let person = match word {
         "yes" => YesNo::Yes,
         "no" => YesNo::No,
-        _ => return Err("yes or no must follow the address".to_owned()),
+        _ => return Err("the address must be followed by yes or no".to_owned()),
     };
     Ok(VisitorReport {
         address,
@@ -202,7 +202,7 @@ mod tests {
                 &["line 1: missing field `person`"],
             ),
             ("[1", &["no JSON"]),
-            ("", &["1 to 1000 visitors, but this one has 0"]),
+            ("", &["1 to 1000 visitors, but this report contains 0"]),
             (&"192.0.2.7 no\n".repeat(1_001), &["about 1001"]),
             (&"x\n".repeat(30), &["line 20: ", "and 10 more"]),
         ] {

@@ -16,34 +16,34 @@ pub enum ProxyFile {
     Nginx,
     /// Caddy with `forward_auth`
     Caddy,
-    /// forwardAuth, for the file provider
+    /// Traefik with `forwardAuth`, for the file provider
     Traefik,
-    /// The main configuration, which loads the Lua file
+    /// HAProxy's main configuration, which loads the Lua file
     Haproxy,
-    /// The Lua file
+    /// Lua file for HAProxy
     HaproxyLua,
-    /// `ext_authz` over HTTP
+    /// Envoy with `ext_authz` over HTTP
     Envoy,
-    /// `RewriteMap`; --standalone: Apache in front of and behind robot-detection
+    /// Apache with `RewriteMap`; --standalone: Apache in front of and behind robot-detection
     Apache,
-    /// Ingress annotations: `auth-url`
+    /// ingress-nginx, annotations with `auth-url`
     IngressNginx,
-    /// `SecurityPolicy`
+    /// Envoy Gateway with `SecurityPolicy`
     EnvoyGateway,
-    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
+    /// Istio: mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
     Istio,
 }
 
 /// Place in nginx's configuration where the printed file is included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum NginxPart {
-    /// Once, inside http { }
+    /// For nginx's http { }, included once
     Http,
-    /// Inside each server { }
+    /// For each server { } in nginx
     Server,
-    /// Next to each group of `proxy_set_header`, `fastcgi_param` and the like
+    /// For each nginx level that sets `proxy_set_header`, `fastcgi_param` and the like
     Location,
-    /// Next to each group of `add_header`
+    /// For each nginx level that sets `add_header`
     Response,
 }
 
@@ -525,7 +525,7 @@ impl ProxyFile {
                 "{name} refuses visitors while the endpoint is unavailable: set check.fails to closed"
             )),
             Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
-                format!("{name} does not support HTTP/2 with {h2c}: use http://"),
+                format!("{name} does not support HTTP/2 without TLS ({h2c}): use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
                 error(format!(
@@ -533,7 +533,7 @@ impl ProxyFile {
                 ))
             }
             Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(
-                "--listen {:?} is not a port: {name} needs one such as 443",
+                "--listen {:?} is not a port: {name} needs a port such as 443",
                 options.listen
             )),
             _ => Ok(()),

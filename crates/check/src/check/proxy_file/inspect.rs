@@ -102,11 +102,14 @@ impl Inspection {
                 self.note(location, "requests bypass robot-detection");
             }
         } else if is_local(server) {
-            self.note(server, "is not queried: it listens on this machine only");
+            self.note(
+                server,
+                "this server sends no queries, because it listens only on this machine",
+            );
         } else {
             self.escape(
                 server,
-                "no request of this server is queried; include the file of --part server",
+                "this server sends no queries to robot-detection; include the file of --part server",
             );
         }
     }
@@ -124,7 +127,7 @@ impl Inspection {
         if level.asks() {
             let own_satisfy = block.children("satisfy").next();
             if level.satisfies_any && (is_server || own_satisfy.is_some()) {
-                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any lets a request pass that robot-detection refuses, and one that robot-detection passes needs no password; use satisfy all");
+                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any allows requests that robot-detection refuses, and requests that robot-detection passes need no password; use satisfy all");
             }
             self.lost(block, above);
         } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
@@ -133,7 +136,7 @@ impl Inspection {
                     "auth_request off: requests bypass robot-detection; remove this line".to_owned()
                 }
                 Some(other) => format!(
-                    "auth_request {} replaces the query; remove this line, and query that server from your application",
+                    "auth_request {} replaces the query to robot-detection; remove this line, and let your application query the other server",
                     other.first()
                 ),
                 None => {
@@ -167,7 +170,7 @@ impl Inspection {
                     "the site does not get the robot's identity"
                 };
                 let text = format!(
-                    "{what}: the {group} lines here replace the ones of robot-detection; include the file of --part {part} next to them"
+                    "{what}: the {group} lines here replace those of robot-detection; include the file of --part {part} next to them"
                 );
                 self.note(first.within(block), &text);
             } else if let Some(cancelled) = cancelled
@@ -185,10 +188,13 @@ impl Inspection {
         if let Some(first) = sets.peek().copied()
             && !sets.any(mentions_us)
         {
-            self.note(first.within(block), "auth_request_set here replaces the ones of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
+            self.note(first.within(block), "auth_request_set here replaces the lines of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
         }
         for found in block.own("return").filter(|one| returns_content(one)) {
-            self.note(found.within(block), "return responds without a query");
+            self.note(
+                found.within(block),
+                "return responds without a query to robot-detection",
+            );
         }
         if is_server {
             for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
@@ -212,7 +218,7 @@ impl Inspection {
                 let remedy = if is_server {
                     "include the file of --part server before this line"
                 } else {
-                    "remove this line, or accept that"
+                    "remove this line, or accept this behaviour"
                 };
                 let text = format!(
                     "error_page 403 replaces the responses of robot-detection: refused and redirected robots get a plain 403; {remedy}"
@@ -431,8 +437,8 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
             "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
             "/etc/nginx/sites/a.conf:11 location /text: note: return",
             "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
-            "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
-            "/etc/nginx/nginx.conf:7 server: note: is not queried",
+            "/etc/nginx/nginx.conf:6 server b.example: escapes: this server sends no queries",
+            "/etc/nginx/nginx.conf:7 server: note: this server sends no queries",
         ];
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (found, expected) in found.iter().zip(expected) {

@@ -35,7 +35,7 @@ impl Place {
         if let Some(path) = text.strip_prefix("unix:") {
             // Each proxy resolves relative paths from its own directory.
             if !path.starts_with('/') {
-                let text = format!("{text}: a proxy's file needs an absolute path");
+                let text = format!("{text} is not an absolute path, as a proxy's file requires");
                 return Err(PlaceError(text));
             }
             return Ok(Self {
@@ -53,14 +53,14 @@ impl Place {
         });
         let wrong = || {
             PlaceError(format!(
-                "{text:?} is not a server such as http://127.0.0.1:3000"
+                "{text:?} is not the address of a server, such as http://127.0.0.1:3000"
             ))
         };
         let (rest, protocol, port) = found.next().ok_or_else(wrong)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if authority.contains('/') || authority.is_empty() {
             let text = format!(
-                "{text} has a path, which proxies' files do not support: omit it, or put robot-detection in front"
+                "{text} has a path, which proxies' files do not support: omit the path, or put robot-detection in front"
             );
             return Err(PlaceError(text));
         }

@@ -1,4 +1,4 @@
-//! Stored traffic as figures for pages, JSON, CSV and commands.
+//! Calculates figures from the stored traffic, for pages, JSON, CSV and commands.
 
 mod by;
 mod course;
