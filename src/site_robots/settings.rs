@@ -364,7 +364,7 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
 fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>, ConfigErrors> {
     filters.filter(name).map(Arc::clone).ok_or_else(|| {
         let known = filters.names().join(", ");
-        let reason = format!("{name:?} is not a known filter; known filters: {known}");
+        let reason = format!("there is no filter {name:?}; known filters: {known}");
         loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason)
     })
 }
