@@ -59,8 +59,8 @@ impl RobotDetection {
 
     /// Returns the admin pages **without a login**, for an application with its own login.
     ///
-    /// Any client that reaches these pages may change everything: put the application's login
-    /// around them, and let only administrators pass. Cross-site requests are refused anyway.
+    /// Any client that reaches these pages can change everything: protect the pages with the
+    /// application's login, and admit only administrators. Cross-site requests are always refused.
     pub fn admin_router_without_login(&self) -> Router {
         self.admin_pages(Access::Open, self.parts().stop.clone())
     }

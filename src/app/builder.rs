@@ -110,7 +110,7 @@ pub enum BuildError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The administrator's password has too few characters.
-    #[error("the administrator's password has fewer than {0} characters: choose a longer one")]
+    #[error("the administrator's password has fewer than {0} characters: choose a longer password")]
     ShortPassword(usize),
     /// The administrator's password cannot be read, written or hashed.
     #[error(transparent)]
@@ -193,8 +193,8 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the maximum number of connections to a `PostgreSQL` server that is [waited
-    /// for](Self::wait_for_database); default 10.
+    /// Sets the maximum number of connections to a `PostgreSQL` server, which applies with
+    /// [`wait_for_database`](Self::wait_for_database); default 10.
     #[cfg(feature = "server")]
     pub(super) fn database_connections(mut self, max: u32) -> Self {
         self.database_connections = max;
@@ -247,13 +247,13 @@ impl RobotDetectionBuilder {
 
     /// Sets whether the admin pages' cookies are sent only over https; default `false`.
     ///
-    /// Set it if the application uses https.
+    /// Enable this setting if the application uses https.
     pub fn secure_cookies(mut self, secure: bool) -> Self {
         self.secure_cookies = secure;
         self
     }
 
-    /// Sets the time zone of the times on admin pages; default UTC.
+    /// Sets the time zone for times on the admin pages; default UTC.
     pub fn time_zone(mut self, zone: TimeZone) -> Self {
         self.time_zone = zone;
         self
@@ -296,7 +296,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the host names on which the admin pages are served; empty: any.
+    /// Sets the host names on which the admin pages are served; an empty list allows any host name.
     pub fn admin_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
         self
@@ -406,7 +406,7 @@ impl RobotDetectionBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if a setting is invalid, or if the database cannot be opened and
+    /// Returns an error if a setting is invalid, or if the database cannot be opened and
     /// [`wait_for_database`](Self::wait_for_database) is not set. An unavailable source is not an
     /// error. If the database becomes unavailable later, requests are served from memory, and
     /// operations that need the database fail immediately.
@@ -450,7 +450,7 @@ impl RobotDetectionBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if a setting is invalid, or if the database cannot be opened or read.
+    /// Returns an error if a setting is invalid, or if the database cannot be opened or read.
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = Box::pin(self.open()).await?;

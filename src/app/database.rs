@@ -56,7 +56,7 @@ pub(super) async fn watch_database(
     }
 }
 
-/// Waits for the next check; a failed call triggers it earlier.
+/// Waits for the next check; a failed call triggers the check earlier.
 async fn wait(store: &Store, pause: Duration) {
     // Also limits checks if calls fail constantly, such as on a broken table.
     tokio::time::sleep(SHORTEST).await;

@@ -283,7 +283,7 @@ impl RobotDetection {
         SiteRobot::builder(DEFAULT_SITE, self.store().clone(), source).clock(self.clock().clone())
     }
 
-    /// Ends the jobs, waits for them, and closes the database.
+    /// Ends the background jobs, waits until they have ended, and closes the database.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.operations.tasks.close();

@@ -85,7 +85,7 @@ fn host(url: &str) -> Option<String> {
     Some(Url::parse(url).ok()?.host_str()?.to_owned())
 }
 
-/// Returns the URL of the original site, if the settings specify it.
+/// Returns the URL of the original site, if the settings specify the URL.
 pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());

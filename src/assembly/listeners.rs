@@ -97,7 +97,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     };
     let token = settings.check.token.as_ref();
     if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
-        let reason = "any client that reaches the address could send queries: set check.token, or listen at unix:PATH";
+        let reason = "any client that can reach the address could send queries: set check.token, or listen on unix:PATH";
         return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
     }
     if let Some(token) = token

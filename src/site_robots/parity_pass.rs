@@ -184,7 +184,7 @@ fn judge(
     let pages = withdrawn.saturating_add(shown);
     if is_large_share(new, compared) {
         pass.held = Some(format!(
-            "{new} of {compared} compared pages have more text than their originals, as after an expired login: \
+            "{new} of {compared} compared pages have more text than their originals, as happens when a login has expired: \
              check site_robot.login"
         ));
     } else if new > 0 && is_large_share(withdrawn.saturating_add(new), pages) {

@@ -154,7 +154,7 @@ impl SiteAnswers {
         Ok(Self::new(answerers))
     }
 
-    /// Returns the HTML link to the site's traps, if it has any.
+    /// Returns the HTML link to the site's traps, if the site has traps.
     pub(super) fn trap_link(&self) -> Option<String> {
         let traps = self.answerers.traps.as_ref();
         traps.map(|traps| traps.paths().snippet())

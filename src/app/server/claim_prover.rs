@@ -98,7 +98,7 @@ impl ClaimProver {
             Some(Err(reason)) => (None, reason),
             None => (
                 None,
-                "its key directory could not be downloaded now".to_owned(),
+                "the signer's key directory could not be downloaded".to_owned(),
             ),
         };
         let finding = Finding::Nothing(Evidence::new(Method::WebBotAuth, text));

@@ -174,7 +174,7 @@ impl RobotDetection {
         let keeper = match Keeper::new(origins, self.store()) {
             Ok(keeper) => keeper,
             Err(error) => {
-                warn!("address lists cannot be refreshed: {error}");
+                warn!("cannot refresh address lists: {error}");
                 return;
             }
         };

@@ -52,7 +52,7 @@ fn describe() {
     describe_gauge!(
         EXPIRY,
         Unit::Seconds,
-        "Expiry time of the certificate for the name, by its source: file or acme; 0: not issued yet"
+        "Expiry time of the certificate, by name and source (file or acme); 0 if the certificate has not been issued yet"
     );
     describe_gauge!(
         FAILURES,
@@ -67,7 +67,7 @@ fn describe() {
         ),
         (
             UNREADABLE,
-            "Requests rejected by the listener, as invalid HTTP or beyond a limit, by listener and status",
+            "Requests rejected by the listener because of invalid HTTP or an exceeded limit, by listener and status",
         ),
     ] {
         describe_counter!(name, Unit::Count, help);

@@ -38,7 +38,7 @@ pub(super) struct MadePages {
     /// Whether requests for public original pages may be answered in Markdown.
     are_at_originals: bool,
     open_to: OpenTo,
-    /// Visitors that were recently redirected from a page to its original.
+    /// Visitors that were recently redirected from a heaven page to its original.
     sent: Marks,
     /// Guard that ends the background job when the last clone is dropped.
     following: Option<Arc<DropGuard>>,
@@ -63,8 +63,7 @@ pub(super) fn made_pages(
     let from_database = settings.heaven.source == HeavenSource::Database;
     let open_to = settings.heaven.open_to;
     if !from_database && open_to != OpenTo::All {
-        let reason =
-            "the pages are files, which all visitors get; set heaven.source = \"database\"";
+        let reason = "the pages are files, which are served to all visitors; set heaven.source = \"database\"";
         return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
     }
     if !from_database && settings.heaven.directory.is_empty() {
@@ -73,7 +72,7 @@ pub(super) fn made_pages(
     let heaven = if let Some(url) = site_url(settings) {
         heaven_settings(loaded, settings, &url)
     } else {
-        let reason = "the pages need the URL of the site, such as https://www.example.com";
+        let reason = "the URL of the site is required, such as https://www.example.com";
         Err(loaded.wrong(&HeavenSection::KEY.url, reason))
     };
     let heaven = match heaven {
@@ -132,7 +131,7 @@ impl MadePages {
         }
     }
 
-    /// Loads the list of a site's pages once.
+    /// Loads the list of a site's heaven pages once.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);

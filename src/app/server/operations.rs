@@ -105,7 +105,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Returns a warning for each site whose visitors are hidden by a front server, for each problem
+/// Returns a warning for each site whose visitors are hidden by a front proxy, for each problem
 /// with an address list or file, and for each untrusted proxy.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();

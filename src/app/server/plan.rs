@@ -198,8 +198,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
     let (hosts, path) = place(table)?;
     // A site may also use the upstream of `[server]`, but not the demonstration site.
     if loaded.settings().server.upstream.is_empty() {
-        let reason =
-            "the site has no upstream; set one such as upstream = \"http://127.0.0.1:3000\"";
+        let reason = "the site has no upstream; set an upstream such as upstream = \"http://127.0.0.1:3000\"";
         return Err(table.wrong(&ServerSection::KEY.upstream, reason));
     }
     let about = About::new(loaded, table.name(), table.hosts(), table.path(), true);

@@ -37,14 +37,14 @@ pub(super) fn process_metrics(started_seconds: u64) -> String {
         ("cpu_seconds_total", "CPU time", cpu),
         (
             "start_time_seconds",
-            "Start, as Unix time",
+            "Start time of the process, as Unix time",
             float(started_seconds),
         ),
         ("threads", "Threads", field(THREADS)),
         ("resident_memory_bytes", "Resident memory", resident),
         (
             "virtual_memory_bytes",
-            "Address space",
+            "Size of the address space",
             field(VIRTUAL_BYTES),
         ),
         ("open_fds", "Number of open files", float(files as u64)),

@@ -115,7 +115,7 @@ fn sentence(peer: IpAddr) -> String {
         peer => (peer.to_string(), peer.to_string()),
     };
     format!(
-        "{MIN_REQUESTS} or more requests from {name} contain X-Forwarded-For or another proxy header, which is ignored; if {name} is your proxy, all of its visitors count as one until you set trusted_proxies = [\"{entry}\"] in [server]; if it is a visitor, no action is needed"
+        "{MIN_REQUESTS} or more requests from {name} contain X-Forwarded-For or another proxy header, which is ignored; if {name} is your proxy, all of its visitors are treated as one visitor until you set trusted_proxies = [\"{entry}\"] in [server]; if it is a visitor, no action is needed"
     )
 }
 
@@ -169,7 +169,7 @@ async fn seed(store: &Store) -> Option<[u64; 2]> {
     let seed = store.pace().seed(own).await;
     // Traps with another seed than the links in the site's pages would catch no robots.
     seed.inspect_err(
-        |error| warn!(%error, "traps and IndexNow are disabled until the next start: {error}"),
+        |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),
     )
     .ok()
 }

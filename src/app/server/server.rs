@@ -82,7 +82,7 @@ pub struct Server {
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     observer: Observer,
-    /// Boxed, so that the future of [`Server::run`] stays small.
+    /// Checked settings; boxed, so that the future of [`Server::run`] stays small.
     judged: Box<ServerSettings>,
 }
 

@@ -63,7 +63,7 @@ pub(super) trait SiteKeeper {
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,
-    /// Heaven pages used if the configuration has none.
+    /// Heaven pages that are served if the configuration specifies none.
     default_pages: Option<MadePages>,
     table: ArcSwap<Sites>,
     services: Arc<ProcessServices>,

@@ -165,7 +165,7 @@ impl SiteHost {
             None => (text, false),
         };
         if without_port(name) != name {
-            return Err("a site is selected by its name only; remove the port".to_owned());
+            return Err("sites are selected by host name only; remove the port".to_owned());
         }
         let name = HostName::parse(name)?.to_string();
         Ok(Self {

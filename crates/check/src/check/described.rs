@@ -77,7 +77,7 @@ struct RequestDescription {
 ///
 /// # Errors
 ///
-/// Fails if a header is missing, duplicated or invalid.
+/// Returns an error if a header is missing, duplicated or invalid.
 pub fn describe(
     dialect: Dialect,
     rest: &str,
@@ -193,7 +193,7 @@ impl RequestDescription {
 ///
 /// # Errors
 ///
-/// Fails if the header is missing, duplicated or contains no page.
+/// Returns an error if the header is missing, duplicated or contains no page.
 pub fn take_page(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
     Page::from_header(page).ok_or(InvalidDescription::Header(PAGE, "contains no page"))

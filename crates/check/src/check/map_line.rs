@@ -129,7 +129,7 @@ impl CheckToken {
     ///
     /// # Errors
     ///
-    /// Fails if the system provides no random numbers.
+    /// Returns an error if the system provides no random numbers.
     pub fn new(secret: &[u8]) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| std::io::Error::other("the system provides no random numbers"))?;

@@ -10,7 +10,7 @@ pub const MAX_REPORT_BYTES: usize = 64 << 10;
 /// Maximum number of visitors in a report.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Maximum number of invalid entries named in the error.
+/// Maximum number of invalid entries listed in the error.
 const MAX_TOLD: usize = 20;
 
 /// An entry about one visitor in an application's report.

@@ -129,7 +129,7 @@ impl Table {
         is_known.map_or(UNLISTED, |()| name)
     }
 
-    /// Returns the cell for a request and its place; `None` if all cells are in use.
+    /// Returns the cell for a request, with the cell's place; `None` if all cells are in use.
     pub(super) fn of(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));

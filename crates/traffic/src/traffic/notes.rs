@@ -89,7 +89,7 @@ impl EvidenceQueue {
         &self.live
     }
 
-    /// Records a request whose visit is described.
+    /// Records a request with the description of its visit.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());

@@ -70,7 +70,7 @@ pub struct FrontSite {
     pub path: String,
     /// Servers of the site's upstream.
     pub servers: Vec<Place>,
-    /// Whether the upstream gets the visitor's `Host`.
+    /// Whether the visitor's `Host` is forwarded to the upstream.
     pub preserve_host: bool,
     /// Paths that this program serves itself.
     pub own: Vec<OwnPath>,

@@ -1,4 +1,4 @@
-//! Headers that rules add, for use in a proxy's file.
+//! Headers that rules add to responses, as rendered in a proxy's file.
 
 use axum::http::{HeaderName, header};
 

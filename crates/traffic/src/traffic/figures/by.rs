@@ -13,7 +13,7 @@ macro_rules! groupings {
         }
 
         impl By {
-            /// All groupings, in the order of the tables.
+            /// All groupings, in the order in which tables are shown.
             pub const ALL: &'static [Self] = &[$(Self::$By),*];
 
             /// Returns the word for this grouping in parameters and options.

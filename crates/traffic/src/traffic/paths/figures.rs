@@ -69,7 +69,7 @@ pub struct PathFigures {
 }
 
 impl PathFigure {
-    /// Returns the number of requests by robots.
+    /// Returns the number of requests from robots.
     pub fn robots(&self) -> u64 {
         self.count.requests.saturating_sub(self.people)
     }
