@@ -165,7 +165,7 @@ impl Site {
 impl RobotDetection {
     /// Returns a builder for an additional site next to the handle's own site.
     ///
-    /// An application that serves several hosts applies to each host the layer of its own site;
+    /// An application that serves several hosts applies to each host the layer of the host's site;
     /// registry, detector and admin page are shared.
     pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
         SiteBuilder::new(self.clone(), name.into())

@@ -121,8 +121,8 @@ fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     others
 }
 
-/// Returns the question of who may read pages behind a login, if `heaven.open_to` does not answer
-/// it.
+/// Returns the question which visitors may read pages behind a login, if `heaven.open_to` is not
+/// set.
 pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
     is_open.then(|| {

@@ -59,8 +59,8 @@ pub struct SiteRobotSettings {
     pub(super) accept: bool,
     /// IndexNow client for changed pages, if active.
     pub(super) index_now: Option<Announcer>,
-    /// Question about who may read pages behind a login; `None` if `heaven.open_to` is set or no
-    /// login is used.
+    /// Question about which visitors may read pages behind a login; `None` if `heaven.open_to` is
+    /// set or no login is used.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
@@ -162,7 +162,8 @@ impl SiteRobotSettings {
         &self.warnings
     }
 
-    /// Returns the question of who may read pages behind a login, if no setting answers it.
+    /// Returns the question which visitors may read pages behind a login, if no setting specifies
+    /// them.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()

@@ -247,7 +247,7 @@ fn two_sites_at_one_place_are_rejected_with_the_line_in_the_file() {
         ),
         (
             "[[site]]\nhosts = 'x.example'",
-            "robot-detection.toml:1: site.upstream: the site has no upstream; set one",
+            "robot-detection.toml:1: site.upstream: the site has no upstream; set an upstream",
         ),
         (
             "[[site]]\nhosts = 'x.example'\nupstream = 'ftp://x'",

@@ -45,7 +45,7 @@ pub struct SiteCounters {
     table: Arc<Table>,
     /// Slots for request paths; `None` if paths are not stored.
     paths: Option<Arc<PathSlots>>,
-    /// Number of requests for whose path no slot was free.
+    /// Number of requests with a path that was dropped because no slot was free.
     skipped: AtomicU64,
     notes: Arc<EvidenceQueue>,
 }

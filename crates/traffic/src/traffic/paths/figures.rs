@@ -14,7 +14,7 @@ use robot_detection_store::store::{
 
 use super::{OTHER, form::Form};
 
-/// Word that stands for people in place of a robot ID.
+/// Word that represents people where a robot ID would otherwise be used.
 pub const PEOPLE: &str = "people";
 
 /// Pattern that matches every path.
