@@ -39,7 +39,7 @@ impl RobotDetection {
     ///
     /// # Panics
     ///
-    /// Panics outside of a Tokio runtime.
+    /// Panics if called outside a Tokio runtime.
     pub fn admin_router(&self) -> Router {
         self.make_password();
         self.admin_router_with_login(self.parts().stop.clone())

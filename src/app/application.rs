@@ -71,8 +71,9 @@ impl RobotDetection {
     /// Returns an application with the layer, the traffic counters and the console added to it.
     ///
     /// Adds [`layer`](Self::layer), [`traffic_layer`](Self::traffic_layer) and, below
-    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). Use it for an application
-    /// that is not served by [`serve`](Self::serve) and is not nested in another router.
+    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). Use this method for an
+    /// application that is not served by [`serve`](Self::serve) and is not nested in another
+    /// router.
     ///
     /// # Panics
     ///

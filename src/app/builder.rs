@@ -402,7 +402,7 @@ impl RobotDetectionBuilder {
 
     /// Opens the database, loads the registry and starts the background jobs.
     ///
-    /// Needs a Tokio runtime.
+    /// Requires a Tokio runtime.
     ///
     /// # Errors
     ///

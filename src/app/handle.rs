@@ -83,7 +83,7 @@ impl RobotDetection {
 
     /// Returns a layer that counts requests; apply it outside [`layer`](Self::layer).
     ///
-    /// The counters are stored in the database, as the standalone server does.
+    /// The counters are stored in the database, as in the standalone server.
     ///
     /// # Example
     ///

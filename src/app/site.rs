@@ -239,7 +239,7 @@ impl SiteBuilder {
     /// Builds the site and adds it to [`RobotDetection::sites`], replacing a site with the same
     /// name.
     ///
-    /// Needs a Tokio runtime.
+    /// Requires a Tokio runtime.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::site_robot::RobotConf;
 /// Memory limit of a program, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
 
-/// Names of environment variables passed to programs, which find other programs and set the text
+/// Names of environment variables passed to programs, needed to find other programs and for text
 /// encoding.
 const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 

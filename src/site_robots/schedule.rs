@@ -2,7 +2,7 @@
 //! page.
 //!
 //! The cron job only triggers the check. The database shows whether a run is due, and a lease
-//! determines the instance that starts it. [`when`](super::when) parses the expressions: a run
+//! determines the instance that starts it. [`when`](super::when) parses the cron expressions. A run
 //! missed while the program was not running is made up for at the next start.
 
 use std::collections::BTreeMap;

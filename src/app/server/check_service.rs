@@ -315,7 +315,7 @@ impl Shared {
     fn misdescribed(&self, dialect: Dialect, reason: &InvalidDescription) -> Response<ServerBody> {
         // A fault of the visitor, not of the proxy's configuration.
         if *reason != InvalidDescription::Request {
-            self.note(&format!("from {}: {reason}", dialect.as_str()));
+            self.note(&format!("{}: {reason}", dialect.as_str()));
         }
         let refusal = Outcome::refused(ODD_QUESTION);
         answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
@@ -328,7 +328,7 @@ impl Shared {
         let due = |noted_ms: i64| (now_ms >= noted_ms + NOTED_FOR_MS).then_some(now_ms);
         let order = Ordering::Relaxed;
         if self.noted_ms.fetch_update(order, order, due).is_ok() {
-            warn!("invalid query to the decision endpoint, {text}");
+            warn!("invalid query to the decision endpoint: {text}");
         }
     }
 }

@@ -249,7 +249,7 @@ fn histograms(observer: &Observer, text: &mut String) {
     }
     head(
         FIRST_BYTE,
-        "Seconds until a response of the upstream began or failed",
+        "Seconds until the response from the upstream began or failed",
         text,
     );
     observer.metrics().first_byte.write(FIRST_BYTE, None, text);

@@ -145,7 +145,7 @@ async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
 /// Reloads the configuration when the command `reload` sends its token.
 async fn reload(State(state): State<Operations>, headers: HeaderMap) -> (StatusCode, String) {
     let Some(is_accepted) = state.probes.take_reload(&headers) else {
-        let text = "only `robot-detection reload` may request a reload\n";
+        let text = "only the command `robot-detection reload` may request a reload\n";
         return (StatusCode::FORBIDDEN, text.to_owned());
     };
     let by = if is_accepted {

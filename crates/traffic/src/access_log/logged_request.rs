@@ -45,7 +45,8 @@ pub struct LoggedRequest {
 }
 
 impl LoggedRequest {
-    /// Parses a line in common, combined or JSON format. Returns `None` if it describes no request.
+    /// Parses a line in common, combined or JSON format. Returns `None` if the line does not
+    /// describe a request.
     ///
     /// A line that starts with a brace is parsed as JSON. Fields are looked up under the names used
     /// by nginx, Caddy, Traefik and others.

@@ -92,7 +92,7 @@ pub(super) struct HostGroup<'f> {
     names: Vec<&'f str>,
     /// Sites of the group's hosts, longest path first.
     pub(super) sites: Vec<&'f FrontSite>,
-    /// Numbers of the groups with named hosts, which this group for all other hosts excludes.
+    /// Numbers of the host groups excluded from this group for all other hosts.
     others: Vec<usize>,
 }
 

@@ -14,7 +14,7 @@ pub struct RuleHeader {
 }
 
 impl RuleHeader {
-    /// Returns the headers with these names, without duplicates and headers that every file already
+    /// Returns the headers with these names, except duplicates and headers that every file already
     /// contains.
     pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
         // The configuration rejects headers that rules must not add.
