@@ -99,8 +99,8 @@ impl RobotDetection {
             return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
         }
         let (store, clock) = (self.store().clone(), self.clock().clone());
-        // With an available database, a failure is returned to the caller; an unavailable one is
-        // waited for.
+        // If the database is available, a failure is returned to the caller; otherwise, a task
+        // waits for the database.
         if store.absence().is_none() {
             return set_password(&store, &clock, password).await;
         }
@@ -250,7 +250,7 @@ async fn first_password(
         return Ok(None);
     };
     let now_ms = clock.now_ms();
-    // Of several instances that start together, only one sets its password.
+    // If several instances start at the same time, only one of them sets its password.
     if store.access().init_password_hash(&made?, now_ms).await? {
         return Ok(Some(first));
     }

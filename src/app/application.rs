@@ -116,7 +116,7 @@ impl RobotDetection {
             Ok(None) => "already set".to_owned(),
             Err(error) => {
                 self.make_password();
-                format!("not set yet, the log will name its file: {error}")
+                format!("not set yet; the log will show its file: {error}")
             }
         };
         let lines = format!("console: http://{address}{ADMIN_PATH}/\npassword: {password}\n");

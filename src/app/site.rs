@@ -95,7 +95,7 @@ impl Site {
             policy,
             enforcer,
             robots_txt,
-            // The job of the site has clones of the parts, never of the site: otherwise it would
+            // The site's job holds clones of the parts, never of the site: otherwise the job would
             // not end.
             _ends: stop.clone().drop_guard(),
             stop,

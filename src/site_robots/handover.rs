@@ -17,7 +17,8 @@ use crate::store::{Store, StoredOrder};
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Longest time without a progress report from a server that has accepted a run.
-// A server stores its progress twice a second, so a minute means a restart or worse.
+// A server stores its progress twice a second, so a minute without progress means a restart or a
+// failure.
 const SILENT: Duration = Duration::from_mins(1);
 
 /// A run handed over by a command, which any running server may accept.

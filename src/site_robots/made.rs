@@ -194,8 +194,8 @@ fn source(
     let servers = settings.starts.iter().filter(|it| it.url.has_host());
     for start in servers {
         let origin = start.url.origin();
-        // A login is for an origin; of several starting points with the same origin, the first
-        // decides.
+        // A login applies to an origin; among starting points with the same origin, the first is
+        // used.
         if sites.iter().all(|(known, _)| *known != origin) {
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Interval between a server's heartbeats, which show that the server is running.
-// Four times within the minute for which the store regards a server as alive.
+// Four heartbeats within the minute for which the store regards a server as running.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
 /// Interval at which a run's progress is stored for the command that handed the run over.

@@ -88,8 +88,8 @@ impl Answerers {
         let path = request.uri().path();
         if self.has_keys
             && path == Signer::DIRECTORY_PATH
-            // Other methods pass to the site, which may have its own resource at this well-known
-            // path.
+            // Requests with other methods are passed to the site, which may have its own resource
+            // at this well-known path.
             && matches!(*request.method(), Method::GET | Method::HEAD)
         {
             return Answerer::KeyDirectory;

@@ -313,7 +313,7 @@ impl Shared {
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &InvalidDescription) -> Response<ServerBody> {
-        // A fault of the visitor, not of the proxy's configuration.
+        // The visitor caused this error, not the proxy's configuration.
         if *reason != InvalidDescription::Request {
             self.note(&format!("{}: {reason}", dialect.as_str()));
         }

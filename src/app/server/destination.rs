@@ -87,11 +87,13 @@ impl Destinations {
         let destination = if probe.is_err() || is_forged(request, is_believed) {
             Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
         } else if let Some(router) = self.services.router(request) {
-            // Before the site decides, so that no rule can lock the administrator out.
+            // Handled before the site makes a decision, so that no rule can lock the administrator
+            // out.
             Destination::Process(router)
         } else {
             match found {
-                // Before the site decides, because the site regards the sender as a program.
+                // Handled before the site makes a decision, because the site regards the sender as
+                // a program.
                 SiteMatch::Site(served) => match served.router().way_out_of(request) {
                     Some(action) => Destination::Confirmation(served, action),
                     None => Destination::Site(served),

@@ -41,7 +41,7 @@ impl ListenerMetrics {
         for (listener, counts) in &self.connections {
             connections(listener, counts);
         }
-        // Of several certificates for a name, the first is used.
+        // If several certificates contain a name, the first is used.
         for state in self.tls.iter().flat_map(Tls::states).rev() {
             certificate(&state);
         }

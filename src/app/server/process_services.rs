@@ -167,7 +167,8 @@ impl KnownVisitors {
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.pace().seed(own).await;
-    // Traps with another seed than the links in the site's pages would catch no robots.
+    // Traps created from a seed other than that of the links in the site's pages would catch no
+    // robots.
     seed.inspect_err(
         |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),
     )

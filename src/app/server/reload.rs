@@ -54,7 +54,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let wanted = wanted_origins(&effective)?;
     let verification = verification(&effective.settings().verify);
 
-    // All settings are checked: the following steps cannot fail.
+    // All settings have been checked: the following steps cannot fail.
     effective.origins().want(wanted);
     let before = names(robots);
     let Plan { common, sites } = plan;

@@ -323,7 +323,7 @@ impl Server {
             return;
         }
         warn!("{room}");
-        // A shared pool, all of which any listener may use.
+        // A shared pool of clients; each listener may use the whole pool.
         let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
             listener.share_permits(&permits);
@@ -331,7 +331,8 @@ impl Server {
         if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
-        // Separate pools, so that administrators can connect while visitors use up theirs.
+        // A separate pool, so that administrators can connect even if visitors have used up their
+        // pool.
         let own = [&mut self.admin_listener, &mut self.operation_listener];
         for listener in own.into_iter().flatten() {
             listener.limit_clients(ADMIN_CLIENTS);

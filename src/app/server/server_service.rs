@@ -224,7 +224,8 @@ fn answered(
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
-        // In one piece, because each step that passes a future on copies it.
+        // Not split into functions, because each function that passes a future on copies the
+        // future.
         LayerReply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
@@ -246,7 +247,7 @@ async fn settle(
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(verdict).await;
-    // Our wait must not be measured as the upstream's.
+    // The time spent waiting here must not be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {

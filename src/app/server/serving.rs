@@ -508,7 +508,7 @@ fn at_originals(
 
 fn client(request: &Request<RequestContext>) -> Client {
     let client = request.body().client();
-    // A request from a trusted proxy is not direct, whatever address it names.
+    // A request from a trusted proxy is not direct, whatever address its headers contain.
     let is_direct = client.direct && !client.trusted;
     let port = if is_direct { client.peer.port() } else { 0 };
     Client {

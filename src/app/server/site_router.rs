@@ -181,7 +181,7 @@ impl SiteRouter {
                 SiteFuture::ready(pages::status(StatusCode::NOT_FOUND).map(ServerBody::from))
             }
             Target::Upstream(upstream) => SiteFuture::Proxy {
-                // The body holds the token too: a proxy is retired when its last response has
+                // The body also holds the token: a proxy is retired when its last response has
                 // ended.
                 used: Some(upstream.requests.token()),
                 future: upstream.proxy.forward_incoming(request),

@@ -63,7 +63,7 @@ mod tests {
             let uri = format!("{REDIRECT_PATH}?rd={rd}").parse().unwrap();
             let found = requested_page(&uri, "example.org");
             assert_eq!(found.as_ref().map(|(_, page)| page.as_str()), page, "{rd}");
-            // The URL for the way back names its host, whatever the page looks like.
+            // The URL for the way back always contains its host, whatever path the page has.
             let way_back = found.map(|(url, _)| url.to_str().unwrap().to_lowercase());
             assert!(way_back.is_none_or(|url| url.split('/').nth(2) == Some("example.org")));
         }

@@ -163,7 +163,7 @@ impl<B: Body<Data = Bytes>> Body for CanonicalBody<B> {
                 page.take(data.unwrap_or_default()) || this.inner.is_end_stream()
             }
             (Some(Err(_)), page) => {
-                // Discard a response that broke off.
+                // Discard an incomplete response.
                 *page = None;
                 false
             }

@@ -122,7 +122,7 @@ impl Line<'_> {
         // Writing to memory never fails.
         let _ = write!(
             out,
-            // The two unknown names are those of identd and HTTP authentication.
+            // The two unknown fields are the user names from identd and HTTP authentication.
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
             self.client,
             at.day(),
