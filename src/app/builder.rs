@@ -282,8 +282,9 @@ impl RobotDetectionBuilder {
     ///
     /// use robot_detection::RobotDetection;
     ///
-    /// /// Client address that an outer layer read from `X-Forwarded-For`. #[derive(Clone)] struct
-    /// Client(IpAddr);
+    /// /// Client address that an outer layer read from `X-Forwarded-For`.
+    /// #[derive(Clone)]
+    /// struct Client(IpAddr);
     ///
     /// let builder = RobotDetection::builder()
     ///     .client_address(|extensions| extensions.get::<Client>().map(|client| client.0));

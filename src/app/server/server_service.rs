@@ -224,8 +224,7 @@ fn answered(
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
-        // Not split into functions, because each function that passes a future on copies the
-        // future.
+        // Built in one expression, because each step that passes a future on copies the future.
         LayerReply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
