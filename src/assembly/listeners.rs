@@ -51,7 +51,8 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
             ));
         }
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
-        // Only trusted proxies may connect to such a listener, so without any it rejects all clients.
+        // Only trusted proxies may connect to such a listener; without a trusted proxy, it rejects
+        // all clients.
         if proxy_protocol && settings.server.trusted_proxies.is_empty() {
             let reason = "no proxy is trusted to send PROXY headers; add the proxies to server.trusted_proxies";
             return Err(listener.wrong(&ListenerSettings::KEY.proxy_protocol, reason));
