@@ -1,4 +1,4 @@
-//! The admin pages of an application, and the administrator's first password.
+//! The admin pages of an application, and the initial administrator password.
 
 use std::{
     fs::{self, File},
@@ -20,32 +20,33 @@ use crate::operations::{
 };
 use crate::store::Store;
 
-/// Delay before an unavailable database is queried again for a password.
+/// Delay before the password is looked up again in a database that was unavailable.
 const RETRY: Duration = Duration::from_secs(30);
 
 impl RobotDetection {
     /// Returns the admin pages, which require the administrator's password.
     ///
     /// The result is an axum router that can be nested under any path: use `nest_service`, which
-    /// answers with and without the trailing slash. If the database has no password yet, a password
-    /// is generated and written to a file, which a warning in the log names.
-    /// [`admin_password`](super::RobotDetectionBuilder::admin_password) sets one instead, and so
-    /// does `robot-detection admin password --database URL`.
+    /// answers with and without the trailing slash. If the database contains no password yet, a
+    /// password is generated and written to a file; a warning in the log shows the file's path.
+    /// [`admin_password`](super::RobotDetectionBuilder::admin_password) or `robot-detection admin
+    /// password --database URL` sets a password of your choice instead.
     ///
     /// Wrong passwords are counted by the client's address, so serve the application with
     /// `into_make_service_with_connect_info::<SocketAddr>()`, and behind a proxy set
     /// [`client_address`](super::RobotDetectionBuilder::client_address). Without client addresses,
-    /// wrong guesses of one client delay the login of all clients.
+    /// wrong guesses by one client delay the login for all clients.
     ///
     /// # Panics
     ///
-    /// Panics outside of a Tokio runtime.
+    /// Panics if called outside a Tokio runtime.
     pub fn admin_router(&self) -> Router {
         self.make_password();
         self.admin_router_with_login(self.parts().stop.clone())
     }
 
-    /// Creates the first password as soon as the database is available; the log names its file.
+    /// Creates the initial password as soon as the database is available, and logs the path of its
+    /// file.
     pub(super) fn make_password(&self) {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         let stop = self.parts().stop.clone();
@@ -58,16 +59,17 @@ impl RobotDetection {
 
     /// Returns the admin pages **without a login**, for an application with its own login.
     ///
-    /// Any client that reaches these pages may change everything: put the application's login
-    /// around them, and let only administrators pass. Cross-site requests are refused anyway.
+    /// Any client that reaches these pages can change everything: protect the pages with the
+    /// application's login, and admit only administrators. Cross-site requests are always refused.
     pub fn admin_router_without_login(&self) -> Router {
         self.admin_pages(Access::Open, self.parts().stop.clone())
     }
 
-    /// Sets the administrator's first password; returns its place, or `None` if a password exists.
+    /// Sets the initial administrator password and returns its location, or `None` if a password
+    /// exists.
     ///
-    /// `chosen` is a file with the password. Without it, a password is generated, and written to a
-    /// file unless it can be shown.
+    /// `chosen` is a file that contains the password. If it is `None`, a password is generated, and
+    /// written to a file unless it can be shown.
     pub(crate) async fn first_password(
         &self,
         chosen: Option<&Path>,
@@ -81,7 +83,7 @@ impl RobotDetection {
         first_password(self.store(), self.clock(), source).await
     }
 
-    /// Returns the file of the first password, in the state directory of the instance.
+    /// Returns the path of the initial password's file, in the instance's state directory.
     fn password_file(&self) -> PathBuf {
         let state = self.parts().live_rules_file.as_ref();
         let directory = state
@@ -97,8 +99,8 @@ impl RobotDetection {
             return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
         }
         let (store, clock) = (self.store().clone(), self.clock().clone());
-        // With an available database, a failure is returned to the caller; an unavailable one is
-        // waited for.
+        // If the database is available, a failure is returned to the caller; otherwise, a task
+        // waits for the database.
         if store.absence().is_none() {
             return set_password(&store, &clock, password).await;
         }
@@ -106,7 +108,7 @@ impl RobotDetection {
         self.parts().operations.tasks.spawn(async move {
             let setting = async {
                 while let Err(error) = set_password(&store, &clock, password.clone()).await {
-                    debug!("the password of the admin pages is not set yet: {error}");
+                    debug!("cannot set the password of the admin pages yet: {error}");
                     tokio::time::sleep(RETRY).await;
                 }
             };
@@ -115,7 +117,8 @@ impl RobotDetection {
         Ok(())
     }
 
-    /// Returns the admin pages with a login, without creating a password; streams end with `stop`.
+    /// Returns the admin pages with a login, without creating a password; event streams end when
+    /// `stop` is cancelled.
     pub(super) fn admin_router_with_login(&self, stop: CancellationToken) -> Router {
         let access = Access::Login {
             secure_cookies: self.parts().secure_cookies,
@@ -157,14 +160,14 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
     Ok(())
 }
 
-/// First password of the administrator.
+/// Initial administrator password.
 #[derive(Debug)]
 pub(crate) enum FirstPassword {
     /// The password is in a file provided by the operator.
     Chosen(PathBuf),
     /// The password was generated, and must be shown now.
     Shown(String),
-    /// The password was generated, and is in a file.
+    /// The password was generated and written to a file.
     Written(PathBuf),
 }
 
@@ -188,7 +191,7 @@ impl FirstPassword {
     }
 }
 
-/// Writes a file that only its owner can read; replaces an older file.
+/// Writes a file that only its owner can read, replacing an existing file.
 fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     drop(fs::remove_file(file));
     let mut options = File::options();
@@ -199,13 +202,13 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     writeln!(options.open(file)?, "{secret}")
 }
 
-/// Creates the first password, and writes it to a file that the log names.
+/// Creates the initial password, writes it to a file, and logs the path of the file.
 async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     loop {
         match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
             Ok(Some(_)) => {
                 let file = file.display();
-                warn!("the administrator's first password is in {file}");
+                warn!("the administrator's initial password is in {file}");
                 return;
             }
             Ok(None) => return,
@@ -222,7 +225,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     }
 }
 
-/// Sets the first password; returns the password unless another one is already set.
+/// Sets the initial password and returns it, or returns `None` if a password is already set.
 async fn first_password(
     store: &Store,
     clock: &Clock,
@@ -247,7 +250,7 @@ async fn first_password(
         return Ok(None);
     };
     let now_ms = clock.now_ms();
-    // Of several instances that start together, only one sets its password.
+    // If several instances start at the same time, only one of them sets its password.
     if store.access().init_password_hash(&made?, now_ms).await? {
         return Ok(Some(first));
     }

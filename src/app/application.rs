@@ -20,13 +20,13 @@ const DRAIN: Duration = Duration::from_secs(30);
 impl RobotDetection {
     /// Serves an application until SIGINT (Ctrl-C) or SIGTERM, then [shuts down](Self::shutdown).
     ///
-    /// Serves the result of [`around`](Self::around), and prints the console's URL and its first
-    /// password, or the password's file, on standard error. Active requests have 30 seconds to
-    /// finish; a second signal ends them.
+    /// Serves the result of [`around`](Self::around), and prints the console's URL and initial
+    /// password, or the password's file, to standard error. Active requests have 30 seconds to
+    /// finish; a second signal aborts them.
     ///
     /// # Errors
     ///
-    /// Fails if the listener has no address, or if signals cannot be received.
+    /// Returns an error if the listener has no address, or if signal handlers cannot be installed.
     ///
     /// # Panics
     ///
@@ -71,13 +71,14 @@ impl RobotDetection {
     /// Returns an application with the layer, the traffic counters and the console added to it.
     ///
     /// Adds [`layer`](Self::layer), [`traffic_layer`](Self::traffic_layer) and, below
-    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). Use it for an application
-    /// that is not served by [`serve`](Self::serve) and is not nested in another router.
+    /// `/robot-detection/admin`, [`admin_router`](Self::admin_router). Use this method for an
+    /// application that is not served by [`serve`](Self::serve) and is not nested in another
+    /// router.
     ///
     /// # Panics
     ///
-    /// Panics if the application has a route below `/robot-detection/admin`, and outside of a Tokio
-    /// runtime.
+    /// Panics if the application has a route below `/robot-detection/admin`, or if called outside a
+    /// Tokio runtime.
     #[must_use]
     pub fn around(
         &self,
@@ -102,7 +103,7 @@ impl RobotDetection {
         ServiceExt::<Request>::map_response(self.traffic_layer().layer(site), boxed)
     }
 
-    /// Prints the URL of the console, and its password if none is set yet.
+    /// Prints the URL of the console, and a generated password if no password is set yet.
     async fn announce_console(&self, address: SocketAddr) {
         let password = match self.first_password(None, io::stderr().is_terminal()).await {
             Ok(Some(FirstPassword::Shown(password))) => format!("{password} (not shown again)"),
@@ -115,7 +116,7 @@ impl RobotDetection {
             Ok(None) => "already set".to_owned(),
             Err(error) => {
                 self.make_password();
-                format!("not set yet, the log will name its file: {error}")
+                format!("not set yet; the log will show its file: {error}")
             }
         };
         let lines = format!("console: http://{address}{ADMIN_PATH}/\npassword: {password}\n");

@@ -1,4 +1,4 @@
-//! Builds the handle: policy, database, registry, jobs.
+//! Builds the handle: policy, database, registry, and background jobs.
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
@@ -33,13 +33,13 @@ use super::{
     verification::{Proving, Verification, client},
 };
 
-/// Flat file of the Web Robots Database at its last known address.
+/// Last known URL of the Web Robots Database, a flat text file.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
-/// Builder of a [`RobotDetection`].
+/// Builder for a [`RobotDetection`].
 ///
-/// The defaults are those of the original package. The order of calls does not matter: each call
-/// extends a list, and the last call sets any other value.
+/// The defaults are those of the original package. The order of calls does not matter: calls for a
+/// list add to it; for any other value, the last call takes effect.
 ///
 /// # Example
 ///
@@ -64,7 +64,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 #[must_use]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each one is a separate setting"
+    reason = "each field is a separate setting"
 )]
 pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,
@@ -96,7 +96,7 @@ pub struct RobotDetectionBuilder {
     pub(super) started: Started,
 }
 
-/// Error of building a handle.
+/// Error that occurs when building a handle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -106,11 +106,11 @@ pub enum BuildError {
     /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The client for downloads cannot be created.
+    /// The HTTP client for downloads cannot be created.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The administrator's password has too few characters.
-    #[error("the administrator's password has fewer than {0} characters: choose a longer one")]
+    #[error("the administrator's password has fewer than {0} characters: choose a longer password")]
     ShortPassword(usize),
     /// The administrator's password cannot be read, written or hashed.
     #[error(transparent)]
@@ -157,7 +157,7 @@ impl RobotDetectionBuilder {
         }
     }
 
-    /// Adds paths from which robots are redirected: globs (`FilterPattern`).
+    /// Adds glob patterns for the paths from which robots are redirected (`FilterPattern`).
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
         self
@@ -169,7 +169,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Adds a rule after the others; the first matching rule decides.
+    /// Appends a rule; the first matching rule determines the decision.
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.policy = self.policy.rule(rule);
         self
@@ -187,14 +187,14 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the database: `sqlite://FILE`, `sqlite::memory:` or `postgres://…`.
+    /// Sets the database URL: `sqlite://FILE`, `sqlite::memory:` or `postgres://…`.
     pub fn database_url(mut self, url: impl Into<String>) -> Self {
         self.database_url = url.into();
         self
     }
 
-    /// Sets the maximum number of connections to a `PostgreSQL` server that is [waited
-    /// for](Self::wait_for_database); default 10.
+    /// Sets the maximum number of connections to a `PostgreSQL` server, which applies with
+    /// [`wait_for_database`](Self::wait_for_database); default 10.
     #[cfg(feature = "server")]
     pub(super) fn database_connections(mut self, max: u32) -> Self {
         self.database_connections = max;
@@ -203,21 +203,23 @@ impl RobotDetectionBuilder {
 
     /// Sets whether the handle is built even if the database cannot be opened; default `false`.
     ///
-    /// Until the database is available, the bundled registry is used. A server that is down is
-    /// waited for, and a damaged SQLite file is not changed. By default, [`build`](Self::build)
-    /// fails instead, so that the application can report the error or start later.
+    /// Until the database is available, the bundled registry is used. The handle keeps trying to
+    /// reach a server that is down; a damaged SQLite file is not changed. By default,
+    /// [`build`](Self::build) fails instead, so that the application can report the error or start
+    /// later.
     pub fn wait_for_database(mut self, waits: bool) -> Self {
         self.waits_for_database = waits;
         self
     }
 
-    /// Sets the URL or path of the Web Robots Database; empty: not used (`WebRobotsDB`).
+    /// Sets the URL or path of the Web Robots Database (`WebRobotsDB`); an empty string disables
+    /// it.
     pub fn web_robots_db(mut self, url: impl Into<String>) -> Self {
         self.web_robots_db = url.into();
         self
     }
 
-    /// Sets the days between two refreshes (`RefreshIntervalDays`); default 30.
+    /// Sets the number of days between registry refreshes (`RefreshIntervalDays`); default 30.
     pub fn refresh_interval_days(mut self, days: u32) -> Self {
         self.interval_days = days.max(1);
         self
@@ -229,7 +231,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets whether robots in no registry are detected; default `true`.
+    /// Sets whether robots that no registry lists are detected; default `true`.
     ///
     /// See [`detect`](crate::detect#unlisted-robots) for the rule.
     pub fn unlisted_robots(mut self, recognise: bool) -> Self {
@@ -245,23 +247,23 @@ impl RobotDetectionBuilder {
 
     /// Sets whether the admin pages' cookies are sent only over https; default `false`.
     ///
-    /// Set it if the application uses https.
+    /// Enable this setting if the application uses https.
     pub fn secure_cookies(mut self, secure: bool) -> Self {
         self.secure_cookies = secure;
         self
     }
 
-    /// Sets the time zone of the times on admin pages; default UTC.
+    /// Sets the time zone for times on the admin pages; default UTC.
     pub fn time_zone(mut self, zone: TimeZone) -> Self {
         self.time_zone = zone;
         self
     }
 
-    /// Sets the administrator's password of at least 12 characters.
+    /// Sets the administrator's password, which must have at least 12 characters.
     ///
-    /// The password is stored in the database when the handle is built, unless it is already set;
-    /// sessions with another password then end. Without this setting,
-    /// [`RobotDetection::admin_router`] generates a missing password.
+    /// The password is stored in the database when the handle is built. If the database contained
+    /// another password, its sessions end. Without this setting, [`RobotDetection::admin_router`]
+    /// generates a password if none is stored.
     pub fn admin_password(mut self, password: impl Into<String>) -> Self {
         self.admin_password = Some(password.into());
         self
@@ -269,9 +271,9 @@ impl RobotDetectionBuilder {
 
     /// Sets the function that finds the client's address in a request's extensions.
     ///
-    /// The default is axum's `ConnectInfo<SocketAddr>`, which behind a proxy is the proxy's
-    /// address. The client's address is needed for verdicts, and for the login of the admin
-    /// pages, which counts wrong passwords by address.
+    /// The default is axum's `ConnectInfo<SocketAddr>`; behind a proxy, this is the proxy's
+    /// address. The client's address is needed for verdicts and for the admin login, which counts
+    /// wrong passwords by address.
     ///
     /// # Example
     ///
@@ -280,7 +282,7 @@ impl RobotDetectionBuilder {
     ///
     /// use robot_detection::RobotDetection;
     ///
-    /// /// Client address that an outer layer has read from `X-Forwarded-For`.
+    /// /// Client address that an outer layer read from `X-Forwarded-For`.
     /// #[derive(Clone)]
     /// struct Client(IpAddr);
     ///
@@ -295,13 +297,13 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the host names on which the admin pages are served; empty: any.
+    /// Sets the host names on which the admin pages are served; an empty list allows any host name.
     pub fn admin_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the parameters shown on the admin page, with their origins.
+    /// Sets the settings shown on the admin page, each with the place where it was set.
     pub fn shown_settings(mut self, settings: Vec<Setting>) -> Self {
         self.settings = settings;
         self
@@ -309,17 +311,17 @@ impl RobotDetectionBuilder {
 
     /// Sets the contents of `/robots.txt`; by default the application serves its own.
     ///
-    /// The file is served by [`RobotDetection::robots_txt_router`]. Robots are held to it whether
-    /// or not that router is used.
+    /// The file is served by [`RobotDetection::robots_txt_router`]. Its rules are enforced for
+    /// robots whether or not that router is used.
     pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
         self.robots_txt = plan;
         self
     }
 
-    /// Sets the methods for verifying robots' claims; all methods by default.
+    /// Sets how robots' claims are verified; by default, all methods are used.
     ///
-    /// The client's address comes from axum's `ConnectInfo`. Behind a proxy that is the proxy's
-    /// address: set [`client_address`](Self::client_address) to find the client's.
+    /// The client's address comes from axum's `ConnectInfo`. Behind a proxy, this is the proxy's
+    /// address: set [`client_address`](Self::client_address) to use the client's address instead.
     pub fn verification(mut self, settings: Verification) -> Self {
         self.verification = settings;
         self
@@ -327,8 +329,8 @@ impl RobotDetectionBuilder {
 
     /// Sets whether traffic counters are stored in the database; default `true`.
     ///
-    /// Counters are summed by minute, hour and day, without addresses. The counters of `/metrics`
-    /// do not depend on this setting.
+    /// Counters are summed by minute, hour and day, and contain no client addresses. The counters
+    /// of `/metrics` do not depend on this setting.
     pub fn keep_traffic(mut self, keep: bool) -> Self {
         self.keeps_traffic = keep;
         self
@@ -345,18 +347,18 @@ impl RobotDetectionBuilder {
 
     /// Sets whether live rules can be added and enforcement paused at run time; default `true`.
     ///
-    /// Administrators do so on the admin pages, in their JSON API, and with `robot-detection
-    /// rules`. If `false`, existing live rules are ignored.
+    /// Administrators use the admin pages, their JSON API, or `robot-detection rules` for this. If
+    /// `false`, existing live rules are ignored.
     pub fn live_rules(mut self, enable: bool) -> Self {
         self.live_rules = enable;
         self
     }
 
-    /// Sets the directory for local files of the instance.
+    /// Sets the directory for the instance's local files.
     ///
     /// The files are a copy of the live rules, used at startup if the database is unavailable, and
-    /// the first password of the administrator. The default is the directory of an `SQLite`
-    /// database; with `PostgreSQL`, there is no copy by default.
+    /// the initial administrator password. The default is the directory of the `SQLite` database;
+    /// with `PostgreSQL`, there is no copy by default.
     pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(directory.into());
         self
@@ -364,50 +366,51 @@ impl RobotDetectionBuilder {
 
     /// Sets whether the most requested pages are stored with the traffic counters; default `true`.
     ///
-    /// Paths are stored for robots, only patterns without ids (`/docs/guide/*`) for people.
+    /// Full paths are stored for robots; for human visitors, only patterns without IDs
+    /// (`/docs/guide/*`).
     pub fn keep_paths(mut self, keep: bool) -> Self {
         self.keeps_paths = keep;
         self
     }
 
-    /// Sets for how many days evidence is stored; default 30, 0 for none.
+    /// Sets the number of days for which evidence is stored; default 30, 0 stores no evidence.
     ///
-    /// Evidence consists of single requests that did not simply pass, at most 18,000: redirects,
-    /// refusals, spoofed robots, violations of robots.txt. It needs
+    /// Evidence consists of at most 18,000 single requests: redirects, refusals, spoofed robots and
+    /// robots.txt violations. Storing evidence requires
     /// [`traffic_layer`](RobotDetection::traffic_layer) and [`keep_traffic`](Self::keep_traffic).
     pub fn evidence_days(mut self, days: u32) -> Self {
         self.evidence.days = days;
         self
     }
 
-    /// Sets the part of client addresses that the evidence contains.
+    /// Sets the part of each client address that is stored in the evidence.
     pub fn kept_addresses(mut self, addresses: AddressRetention) -> Self {
         self.evidence.addresses = addresses;
         self
     }
 
-    /// Sets the clock, which tests can move.
+    /// Sets the clock; tests can set it to other times.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Sets limits of downloads.
+    /// Sets the download limits.
     pub fn fetch_limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Opens the database, loads the registry and starts the jobs.
+    /// Opens the database, loads the registry and starts the background jobs.
     ///
-    /// Needs a Tokio runtime.
+    /// Requires a Tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails if a setting is wrong or the database cannot be opened, unless it is [waited
-    /// for](Self::wait_for_database). An unavailable source is not an error, nor is a database that
-    /// becomes unavailable later: requests are then served from memory, and operations that need
-    /// the database fail immediately.
+    /// Returns an error if a setting is invalid, or if the database cannot be opened and
+    /// [`wait_for_database`](Self::wait_for_database) is not set. An unavailable source is not an
+    /// error. If the database becomes unavailable later, requests are served from memory, and
+    /// operations that need the database fail immediately.
     pub async fn build(mut self) -> Result<RobotDetection, BuildError> {
         let (bundled, password) = (self.bundled, self.admin_password.take());
         let robots = Box::pin(self.open()).await?;
@@ -443,12 +446,12 @@ impl RobotDetectionBuilder {
 
     /// Opens the database and loads the registry, but starts no job.
     ///
-    /// Intended for commands: the rows of a server on the same database are not changed, only an
-    /// empty table is filled from the bundled registry.
+    /// Intended for commands: data of a server that uses the same database is not changed, except
+    /// that an empty robots table is filled from the bundled registry.
     ///
     /// # Errors
     ///
-    /// Fails if a setting is wrong, or the database cannot be opened or read.
+    /// Returns an error if a setting is invalid, or if the database cannot be opened or read.
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = Box::pin(self.open()).await?;
@@ -548,7 +551,7 @@ impl RobotDetectionBuilder {
     }
 }
 
-/// Returns the state that administrators read and change.
+/// Returns the state that administrators can view and change.
 fn operations(
     store: &Store,
     refresher: Refresher,
@@ -578,7 +581,7 @@ fn operations(
     }
 }
 
-/// Returns the detection of fleets, if enabled, with the seed that instances share.
+/// Returns the fleet detection, if enabled, with the seed shared by all instances.
 async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicion> {
     if !is_on {
         return None;

@@ -1,4 +1,4 @@
-//! Watches the database, so that callers do not wait for an unavailable one.
+//! Monitors the database, so that callers do not wait while it is unavailable.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ const SHORTEST: Duration = Duration::from_millis(500);
 /// Maximum time between two checks of an unavailable database.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Checks the database for ever, and applies its contents when it becomes available again.
+/// Checks the database in an endless loop, and applies its contents when it becomes available
+/// again.
 pub(super) async fn watch_database(
     store: Store,
     refresher: Refresher,
@@ -55,7 +56,7 @@ pub(super) async fn watch_database(
     }
 }
 
-/// Waits for the next check; a failed call triggers it earlier.
+/// Waits for the next check; a failed call triggers the check earlier.
 async fn wait(store: &Store, pause: Duration) {
     // Also limits checks if calls fail constantly, such as on a broken table.
     tokio::time::sleep(SHORTEST).await;
@@ -72,6 +73,6 @@ async fn wait(store: &Store, pause: Duration) {
 
 async fn take_over(refresher: &Refresher, use_bundled: bool) {
     if let Err(error) = refresher.prepare(use_bundled).await {
-        warn!(%error, "the contents of the database could not be applied yet: {error}");
+        warn!(%error, "cannot apply the contents of the database yet: {error}");
     }
 }

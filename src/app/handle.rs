@@ -31,9 +31,9 @@ use super::{
     site::{Common, Detection},
 };
 
-/// Handle on a running robot detection; clones share its state.
+/// Handle to a running robot detection; clones share its state.
 ///
-/// Its jobs end at [`RobotDetection::shutdown`], or when the last clone is dropped.
+/// The background jobs end at [`RobotDetection::shutdown`], or when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct RobotDetection {
     pub(super) inner: Arc<Inner>,
@@ -41,11 +41,11 @@ pub struct RobotDetection {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// State that administrators read and change.
+    /// State that administrators can view and change.
     pub(super) operations: Operations,
     /// Parts shared by all sites.
     pub(super) common: Common,
-    /// Site of the handle itself.
+    /// The handle's own site.
     pub(super) main: Site,
     pub(super) sites: ArcSwap<Vec<Site>>,
     pub(super) live_rules_file: Option<StateFile>,
@@ -53,7 +53,7 @@ pub(super) struct Inner {
     pub(super) bundled: bool,
     /// Whether session cookies are sent only over https.
     pub(super) secure_cookies: bool,
-    /// Time zone of the times on pages.
+    /// Time zone for times on the admin pages.
     pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
     #[cfg_attr(
@@ -61,7 +61,8 @@ pub(super) struct Inner {
         expect(dead_code, reason = "only the server uses it")
     )]
     pub(super) server: ServerParts,
-    /// URL of health checks, metrics and console; empty while unknown or without a listener.
+    /// Base URL of health checks, metrics and console; empty while unknown or if no listener serves
+    /// them.
     pub(super) address: watch::Sender<String>,
     pub(super) stop: CancellationToken,
 }
@@ -71,7 +72,7 @@ impl RobotDetection {
         Self { inner }
     }
 
-    /// Returns the Tower layer; put it outside of the application's own login.
+    /// Returns the Tower layer; apply it outside the application's own login layer.
     ///
     /// Requests below `/robot-detection/admin` are not counted as visitors; for admin pages nested
     /// elsewhere, set [`internal_path`](RobotDetectionLayer::internal_path).
@@ -80,9 +81,9 @@ impl RobotDetection {
         self.inner.main.layer()
     }
 
-    /// Returns a layer that counts requests; put it outside of [`layer`](Self::layer).
+    /// Returns a layer that counts requests; apply it outside [`layer`](Self::layer).
     ///
-    /// The counters are stored in the database, like those of the server.
+    /// The counters are stored in the database, as in the standalone server.
     ///
     /// # Example
     ///
@@ -100,10 +101,10 @@ impl RobotDetection {
 
     /// Returns a router that serves `/robots.txt`, for merging into the application's router.
     ///
-    /// It answers GET and HEAD according to
-    /// [`robots_txt`](super::RobotDetectionBuilder::robots_txt), with `ETag` and
-    /// `Last-Modified`, and may be cached for five minutes. If the application serves
-    /// its own file, the router returns 404 and is not needed.
+    /// The router answers GET and HEAD according to
+    /// [`robots_txt`](super::RobotDetectionBuilder::robots_txt), with `ETag` and `Last-Modified`;
+    /// responses may be cached for five minutes. If the application serves its own file, the router
+    /// returns 404 and is not needed.
     ///
     /// # Example
     ///
@@ -134,19 +135,19 @@ impl RobotDetection {
 
     /// Returns all sites, each with its name and counters; the handle's site comes first.
     ///
-    /// With a running server, these are the sites that it currently serves.
+    /// If a server is running, these are the sites currently served.
     #[must_use]
     pub fn sites(&self) -> Arc<Vec<Site>> {
         self.inner.sites.load_full()
     }
 
-    /// Returns the requests for reloads, and the result of the last reload.
+    /// Returns the pending reload requests and the result of the last reload.
     #[must_use]
     pub fn reloads(&self) -> &Reloads {
         &self.inner.operations.reloads
     }
 
-    /// Returns the requests for site robot runs, and the runs shown on the pages.
+    /// Returns the requests for site robot runs, and the runs shown on the admin pages.
     #[must_use]
     pub fn robot_runs(&self) -> &RobotRuns {
         &self.inner.operations.robot_runs
@@ -164,7 +165,7 @@ impl RobotDetection {
         self.inner.main.policy()
     }
 
-    /// Returns the enforcement of robots.txt: settings, files and violations.
+    /// Returns the enforcement of robots.txt, with its settings, files and violations.
     #[must_use]
     pub fn enforcer(&self) -> &Enforcer {
         self.inner.main.enforcer()
@@ -188,7 +189,8 @@ impl RobotDetection {
         &self.inner.operations.refresher
     }
 
-    /// Returns the verification of robots' claims: verdicts, counters, and the last spoofed robots.
+    /// Returns the verifier of robots' claims, with verdicts, counters and the latest spoofed
+    /// robots.
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
         self.inner.common.proving.verifier()
@@ -200,7 +202,7 @@ impl RobotDetection {
         self.inner.common.proving.refresher()
     }
 
-    /// Returns the parameters shown on the admin page.
+    /// Returns the settings shown on the admin page.
     #[must_use]
     pub fn shown_settings(&self) -> &SharedSettings {
         &self.inner.operations.settings
@@ -212,13 +214,13 @@ impl RobotDetection {
         &self.inner.common.clock
     }
 
-    /// Returns a builder of a site robot that calls the application, logged in by `prepare`.
+    /// Returns a builder for a site robot that calls the application; `prepare` adds a login to
+    /// each request.
     ///
-    /// Pass the whole application, including this handle's layer: the layer lets its
-    /// own robot pass. The closure adds the logged-in user to each request, for example
-    /// as an extension; neither a password nor a network is needed. Descriptions are
-    /// stored in this handle's database, from which [`heaven`](crate::heaven) is
-    /// generated.
+    /// Pass the whole application, including this handle's layer: the layer allows its own robot.
+    /// The closure adds the logged-in user to each request, for example as an extension; neither a
+    /// password nor a network is needed. Page descriptions are stored in this handle's database;
+    /// [`heaven`](crate::heaven) generates its pages from them.
     ///
     /// # Example
     ///
@@ -281,7 +283,7 @@ impl RobotDetection {
         SiteRobot::builder(DEFAULT_SITE, self.store().clone(), source).clock(self.clock().clone())
     }
 
-    /// Ends the jobs, waits for them, and closes the database.
+    /// Ends the background jobs, waits until they have ended, and closes the database.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.operations.tasks.close();
@@ -352,14 +354,14 @@ impl RobotDetection {
         self.follow(&self.inner.main);
     }
 
-    /// Starts a site; its job ends with the site or with the handle.
+    /// Starts a site; its background job ends when the site or the handle is dropped.
     pub(super) fn start_site(&self, name: &str, detection: Detection) -> Site {
         let site = Site::new(name, detection, &self.inner.common);
         self.follow(&site);
         site
     }
 
-    /// Lists a site, replacing one with the same name.
+    /// Adds a site to the list, replacing a site with the same name.
     pub(super) fn list_site(&self, site: &Site) {
         // Two sites may be built at the same time: the loser of the exchange retries with both.
         self.inner.sites.rcu(|sites| {
@@ -370,13 +372,13 @@ impl RobotDetection {
         });
     }
 
-    /// Loads the key by which all layers on the database recognise our site robot.
+    /// Loads the key by which all layers that use this database recognise our site robot.
     pub(super) async fn load_own_robot(&self) {
         let (own, store, clock) = (self.own_robot(), self.store(), self.clock());
         let Err(error) = own_robot::load(own, store, clock).await else {
             return;
         };
-        tracing::warn!(%error, "site robots of other processes are redirected until the database is available: {error}");
+        tracing::warn!(%error, "cannot load the key of the site robot: site robots run by other processes are treated as other robots until the database is available: {error}");
         let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
         let stop = self.inner.stop.clone();
         self.inner.operations.tasks.spawn(async move {

@@ -1,4 +1,4 @@
-//! Combines the modules: a handle for applications, and a server for all other sites.
+//! Combines the modules into a handle for applications and a server for all other sites.
 //!
 //! # Example
 //!

@@ -1,14 +1,15 @@
-//! Replaces the server in builds without the feature: a handle then stores nothing for a server.
+//! Replaces the server in builds without the feature `server`; a handle then stores no server
+//! state.
 
 use crate::operations::Operations;
 
 use super::site::Common;
 
-/// Settings that the process started with; empty without a server.
+/// Settings that the process started with; empty in builds without a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Started {}
 
-/// Parts that a handle stores for a server; empty here.
+/// Server state stored in a handle; empty in builds without a server.
 #[derive(Debug)]
 pub(super) struct ServerParts;
 

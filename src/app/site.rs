@@ -1,4 +1,4 @@
-//! Sites of a process, each with its own policy and counters.
+//! The sites of a process, each with its own policy and counters.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, S
 /// Path at which applications nest the admin pages.
 pub(super) const ADMIN_PATH: &str = "/robot-detection/admin";
 
-/// Site with its own policy, robots.txt and counters.
+/// A site with its own policy, robots.txt and counters.
 ///
 /// Sites of one [`RobotDetection`](super::RobotDetection) share its registry and detector. Clones
 /// share all state; the site's job ends with the last clone.
@@ -44,17 +44,17 @@ pub(super) struct Detection {
     pub(super) robots_txt: RobotsTxtPlan,
 }
 
-/// Parts that all sites of a handle share.
+/// State shared by all sites of a handle.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
-    /// Key of these sites' own site robot, in whatever process it runs.
+    /// Key that identifies our own site robot on these sites, whichever process runs it.
     pub(super) own_robot: SiteRobotKey,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
-    /// Switch that selects the visits to describe for the evidence and for observers.
+    /// Switch that selects which visits are described for the evidence and for observers.
     pub(super) visits: VisitSwitch,
     /// Live rules, applied on top of each site's policy.
     pub(super) live_rules: LiveRules,
@@ -95,7 +95,7 @@ impl Site {
             policy,
             enforcer,
             robots_txt,
-            // The job of the site has clones of the parts, never of the site: otherwise it would
+            // The site's job holds clones of the parts, never of the site: otherwise the job would
             // not end.
             _ends: stop.clone().drop_guard(),
             stop,
@@ -143,7 +143,7 @@ impl Site {
         &self.inner.enforcer
     }
 
-    /// Returns the `/robots.txt` served on its hosts, and the current rules.
+    /// Returns the `/robots.txt` served on the site's hosts, and the current rules.
     #[must_use]
     pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
         &self.inner.robots_txt
@@ -163,16 +163,16 @@ impl Site {
 }
 
 impl RobotDetection {
-    /// Returns a builder of a further site in addition to the handle's own.
+    /// Returns a builder for an additional site next to the handle's own site.
     ///
-    /// An application that serves several hosts gives each the layer of its site; registry,
-    /// detector and admin page are shared.
+    /// An application that serves several hosts applies to each host the layer of the host's site;
+    /// registry, detector and admin page are shared.
     pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
         SiteBuilder::new(self.clone(), name.into())
     }
 }
 
-/// Builder of a further [`Site`] in addition to the handle's own.
+/// Builder for an additional [`Site`] next to the handle's own site.
 ///
 /// # Example
 ///
@@ -218,7 +218,7 @@ impl SiteBuilder {
         }
     }
 
-    /// Sets the policy of redirects; by default that of the original package.
+    /// Sets the redirect policy; the default is the original package's policy.
     pub fn policy(mut self, policy: PolicyBuilder) -> Self {
         self.policy = policy;
         self
@@ -236,13 +236,14 @@ impl SiteBuilder {
         self
     }
 
-    /// Builds the site and lists it in [`RobotDetection::sites`]; replaces one with the same name.
+    /// Builds the site and adds it to [`RobotDetection::sites`], replacing a site with the same
+    /// name.
     ///
-    /// Needs a Tokio runtime.
+    /// Requires a Tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails if a setting of the policy is wrong.
+    /// Returns an error if a policy setting is invalid.
     pub fn build(self) -> Result<Site, PolicyError> {
         let detection = Detection {
             policy: self.policy.build()?,

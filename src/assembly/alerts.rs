@@ -10,7 +10,7 @@ const MAX_NAME_CHARS: usize = 100;
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn alerts(loaded: &Loaded) -> Result<Vec<Alert>, ConfigErrors> {
     let mut alerts: Vec<Alert> = Vec::new();
     for settings in &loaded.settings().tables.alerts {
@@ -34,7 +34,7 @@ fn alert(settings: &AlertSettings) -> Result<Alert, ConfigErrors> {
         return Err(settings.wrong(&AlertSettings::KEY.name, reason));
     }
     if settings.template.is_some() && settings.format.is_some() {
-        let reason = "it replaces format: remove one of them";
+        let reason = "the template replaces format: remove one of the two settings";
         return Err(settings.wrong(&AlertSettings::KEY.template, reason));
     }
     let watch = watch(settings)?;
@@ -84,7 +84,7 @@ fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
     ] {
         // An unused threshold would suggest an alert that never fires.
         if is_set && !has_meaning {
-            return Err(settings.wrong(key, format!("it applies only to alerts on {of}")));
+            return Err(settings.wrong(key, format!("the setting applies only to alerts on {of}")));
         }
     }
     Ok(watch)

@@ -3,7 +3,7 @@
 use crate::config::{AcmeTable, ConfigError, ConfigErrors, ListenerSettings, Settings};
 use crate::listen::{CertificateError, CertificateFiles, Tls};
 
-/// Reads the certificates shared by all listeners, if there are any.
+/// Reads the certificates shared by all listeners, if any are configured.
 pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
     let listeners = settings.tables.listeners.iter();
     let orders: Vec<_> = listeners
@@ -11,7 +11,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
         .collect();
     // Settings of the listener are checked first, without reading files.
     if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.is_tls()) {
-        let reason = "it does not use TLS, but requests certificates: remove tls or acme";
+        let reason = "the listener requests certificates but does not use TLS: remove tls or acme";
         return Err(listener.wrong(&ListenerSettings::KEY.tls, reason));
     }
     let loaded = match (settings.tables.certificates.first(), orders.last()) {
@@ -106,7 +106,7 @@ mod acme {
         AcmeTable, CertificateError, CertificateFiles, ConfigErrors, ListenerSettings, Tls,
     };
 
-    /// Refuses settings that need another build.
+    /// Returns an error, because this build does not support the settings.
     pub(crate) fn load(
         _: Vec<CertificateFiles>,
         _: &[(&ListenerSettings, &AcmeTable)],

@@ -1,4 +1,5 @@
-//! Converts the configuration into the data for other proxies' configuration files.
+//! Converts the configuration into the data from which other proxies' configuration files are
+//! rendered.
 
 use axum::http::HeaderName;
 
@@ -13,13 +14,15 @@ use super::{
     rules::{answer_setting, rules_of_all},
 };
 
-/// Returns the data about sites behind a proxy that queries a server with these settings.
+/// Returns the data for the configuration file of a front proxy that queries a server with these
+/// settings.
 ///
-/// `traps` returns the traps of a site by its name.
+/// `traps` returns the traps of the site with a given name.
 ///
 /// # Errors
 ///
-/// Fails with the required change if no decision endpoint or no site is configured.
+/// Returns an error that describes the required change if no decision endpoint or no site is
+/// configured.
 pub(crate) fn front<'t>(
     loaded: &Loaded,
     traps: impl Fn(Option<&str>) -> Vec<&'t str>,
@@ -47,7 +50,7 @@ pub(crate) fn front<'t>(
     }
     if all.is_empty() {
         let text =
-            "there is no site behind the proxy yet: set server.upstream to the site's server";
+            "no site is configured behind the proxy: set server.upstream to the site's server";
         return Err(PlaceError(text.to_owned()));
     }
     let given = rules_of_all(settings, &sites)
@@ -78,7 +81,7 @@ pub(crate) fn front<'t>(
     })
 }
 
-/// Returns the header's name in a condition such as `!Accept-Language` or `Accept: text/*`.
+/// Returns the header name in a condition such as `!Accept-Language` or `Accept: text/*`.
 fn read_header(condition: &str) -> Option<String> {
     let condition = condition.trim().trim_start_matches('!');
     let name = condition.split(':').next()?.trim().to_ascii_lowercase();
@@ -86,7 +89,8 @@ fn read_header(condition: &str) -> Option<String> {
     Some(name)
 }
 
-/// Returns the part of a rule that a proxy with one query at a time does not evaluate.
+/// Returns a sentence about the part of a rule that has no effect behind a proxy that sends one
+/// query at a time.
 fn unjudged(rule: &RuleSettings) -> Option<String> {
     let name = if rule.name.is_empty() {
         "A rule without a name".to_owned()
@@ -94,7 +98,7 @@ fn unjudged(rule: &RuleSettings) -> Option<String> {
         format!("The rule {:?}", rule.name)
     };
     if let Some(key) = answer_setting(rule) {
-        let text = "the decision endpoint does not see the site's responses";
+        let text = "the decision endpoint does not receive the site's responses";
         return Some(format!("{name} never matches {key} here: {text}."));
     }
     rule.wait_milliseconds?;
@@ -122,7 +126,8 @@ fn site_behind(
         site.own.push(OwnPath::exact("/robots.txt", "robots.txt")?);
     }
     for path in licensing(loaded).iter().flat_map(Licensing::paths) {
-        site.own.push(OwnPath::exact(path, "The terms of content")?);
+        site.own
+            .push(OwnPath::exact(path, "The content licensing terms")?);
     }
     if settings.heaven.serve {
         site.own
@@ -139,7 +144,7 @@ fn site_behind(
     Ok(site)
 }
 
-/// Returns the address at which this program's own pages are served without TLS.
+/// Returns the address at which this program serves its own pages without TLS.
 fn own(settings: &Settings) -> Result<Place, PlaceError> {
     let tables = settings.tables.listeners.iter();
     let plain =

@@ -12,10 +12,10 @@ use crate::registry::{Purpose, Robot, Source};
 
 use super::{policy, robot_conf};
 
-/// Returns the settings of a site's heaven with the given URL.
+/// Returns the settings for a site's robot heaven at the given URL.
 ///
-/// Its pages state that a login is required for the original if the site robot logs in, or if
-/// filter patterns redirect robots away from the original.
+/// Heaven pages state that the original requires a login if the site robot logs in, or if filter
+/// patterns redirect robots away from the original.
 pub(crate) fn heaven_settings(
     loaded: &Loaded,
     settings: &Settings,
@@ -56,7 +56,7 @@ pub(crate) fn heaven_settings(
     }))
 }
 
-/// Returns the redirect target of a verified robot that requests a path, if any.
+/// Returns the URL to which a verified robot that requests a path is redirected, if any.
 fn sent_from<'p>(
     policy: &'p Policy,
     robot: &Arc<Robot>,
@@ -85,7 +85,7 @@ fn host(url: &str) -> Option<String> {
     Some(Url::parse(url).ok()?.host_str()?.to_owned())
 }
 
-/// Returns the URL of the original site, if the settings specify it.
+/// Returns the URL of the original site, if the settings specify the URL.
 pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());
@@ -100,8 +100,8 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-/// Returns other origins at which the site is reachable: its upstreams, and the other scheme if one
-/// is set.
+/// Returns other origins at which the site is reachable: its upstreams and, if an origin is set,
+/// the other scheme.
 fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     let upstreams = settings.server.upstream.iter();
     let upstreams = upstreams.filter_map(|url| Some(SiteUrl::parse(url)?.into_url()));
@@ -121,7 +121,8 @@ fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     others
 }
 
-/// Returns a question about the readers of pages behind a login, if `heaven.open_to` is not set.
+/// Returns the question which visitors may read pages behind a login, if `heaven.open_to` is not
+/// set.
 pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
     is_open.then(|| {
@@ -131,7 +132,7 @@ pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<S
     })
 }
 
-/// Returns `true` if the site robot logs in, so that other visitors must log in as well.
+/// Returns `true` if the site robot logs in, which means that other visitors must also log in.
 pub(crate) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // Errors in robot.conf are reported when the robot is created.
     let has_password =
@@ -147,7 +148,7 @@ mod tests {
     use crate::description::{ResourceDescription, name};
     use crate::heaven::{Catalogue, page};
 
-    /// Returns for each of three pages whether it states that a login is required.
+    /// Returns for each of three heaven pages whether the page states that a login is required.
     fn told(text: &str) -> [bool; 3] {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";

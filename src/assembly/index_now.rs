@@ -8,11 +8,11 @@ use crate::index_now::{AnnouncerSettings, IndexNowKey, IndexedSite, announcement
 
 use super::heaven::logs_in;
 
-/// Returns the settings of IndexNow submissions, if active.
+/// Returns the settings for IndexNow submissions, if active.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, ConfigErrors> {
     let settings = &loaded.settings().index_now;
     if !settings.active {
@@ -28,7 +28,7 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     let endpoint = Url::parse(&settings.endpoint).ok();
     let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some(endpoint) = endpoint else {
-        let reason = "write a URL such as https://api.indexnow.org/indexnow";
+        let reason = "expected a URL such as https://api.indexnow.org/indexnow";
         return Err(loaded.wrong(&IndexNowSection::KEY.endpoint, reason));
     };
     Ok(Some(AnnouncerSettings {
@@ -38,7 +38,7 @@ pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, Co
     }))
 }
 
-/// Returns the site whose pages are submitted, or the reason if none is.
+/// Returns the URL of the site whose pages are submitted, or the reason why no pages are submitted.
 pub(crate) fn indexed_site(
     loaded: &Loaded,
     settings: &Settings,

@@ -8,14 +8,14 @@ use super::heaven::site_url;
 /// Default currency of amounts.
 const CURRENCY: &str = "USD";
 
-/// Setter of a text.
+/// Function that sets a text field of the terms.
 type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 
-/// Returns the terms of the settings, and their URLs.
+/// Returns the licensing terms that the settings specify, with their URLs.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     let settings = loaded.settings();
     let tables = &settings.tables.licenses;
@@ -45,7 +45,7 @@ pub(crate) fn licensing(loaded: &Loaded) -> Result<Licensing, ConfigErrors> {
     }
 }
 
-/// Returns the URL of the RSL document on a host, if there is one.
+/// Returns the URL of the RSL document served on a host, if any.
 pub(crate) fn license_url(settings: &Settings, host: &str) -> Option<String> {
     let path = &settings.licensing.rsl;
     let site = site_url(settings)?;

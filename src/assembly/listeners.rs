@@ -8,7 +8,8 @@ use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
 use super::{certificates::tls, origins::trusted_proxies};
 
-/// Returns the addresses of `server.listen`; next to a `[[listener]]`, only if set explicitly.
+/// Returns the addresses in `server.listen`; if a `[[listener]]` exists, only if they are set
+/// explicitly.
 fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
     let settings = loaded.settings();
     if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
@@ -46,11 +47,12 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         if listener.is_tls() && tls.is_none() {
             return Err(listener.wrong(
                 &ListenerSettings::KEY.tls,
-                "a listener with TLS needs a [[certificate]], or acme",
+                "a listener with TLS needs a [[certificate]] or acme",
             ));
         }
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
-        // Only trusted proxies may connect to such a listener, so without any it rejects all clients.
+        // Only trusted proxies may connect to such a listener; without a trusted proxy, it rejects
+        // all clients.
         if proxy_protocol && settings.server.trusted_proxies.is_empty() {
             let reason = "no proxy is trusted to send PROXY headers; add the proxies to server.trusted_proxies";
             return Err(listener.wrong(&ListenerSettings::KEY.proxy_protocol, reason));
@@ -62,12 +64,12 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         });
     }
     if listeners.is_empty() {
-        return Err(loaded.wrong(&ServerSection::KEY.listen, "it names no address"));
+        return Err(loaded.wrong(&ServerSection::KEY.listen, "the list contains no address"));
     }
     Ok(listeners)
 }
 
-/// Returns the listener of health checks and metrics; `None` if `admin.listen` serves them.
+/// Returns the listener for health checks and metrics; `None` if `admin.listen` serves them.
 pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     let settings = loaded.settings();
     let addr = settings.operation.listen.as_ref()?;
@@ -80,14 +82,15 @@ pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     (!is_shared).then(|| listen(loaded, addr))
 }
 
-/// Maximum size of a query; nginx accepts heads of 32 KiB, Envoy of 60 KiB, HAProxy of 16 KiB.
+/// Maximum size of a query to the decision endpoint; request heads are limited to 32 KiB by nginx,
+/// 60 KiB by Envoy, and 16 KiB by HAProxy.
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
 const MAX_QUESTION_HEADERS: usize = 8_192;
-/// Minimum length of a token; shorter tokens could be guessed.
+/// Minimum length of a token for the decision endpoint; shorter tokens could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 
-/// Returns the listener of the decision endpoint.
+/// Returns the listener for the decision endpoint.
 pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let Some(addr) = &settings.check.listen else {
@@ -95,7 +98,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     };
     let token = settings.check.token.as_ref();
     if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
-        let reason = "any client that reaches the address could send queries: set check.token, or listen at unix:PATH";
+        let reason = "any client that can reach the address could send queries: set check.token, or listen on unix:PATH";
         return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
     }
     if let Some(token) = token
@@ -123,13 +126,14 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     }))
 }
 
-/// Returns `true` if a token is long and has no special characters for proxies (RFC 6750 §2.1).
+/// Returns `true` if a token is long enough and contains no characters that are special in proxies'
+/// files (RFC 6750 §2.1).
 fn is_good_token(token: &[u8]) -> bool {
     let is_good = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
     token.len() >= MIN_TOKEN_BYTES && token.iter().all(is_good)
 }
 
-/// Returns the settings of a plain listener.
+/// Returns the settings for a listener without TLS.
 pub(crate) fn listen(loaded: &Loaded, addr: &ListenAddr) -> ListenSettings {
     let settings = &loaded.settings().server;
     ListenSettings {

@@ -1,4 +1,4 @@
-//! Form login of the site robot, and its password.
+//! The site robot's form login and its password.
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -11,14 +11,14 @@ use super::read_text;
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// File permissions of users other than owner and group.
+/// Permission bits of a file for users other than its owner and group.
 const OTHERS: u32 = 0o007;
 
-/// Reads the form login of a site; returns it with warnings about its password.
+/// Reads a site's form login; returns the login and warnings about its password.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn form_login(
     loaded: &Loaded,
     settings: &Settings,
@@ -28,13 +28,13 @@ pub(crate) fn form_login(
         return Ok((None, Vec::new()));
     }
     if matches!(own.login, Some(Credentials::Cookie(_))) {
-        let reason = "a cookie and login_form are two logins by cookie: remove one of them";
+        let reason = "a cookie and login_form both log in by cookie: remove one of them";
         return Err(loaded.wrong(&KEYS.login, reason));
     }
     let url = Url::parse(own.login_form.trim()).map_err(|error| error.to_string());
     let url = url.and_then(|url| match url.scheme() {
         "http" | "https" => Ok(url),
-        scheme => Err(format!("{scheme}: is not a page with a form")),
+        scheme => Err(format!("{scheme}: does not lead to a page with a form")),
     });
     let url = url.map_err(|reason| {
         let reason = format!("{reason}; write it as https://www.example.com/login");
@@ -91,12 +91,12 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
     Ok((password, file.and_then(warning).into_iter().collect()))
 }
 
-/// Returns a warning if a password file is readable for all users of the machine.
+/// Returns a warning if all users of the machine can read a password file.
 fn warning(path: &Path) -> Option<String> {
     let mode = fs::metadata(path).ok()?.mode();
     let shown = path.display();
     (mode & OTHERS != 0).then(|| {
-        format!("{shown} contains the site robot's password and is readable for other users: chmod o= {shown}")
+        format!("{shown} contains the site robot's password, but other users can read it: chmod o= {shown}")
     })
 }
 
@@ -131,7 +131,7 @@ mod tests {
             ),
             (
                 "login_form = 'ftp://h/'\nlogin_password = 'geheim'".to_owned(),
-                "c.toml:2: site_robot.login_form: ftp: is not a page",
+                "c.toml:2: site_robot.login_form: ftp: does not lead to a page",
             ),
             (
                 format!("{form}login_password_file = '/nowhere'"),

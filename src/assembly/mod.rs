@@ -1,4 +1,5 @@
-//! Converts the configuration into the settings of each module; errors name their place.
+//! Converts the configuration into the settings of each module; errors show the file and line of
+//! the setting.
 
 mod alerts;
 mod certificates;

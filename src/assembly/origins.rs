@@ -14,14 +14,14 @@ use crate::refresh::SourceSpec;
 use crate::registry::Format;
 use robot_detection_site_robot::spelling::nearest;
 
-/// Default time between two downloads of a list.
+/// Default interval between downloads of an address list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
-/// Returns the lists and files to refresh.
+/// Returns the address lists and files to refresh.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
     let settings = loaded.settings();
     let mut wanted = WantedOrigins::default();
@@ -61,11 +61,11 @@ pub fn wanted_origins(loaded: &Loaded) -> Result<WantedOrigins, ConfigErrors> {
     Ok(wanted)
 }
 
-/// Refuses rules that need a list or file that is not configured.
+/// Checks that the lists and files needed by the rules are configured.
 ///
 /// # Errors
 ///
-/// Fails with the place of the condition.
+/// Returns an error that shows the place of the condition.
 pub(super) fn check_senders(settings: &Settings) -> Result<(), ConfigErrors> {
     for rule in &settings.tables.rules {
         check(settings, &rule.when).map_err(|(key, reason)| rule.wrong(key, reason))?;
@@ -76,7 +76,7 @@ pub(super) fn check_senders(settings: &Settings) -> Result<(), ConfigErrors> {
     Ok(())
 }
 
-/// Returns the trusted proxies, according to current and future contents of the lists.
+/// Returns the trusted proxies; proxies in address lists follow the lists' current contents.
 pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
     let (settings, origins) = (loaded.settings(), loaded.origins());
     let proxies = &settings.server.trusted_proxies;
@@ -96,7 +96,7 @@ pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
     }
 }
 
-/// Returns the lists named by a rule, each with its name.
+/// Returns the address lists that a rule refers to, each with its name.
 pub(super) fn addresses_of_lists(
     names: &[String],
     settings: &Settings,
@@ -125,11 +125,14 @@ fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, 
         return Ok(());
     };
     let (key, setting, example) = missing;
-    let reason = format!("it needs a database: set {setting} to a file such as {example:?}");
+    let reason = format!(
+        "the condition needs a GeoIP database: set {setting} to a file such as {example:?}"
+    );
     Err((key, reason))
 }
 
-/// Finds a list by its name; the error names the most similar one.
+/// Finds an address list by its name; for an unknown name, the error suggests the most similar
+/// name.
 fn find<'s>(settings: &'s Settings, name: &str) -> Result<&'s ListSettings, String> {
     let mut lists = settings.tables.lists.iter();
     let found = lists.clone().find(|list| list.name == name);
@@ -157,11 +160,11 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_good)
 }
 
-/// Returns the registries to refresh, the Web Robots Database first.
+/// Returns the registries to refresh, starting with the Web Robots Database.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     let settings = loaded.settings();
     let interval_days = settings.general.refresh_interval_days;

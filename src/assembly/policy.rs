@@ -13,11 +13,11 @@ use crate::policy::{
     RuleBuilder,
 };
 
-/// Returns the policy of the settings.
+/// Returns the policy that the settings specify.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     let settings = loaded.settings();
     check_senders(settings)?;
@@ -53,7 +53,7 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     })
 }
 
-/// Returns how the server of a site normalizes paths.
+/// Returns the way in which a site's server normalizes paths.
 pub(crate) fn path_reading(settings: &Settings) -> PathReading {
     PathReading {
         parameters: settings.server.path_parameters,
@@ -102,7 +102,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     builder
 }
 
-/// Label of the rule in reasons, logs and bans.
+/// Label of the suspects rule in reasons, logs and bans.
 const LABEL: &str = "suspects";
 
 /// Returns `true` if suspects are detected.
@@ -110,7 +110,7 @@ pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     loaded.settings().suspects.action != SuspectAction::Off
 }
 
-/// Returns the final rule about suspects that no other rule matches, if configured.
+/// Returns the last rule, which applies to suspects that no other rule matches, if configured.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let rule = Rule::builder(match loaded.settings().suspects.action {
         SuspectAction::Off | SuspectAction::Report => return None,
@@ -123,11 +123,11 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     Some(rule.suspect(true).people(true))
 }
 
-/// Returns the enforcement of robots.txt in the settings.
+/// Returns the enforcement of robots.txt that the settings specify.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let settings = loaded.settings();
     let of = &settings.enforcement;

@@ -1,4 +1,4 @@
-//! Reads robot.conf, and the lines of the configuration that override it.
+//! Reads robot.conf and the configuration lines that override it.
 
 use std::{fs::File, io::Read as _};
 
@@ -6,25 +6,25 @@ use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection};
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
-/// Maximum size of a file.
+/// Maximum size of a settings file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Keys without effect, each with an alternative.
+/// Keys of robot.conf that have no effect, each with an alternative.
 const UNUSED: [(&str, &str); 2] = [("command-port", API), ("remote-access", API)];
 
-/// Alternative to a command port without a login.
+/// Alternative to robot.conf's command port, which has no login.
 const API: &str = "use the API: the admin page's JSON API accepts commands with a token, and \
                    admin.listen sets its address";
 
-/// Reason why a script that finds a proxy is not supported.
-const SCRIPT: &str = "auto-proxy: a proxy.pac is not supported; set the proxy itself, such as \
+/// Explanation that a proxy auto-configuration script is not supported.
+const SCRIPT: &str = "auto-proxy: proxy.pac files are not supported; set the proxy itself, such as \
                       http://proxy.example.com:3128";
 
-/// Reads the settings of robot.conf; returns them, their text, and warnings about them.
+/// Reads robot.conf; returns its settings, its text, and warnings about the settings.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,
@@ -65,11 +65,11 @@ pub(crate) fn robot_conf(
     Ok((conf, all, warnings))
 }
 
-/// Reads a file of settings.
+/// Reads a settings file.
 ///
 /// # Errors
 ///
-/// Fails with an error message.
+/// Returns an error message if the file cannot be read or is too large.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| {
@@ -91,7 +91,7 @@ fn warnings(conf: &RobotConf) -> Vec<String> {
     unused.map(warning).collect()
 }
 
-/// Returns the keys that are set but have no effect, each with an alternative.
+/// Returns the keys of robot.conf that are set but have no effect, each with an alternative.
 pub(crate) fn unused_keys(conf: &RobotConf) -> impl Iterator<Item = (&'static str, &'static str)> {
     // `remote-access=false` requests the behaviour of this program.
     let is_off = |value: Option<&str>| matches!(value, None | Some("false"));
@@ -100,7 +100,7 @@ pub(crate) fn unused_keys(conf: &RobotConf) -> impl Iterator<Item = (&'static st
     set.filter_map(|row| UNUSED.iter().find(|(key, _)| *key == row.key).copied())
 }
 
-/// Returns `true` if a script finds the proxy.
+/// Returns `true` if the proxy setting names an auto-configuration script.
 fn is_script(proxy: &str) -> bool {
     let path = proxy.split(['?', '#']).next().unwrap_or_default();
     path.to_ascii_lowercase().ends_with(".pac")
@@ -161,7 +161,7 @@ mod tests {
         let error = read_conf(text).unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "c.toml:2: site_robot.robot: auto-proxy: a proxy.pac is not supported"
+                "c.toml:2: site_robot.robot: auto-proxy: proxy.pac files are not supported"
             ),
             "{error}"
         );

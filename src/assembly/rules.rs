@@ -1,4 +1,4 @@
-//! Converts `[[rule]]` and `[[x_robots_tag]]` tables into rules of the policy.
+//! Converts `[[rule]]` and `[[x_robots_tag]]` tables into policy rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::origins::Origins;
 use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 use robot_detection_site_robot::spelling::unknown;
 
-/// Returns the rules of all sites, including common rules; a rule may occur several times.
+/// Returns the rules of all sites, including common rules; the result may contain a rule several
+/// times.
 pub(super) fn rules_of_all<'s>(
     common: &'s Settings,
     sites: &'s [SiteLoaded],
@@ -23,7 +24,7 @@ pub(super) fn rules_of_all<'s>(
     all.flat_map(|settings| &settings.tables.rules)
 }
 
-/// Returns the setting by which a rule depends on responses of the site.
+/// Returns the setting that makes a rule depend on the site's responses, if any.
 pub(crate) fn answer_setting(rule: &RuleSettings) -> Option<&'static str> {
     // With a limit of requests too, the rule does not depend on responses alone.
     let by_time = rule
@@ -63,7 +64,7 @@ pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -
     })
 }
 
-/// Calls a setter of a builder if a value is set.
+/// Calls a builder's setter if the value is set.
 fn set<B, V>(builder: B, value: Option<V>, setter: impl FnOnce(B, V) -> B) -> B {
     match value {
         Some(value) => setter(builder, value),
@@ -100,7 +101,8 @@ fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     set(when, verdicts, When::verdicts)
 }
 
-/// Returns the conditions on the origin of a request.
+/// Returns the conditions on the origin of a request: networks, address lists, countries and the
+/// like.
 fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     let addresses = settings.addresses.as_ref().map(|networks| {
         let listed = addresses_of_lists(networks.lists(), all, origins);
@@ -123,7 +125,7 @@ fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When
     set(when, reasons, When::reasons)
 }
 
-/// Returns the networks written in the setting, if there are any.
+/// Returns the networks written directly in the setting, if any.
 fn named(networks: &Networks) -> Option<Addresses> {
     let set = Arc::clone(networks.set());
     let names = networks.written().join(", ");
@@ -131,17 +133,17 @@ fn named(networks: &Networks) -> Option<Addresses> {
     (!names.is_empty()).then(|| Addresses::new(names, contains))
 }
 
-/// Causes of refusals and delays other than rules.
+/// Words for the causes of refusals and delays other than rules.
 const WORDS: [&str; 4] = ["robots.txt", "crawl-delay", "spoofed", "deny"];
 
 const PER: Duration = Duration::from_mins(1);
 const LASTS: Duration = Duration::from_hours(1);
 
-/// Returns the ban rules of the settings.
+/// Returns the ban rules that the settings specify.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub(crate) fn bans(loaded: &Loaded) -> Result<Vec<BanRule>, ConfigErrors> {
     let (settings, sites) = (loaded.settings(), loaded.sites());
     let names = rules_of_all(settings, &sites).map(|rule| rule.name.trim());
@@ -166,7 +168,7 @@ fn ban(settings: &BanSettings, names: &[&str]) -> Result<BanRule, ConfigErrors> 
     })
 }
 
-/// Returns the cause of refusals for the name of a rule or a word.
+/// Returns the cause of refusals for a rule's name or for one of the other causes' words.
 fn cause(name: &str, names: &[&str]) -> Result<String, String> {
     if names.contains(&name) {
         Ok(Rule::label_of_name(name))

@@ -1,4 +1,4 @@
-//! Request signing of the site robot, and its key.
+//! The site robot's request signing and its key.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::verify::{Signer, SigningKeyError};
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Key file, and the site that serves the key directory.
+/// Signing key file, and the site that serves the key directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Signing {
     key: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// Reads the settings of a site; `None` if no key is set.
+    /// Reads the signing settings of a site; returns `None` if no key is set.
     pub(crate) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
         let settings = loaded.settings();
         let Some(key) = settings.site_robot.signing_key.clone() else {
@@ -29,7 +29,7 @@ impl Signing {
         Ok(Some(Self { key, agent }))
     }
 
-    /// Returns the signer of a site, and creates a missing key.
+    /// Returns the signer for a site; creates the key if it does not exist.
     pub(crate) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
         let signing = Self::of(loaded)?;
         let signer = signing.map(|signing| signing.signer(Clock::system()));
@@ -39,13 +39,14 @@ impl Signing {
         })
     }
 
-    /// Reads the key, or creates it.
+    /// Reads the key, or creates the key if it does not exist.
     pub(crate) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
         Signer::open(&self.key, &self.agent, clock)
     }
 }
 
-/// Returns the configured agent, or else the site of the first starting point.
+/// Returns the configured signature agent, or the site of the first starting point if none is
+/// configured.
 fn agent(settings: &Settings) -> Result<String, String> {
     if !settings.site_robot.signature_agent.is_empty() {
         return Ok(settings.site_robot.signature_agent.clone());

@@ -1,4 +1,4 @@
-//! Converts `[server]` into the settings of the proxy for the upstream.
+//! Converts `[server]` into the settings for the upstream proxy.
 
 use crate::check::{IDENTIFICATION_HEADER, PREFIX, VERDICT_HEADER};
 use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};

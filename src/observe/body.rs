@@ -9,16 +9,17 @@ use pin_project_lite::pin_project;
 
 use super::observation::Observation;
 
-/// Body that may come from the upstream.
+/// Response body that may come from the upstream.
 pub(crate) trait FromUpstream {
     /// Returns `true` if the upstream was queried, even if the response is our error page.
     fn is_from_upstream(&self) -> bool;
 }
 
 pin_project! {
-    /// Body that counts its bytes until it ends or is dropped.
+    /// Response body that counts its bytes until the body ends or is dropped.
     ///
-    /// Responses have this body type from the start, so that observing them needs no move.
+    /// Responses have this body type from the start, so that the body need not be moved to be
+    /// observed.
     #[derive(Debug, Default)]
     pub(crate) struct ObservedBody<B> {
         observation: Option<Observation>,
@@ -34,7 +35,7 @@ impl<B> ObservedBody<B> {
 }
 
 impl<B> From<B> for ObservedBody<B> {
-    /// Creates a body without an observation.
+    /// Creates a body that is not observed.
     fn from(inner: B) -> Self {
         Self {
             observation: None,

@@ -14,10 +14,10 @@ use super::{
 };
 
 pin_project! {
-    /// Future of a response that is observed to its end.
+    /// Future of a response that is observed until the response ends.
     ///
-    /// If dropped before the response, the request is logged with status 499: the client
-    /// disconnected.
+    /// If the future is dropped before the response, the client has disconnected: the request is
+    /// logged with status 499.
     #[derive(Debug)]
     pub(crate) struct ObserveFuture<F> {
         observation: Option<Observation>,
@@ -28,7 +28,8 @@ pin_project! {
 }
 
 impl<F> ObserveFuture<F> {
-    /// Creates the future; adding the additions here avoids a copy in each outer future.
+    /// Creates the future; the header additions are applied here to avoid a copy in each outer
+    /// future.
     pub(crate) fn new(inner: F, observation: Observation, additions: Additions) -> Self {
         Self {
             observation: Some(observation),

@@ -29,9 +29,9 @@ pub(crate) struct SiteMetrics {
 }
 
 impl Metrics {
-    /// Returns the metrics of a site, always the same for a name.
+    /// Returns the metrics of a site; the same name always returns the same metrics.
     ///
-    /// The names are those of the traffic counters, which are bounded.
+    /// The names come from the traffic counters, so their number is bounded.
     pub(super) fn site(&self, name: &str) -> Arc<SiteMetrics> {
         // A panic cannot leave the map in an inconsistent state.
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl Metrics {
     }
 }
 
-/// Observer of the requests of one site.
+/// Observer of requests to one site.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteObserver {
     pub(super) shared: Arc<Shared>,
@@ -70,7 +70,7 @@ pub(super) struct Shared {
     pub(super) observer: Observer,
     pub(super) counters: Arc<SiteCounters>,
     pub(super) metrics: Arc<SiteMetrics>,
-    /// Detection of fleets; `None` if disabled.
+    /// Fleet detection; `None` if disabled.
     pub(super) suspicion: Option<Suspicion>,
 }
 
@@ -91,13 +91,13 @@ impl SiteObserver {
         }
     }
 
-    /// Stores the data for evaluating the request as a suspect.
+    /// Stores the data needed to evaluate whether the request is suspicious.
     pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<ObservationTicket> {
         let suspicion = self.shared.suspicion.as_ref()?;
         suspicion.leave(request, request.body().client().client)
     }
 
-    /// Starts to observe a request, which is counted and logged when its response has ended.
+    /// Starts to observe a request; the request is counted and logged when its response has ended.
     pub(crate) fn begin(&self, request: &mut Request<RequestContext>) -> Observation {
         Observation::begin(self, request)
     }

@@ -1,4 +1,4 @@
-//! Metrics, access log and traces of every request.
+//! Metrics, access log and traces for all requests.
 
 mod body;
 mod future;

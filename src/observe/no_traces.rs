@@ -1,4 +1,4 @@
-//! Replaces spans in builds without the feature `otel`.
+//! Replaces trace spans in builds without the feature `otel`.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::layer::Outcome;
 
 use super::request_head::RequestHead;
 
-/// Settings of traces; empty in this build.
+/// Settings for traces; empty in this build.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings;
 
@@ -31,14 +31,20 @@ impl TraceSettings {
     }
 }
 
-#[expect(clippy::unused_self, reason = "the build with spans needs it")]
+#[expect(
+    clippy::unused_self,
+    reason = "the method needs self in builds with spans"
+)]
 impl TraceExport {
-    #[expect(clippy::unnecessary_wraps, reason = "the build with spans may fail")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the function can fail in builds with spans"
+    )]
     pub(super) fn open(_: &TraceSettings) -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// Returns `false`, because no request heads are needed for spans.
+    /// Returns `false`, because this build exports no spans and needs no request heads for them.
     pub(super) fn is_on(&self) -> bool {
         false
     }
@@ -47,11 +53,17 @@ impl TraceExport {
         Span
     }
 
-    #[expect(clippy::unused_async, reason = "the build with spans waits")]
+    #[expect(
+        clippy::unused_async,
+        reason = "the function waits in builds with spans"
+    )]
     pub(super) async fn close(&self) {}
 }
 
-#[expect(clippy::unused_self, reason = "the build with spans needs it")]
+#[expect(
+    clippy::unused_self,
+    reason = "the method needs self in builds with spans"
+)]
 impl Span {
     pub(super) fn end(&mut self, _: Option<u16>, _: &RequestHead, _: &Outcome) {}
 }

@@ -1,4 +1,4 @@
-//! Observation of one request, from its head to the end of the response's body.
+//! Observation of one request, from its head to the end of the response body.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use super::{
     traces::Span,
 };
 
-/// Status of a request whose client disconnected before the response, as in nginx.
+/// Status recorded if the client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Word for a missing visitor.
+/// Word that stands for a missing visitor.
 pub(super) const NOBODY: &str = "-";
 
 /// Observation of one request, which is counted and logged when dropped.
@@ -29,19 +29,19 @@ pub(super) const NOBODY: &str = "-";
 pub(crate) struct Observation {
     site: SiteObserver,
     span: Span,
-    /// Only set for an access log or traces, because copying a head costs allocations.
+    /// Request head; only set if an access log or traces need it, because copying a head allocates.
     head: Option<Box<RequestHead>>,
     begun: Instant,
     /// Status of the response; `None` if another program answers and its response is unknown.
     status: Option<u16>,
     outcome: Option<Outcome>,
-    /// Stored path of the request.
+    /// Ticket for the request's stored path.
     ticket: Option<Ticket>,
-    /// Stored data for evaluating the request as a suspect.
+    /// Ticket for the stored data from which the request is evaluated as suspicious.
     slip: Option<ObservationTicket>,
     body_bytes: u64,
     counts: bool,
-    /// Probe for a request of `doctor`, which is neither counted nor logged.
+    /// Probe, if the request was sent by `doctor`; such a request is neither counted nor logged.
     probe: Option<Box<Probe>>,
 }
 
@@ -70,14 +70,14 @@ impl Observation {
         }
     }
 
-    /// Stores the request as one of `doctor`.
+    /// Marks the request as a probe sent by `doctor`, if it is one.
     pub(crate) fn store_for(&mut self, probe: Option<Box<Probe>>) {
         if probe.is_some() {
             (self.slip, self.ticket, self.probe) = (None, None, probe);
         }
     }
 
-    /// Records the decision; `None` for a person's request.
+    /// Records the decision for the request; `None` for a human visitor's request.
     pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
     }
@@ -115,7 +115,7 @@ impl Observation {
         self.counts = counts;
     }
 
-    /// Evaluates the request as a possible suspect, if a person sent it.
+    /// Evaluates whether the request is suspicious, if a human visitor sent it.
     fn judge(&mut self, status: u16) {
         if let (Some(suspicion), Some(slip)) = (&self.site.shared.suspicion, self.slip.take()) {
             let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);

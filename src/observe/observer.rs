@@ -1,4 +1,4 @@
-//! Observer of all requests, with metrics, access log and traces.
+//! Observer of all requests, which maintains metrics, an access log and traces.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
     traces::{TraceExport, TraceSettings},
 };
 
-/// Word for the site and visitor of a request that a listener rejected.
+/// Word that stands for the unknown site and visitor of a request that a listener rejected.
 const UNKNOWN: &str = "-";
 
 /// Destination and format of the access log.
@@ -28,16 +28,16 @@ struct AccessLogSettings {
     format: LineFormat,
 }
 
-/// Settings of access log and traces.
+/// Settings for access log and traces.
 #[derive(Clone, Debug)]
 pub(crate) struct ObserveSettings {
     access_log: Option<AccessLogSettings>,
     traces: TraceSettings,
 }
 
-/// Observer of requests: metrics, and an access log if configured.
+/// Observer of requests, with metrics and, if configured, an access log.
 ///
-/// Clones share both.
+/// Clones share the metrics and the access log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observer {
     pub(super) inner: Arc<Inner>,
@@ -67,7 +67,7 @@ impl ObserveSettings {
 }
 
 impl AccessLogSettings {
-    /// Reads the settings; `None` without an access log.
+    /// Reads the access log settings; returns `None` if no access log is configured.
     fn new(settings: &AccessLogSection) -> Option<Self> {
         let (path, format) = (settings.path.clone(), settings.format);
         (!path.is_empty()).then_some(Self { path, format })
@@ -92,7 +92,7 @@ impl Observer {
         Ok(Self { inner })
     }
 
-    /// Returns the observer of a site, whose name becomes a label.
+    /// Returns the observer for a site; the site's name becomes a label of the metrics.
     pub(crate) fn site(&self, traffic: &Traffic, name: &str) -> SiteObserver {
         let counters = traffic.site(name);
         let metrics = self.inner.metrics.site(counters.name());
@@ -126,7 +126,7 @@ impl Observer {
         }
     }
 
-    /// Writes the last lines and spans; call this method after serving has ended.
+    /// Writes the remaining log lines and spans; call this method after serving has ended.
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.close().await;

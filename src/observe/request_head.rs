@@ -7,7 +7,7 @@ use axum::http::{
     header::{HOST, REFERER, USER_AGENT},
 };
 
-/// Head of a request without cookies and authorization, which are secrets.
+/// Head of a request, without cookies and authorization, because these are secrets.
 #[derive(Debug)]
 pub(super) struct RequestHead {
     pub(super) client: IpAddr,
@@ -24,7 +24,7 @@ pub(super) struct RequestHead {
 enum UserAgents {
     None,
     One(HeaderValue),
-    /// All User-Agent headers, because the layer examines each of them.
+    /// Values of several User-Agent headers; the layer examines each of them.
     Several(Box<[u8]>),
 }
 
@@ -49,7 +49,7 @@ impl RequestHead {
         }
     }
 
-    /// Returns the target of the request line; in HTTP/2, path and query.
+    /// Returns the target of the request line; for HTTP/2, the path and query.
     pub(super) fn target(&self) -> Cow<'_, str> {
         let is_absolute = self.uri.authority().is_some() && self.version < Version::HTTP_2;
         match self.uri.path_and_query() {
@@ -76,7 +76,7 @@ impl RequestHead {
         }
     }
 
-    /// Returns the User-Agent; several headers are joined by commas (RFC 9110 §5.3).
+    /// Returns the User-Agent; the values of several headers are joined by commas (RFC 9110 §5.3).
     pub(super) fn user_agent(&self) -> Option<&[u8]> {
         match &self.user_agents {
             UserAgents::None => None,

@@ -19,10 +19,10 @@ use crate::traffic::decision_name;
 
 use super::{observation::NOBODY, request_head::RequestHead};
 
-/// Settings of traces.
+/// Settings for traces.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings {
-    /// URL of a collector; `None` without traces.
+    /// URL of the collector to which traces are sent; `None` if traces are disabled.
     endpoint: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl TraceSettings {
 }
 
 impl TraceExport {
-    /// Starts the export; must be called on a runtime.
+    /// Starts the export of spans; must be called within a Tokio runtime.
     pub(super) fn open(settings: &TraceSettings) -> io::Result<Self> {
         let Some(endpoint) = &settings.endpoint else {
             return Ok(Self(None));
@@ -67,7 +67,8 @@ impl TraceExport {
         self.0.is_some()
     }
 
-    /// Starts the span of a request, and names it in the request's `traceparent`.
+    /// Starts the span of a request, and puts the span's ID into the request's `traceparent`
+    /// header.
     pub(super) fn begin<B>(&self, request: &mut Request<B>) -> Span {
         Span(self.0.as_ref().map(|traces| {
             let method = request.method().clone();
@@ -75,7 +76,7 @@ impl TraceExport {
         }))
     }
 
-    /// Exports the last spans, on a thread that serves no requests.
+    /// Exports the remaining spans on a thread that serves no requests.
     pub(super) async fn close(&self) {
         let Some(traces) = self.0.clone() else { return };
         // Closing logs its own errors.
@@ -86,7 +87,7 @@ impl TraceExport {
 }
 
 impl Span {
-    /// Ends the span with the data of its request; a second call does nothing.
+    /// Ends the span with the data of its request; a second call has no effect.
     pub(super) fn end(&mut self, status: Option<u16>, head: &RequestHead, outcome: &Outcome) {
         if let Some(span) = self.0.take() {
             span.end(status, attributes(head, outcome));
@@ -94,7 +95,7 @@ impl Span {
     }
 }
 
-/// Client that sends on our runtime, because the exporter's thread has none.
+/// HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
 #[derive(Debug)]
 struct RuntimeClient {
     poster: Poster,
@@ -124,7 +125,7 @@ fn start(endpoint: &str) -> Result<Traces, HttpError> {
     Ok(Traces::start(endpoint, client)?)
 }
 
-/// Returns the attributes of a span: those of OpenTelemetry's conventions for HTTP, and ours.
+/// Returns the attributes of a span: those of OpenTelemetry's HTTP conventions, and our own.
 fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![

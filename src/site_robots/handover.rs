@@ -1,4 +1,4 @@
-//! Hands a run from a command over to a running server, and reports its progress.
+//! Hands a run from a command over to a running server, and reports the run's progress.
 
 use std::time::Duration;
 
@@ -13,48 +13,50 @@ use crate::operations::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 
-/// Time within which a server must accept the run.
+/// Time within which a server must accept a run that was handed over.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Longest time without progress from a server that has accepted the run.
-// A server stores its progress twice a second, so a minute means a restart or worse.
+/// Longest time without a progress report from a server that has accepted a run.
+// A server stores its progress twice a second, so a minute without progress means a restart or a
+// failure.
 const SILENT: Duration = Duration::from_mins(1);
 
-/// Run that was handed over to any server that accepts it.
+/// A run handed over by a command, which any running server may accept.
 #[derive(Debug)]
 pub struct Handover {
     store: Store,
     clock: Clock,
     order_id: String,
     placed_ms: i64,
-    /// Last sign of life, and the time when it was read.
+    /// The server's last heartbeat, and the time when it was read.
     seen: (Option<i64>, i64),
 }
 
-/// State of a run that was handed over.
+/// State of a run that was handed over to a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoverState {
     /// No server has accepted the run yet.
     Waiting,
-    /// A server is running it.
+    /// A server is executing the run.
     Going(Box<Progress>),
     /// The run has ended.
     Ran(Box<RunResult>),
-    /// The run failed, for this reason.
+    /// The run failed; contains the reason.
     Failed(String),
-    /// No server runs it: none responds, or the server gave this reason.
+    /// No server executes the run: either no server responded, or a server declined for this
+    /// reason.
     Declined(Option<String>),
 }
 
 impl Handover {
-    /// Hands a run over; `None` if no server is known that could accept it.
+    /// Hands a run over to a server; returns `None` if no running server could accept it.
     ///
-    /// With `reload`, a server with other settings reloads its configuration first.
+    /// If `reload` is set, a server with different settings reloads its configuration first.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn place(
         loaded: &Loaded,
         store: &Store,
@@ -88,14 +90,15 @@ impl Handover {
         }))
     }
 
-    /// Returns the state of the run; call a few times a second until the run has ended.
+    /// Returns the run's state; call this method a few times per second until the run has ended.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails, or if the server that accepted the run has ended.
+    /// Returns an error if a database operation fails, or if the server that accepted the run has
+    /// ended.
     pub async fn look(&mut self) -> anyhow::Result<HandoverState> {
         let Some(order) = self.store.orders().find(&self.order_id).await? else {
-            anyhow::bail!("the run that was handed over no longer exists: try again");
+            anyhow::bail!("the run that was handed over no longer exists; repeat the command");
         };
         if let Some(outcome) = &order.outcome {
             self.store.orders().remove(&self.order_id).await?;
@@ -122,20 +125,20 @@ impl Handover {
         Ok(HandoverState::Going(Box::new(progress)))
     }
 
-    /// Asks the server to end the run; the next run resumes it.
+    /// Requests that the server stop the run; the next run resumes it.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn stop(&self) -> anyhow::Result<()> {
         Ok(self.store.orders().stop(&self.order_id).await?)
     }
 
-    /// Withdraws the run unless a server has accepted it; returns whether it was withdrawn.
+    /// Withdraws the run unless a server has accepted it; returns whether the run was withdrawn.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn take_back(&self) -> anyhow::Result<bool> {
         Ok(self.store.orders().withdraw(&self.order_id).await?)
     }
@@ -154,7 +157,7 @@ impl Handover {
         if is_silent || has_ended(holder) {
             self.store.orders().remove(&self.order_id).await?;
             anyhow::bail!(
-                "the server that made the run has ended; the same command resumes the run"
+                "the server that executed the run has ended; repeat the command to resume the run"
             );
         }
         Ok(())
@@ -168,27 +171,27 @@ fn milliseconds(duration: Duration) -> i64 {
 /// Prefixes of the settings that affect a run.
 const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
 
-/// Run that is handed over.
+/// A run to hand over to a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Digest of the settings of the command.
+    /// Digest of the settings that the command uses.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
-    /// Whether a server with other settings reloads its configuration first.
+    /// Whether a server with different settings reloads its configuration first.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) reload: bool,
 }
 
-/// Result of an order.
+/// Outcome of a run that was handed over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OrderOutcome {
     /// The run finished or was stopped.
     Ran(Box<RunResult>),
-    /// The run failed.
+    /// The run failed; contains the reason.
     Failed(String),
-    /// The server declined the run, for this reason.
+    /// The server declined the run; contains the reason.
     Declined(String),
 }
 
@@ -197,9 +200,10 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Returns a digest of the settings for a site's robot.
+/// Returns a digest of the settings for a site's site robot.
 ///
-/// `key` is a secret of the database, so that passwords cannot be guessed from the digest.
+/// `key` is a secret stored in the database; it prevents passwords from being guessed from the
+/// digest.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
     let loaded = loaded.of_site_named(site);
     let mut digest = Sha256::new();

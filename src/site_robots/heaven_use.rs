@@ -1,11 +1,12 @@
-//! Use of descriptions according to the configuration.
+//! How the configuration uses page descriptions.
 
 use std::path::Path;
 
 use crate::config::{HeavenSource, Loaded, Settings};
 use crate::operations::HeavenUse;
 
-/// Returns the use of a site's descriptions; `published` is the directory given by a command.
+/// Returns how a site's page descriptions are used; `published` is a directory specified in a
+/// command.
 #[must_use]
 pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
     of(loaded.of_site_named(site).settings(), published)

@@ -1,4 +1,4 @@
-//! Submits the changes of a run to search engines.
+//! Submits pages changed in a run to search engines.
 
 use crate::assembly::{index_now, indexed_site};
 use crate::config::{ConfigErrors, IndexNowSection, Loaded, Settings};
@@ -7,7 +7,8 @@ use crate::index_now::{Announcer, IndexNowResult};
 
 use super::SiteRobotRuns;
 
-/// Returns the IndexNow client of a site, if active; obstacles are added to the warnings.
+/// Returns the IndexNow client of a site, if active; reasons that prevent submissions are added to
+/// the warnings.
 pub(super) fn announcer(
     loaded: &Loaded,
     settings: &Settings,
@@ -31,7 +32,7 @@ pub(super) fn announcer(
 }
 
 impl SiteRobotRuns {
-    /// Submits changed pages, if active; a failed submission does not fail the run.
+    /// Submits changed pages if IndexNow is active; the run succeeds even if the submission fails.
     pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowResult> {
         let announcer = self.settings.index_now.as_ref()?;
         let site = self.robot.site();

@@ -1,4 +1,4 @@
-//! A site robot created from settings.
+//! A site robot created from the configuration.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::store::Store;
 
 use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, starts::is_of};
 
-/// Default of `email` in robot.conf.
+/// Default value of `email` in robot.conf.
 const NO_EMAIL: &str = "user@domain";
 
-/// Site robot of a configuration, with the steps before and after its runs.
+/// A site robot of a configuration, with the steps before and after its runs.
 ///
-/// A finished run publishes heaven, if a directory is set, and starts `cmd-hook`, if a page was
+/// After a run, heaven is published if a directory is set, and `cmd-hook` is started if a page was
 /// described.
 #[derive(Clone, Debug)]
 pub struct SiteRobotRuns {
@@ -37,23 +37,25 @@ pub struct SiteRobotRuns {
     pub(super) library: Library,
     pub(super) programs: Arc<Programs>,
     pub(super) settings: Arc<SiteRobotSettings>,
-    /// Pages to visit again; if empty, the whole site is visited.
+    /// Pages to visit again; if empty, the site robot visits the whole site.
     pub(super) only: Vec<Url>,
 }
 
 impl SiteRobotRuns {
-    /// Creates the robot of the settings; layers on the same database let it pass.
+    /// Creates the site robot from its settings; layers that use the same database allow its
+    /// requests.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails, a value is not valid in a header, or the robot cannot be built.
+    /// Returns an error if a database operation fails, a value is not valid in a header, or the
+    /// robot cannot be built.
     pub async fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
         let (own, clock) = (own_robot::unknown(), Clock::system());
         own_robot::load(&own, store, &clock).await?;
         Self::of(settings, store, clock, &own)
     }
 
-    /// Creates a robot that is identified by a key.
+    /// Creates a site robot that identifies itself with a key.
     pub(crate) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
@@ -81,11 +83,11 @@ impl SiteRobotRuns {
         })
     }
 
-    /// Returns a copy that visits only single pages.
+    /// Returns a copy of this site robot that visits only the given pages.
     ///
     /// # Errors
     ///
-    /// Fails with the first page that the robot would not visit.
+    /// Returns an error that contains the first page that the robot would not visit.
     pub(crate) fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         Ok(Self {
             robot: self.robot.for_pages(urls.clone())?,
@@ -94,28 +96,29 @@ impl SiteRobotRuns {
         })
     }
 
-    /// Returns the robot itself.
+    /// Returns the site robot itself.
     #[must_use]
     pub fn robot(&self) -> &SiteRobot {
         &self.robot
     }
 
-    /// Requests a page as a run would, with its login and from its upstream.
+    /// Requests a page as a run would, with the same login and from the same upstream.
     ///
     /// # Errors
     ///
-    /// Fails if no server responds within the limits of a run.
+    /// Returns an error if no server responds within the limits of a run.
     pub async fn ask(&self, url: &Url) -> Result<PageResponse, SourceError> {
         self.source.ask(&PageRequest::get(url)).await
     }
 
-    /// Returns the settings of the heaven that the robot fills.
+    /// Returns the settings of the robot heaven that is generated from the robot's descriptions.
     #[must_use]
     pub fn heaven(&self) -> &HeavenSettings {
         &self.settings.heaven
     }
 
-    /// Returns `true` if all starting points are on our own sites, whose layers let the robot pass.
+    /// Returns `true` if all starting points are on our own sites, where the layers allow the
+    /// robot.
     #[must_use]
     pub fn is_at_home(&self) -> bool {
         let settings = &self.settings;
@@ -129,7 +132,7 @@ impl SiteRobotRuns {
         self.settings.conf.on_completion
     }
 
-    /// Returns the time of the next round of a loop after the end of the last.
+    /// Returns the start time of a loop's next round; the last round ended at `finished_ms`.
     #[must_use]
     pub fn next_round_ms(&self, finished_ms: i64) -> i64 {
         next_round_ms(self.settings.schedule(), finished_ms)
@@ -191,8 +194,8 @@ fn source(
     let servers = settings.starts.iter().filter(|it| it.url.has_host());
     for start in servers {
         let origin = start.url.origin();
-        // A login is for an origin; of several starting points with the same origin, the first
-        // decides.
+        // A login applies to an origin; among starting points with the same origin, the first is
+        // used.
         if sites.iter().all(|(known, _)| *known != origin) {
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
@@ -248,7 +251,7 @@ fn access(
     }
 }
 
-/// Parses a program and its arguments.
+/// Parses a command line into a program and its arguments.
 pub(super) fn command(line: &str) -> Option<CommandLine> {
     let mut words = line.split_whitespace();
     let program = CommandLine::new(words.next()?);

@@ -1,4 +1,4 @@
-//! The site robots of a configuration: creation, runs, publication and schedules.
+//! The site robots of a configuration: their creation, runs, publications and schedules.
 
 mod handover;
 mod heaven_use;

@@ -20,29 +20,30 @@ use super::{
     handover::{Order, OrderOutcome, settings_digest},
 };
 
-/// Interval at which a server shows that it is running.
-// Four times within the minute for which the store regards a server as alive.
+/// Interval between a server's heartbeats, which show that the server is running.
+// Four heartbeats within the minute for which the store regards a server as running.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
-/// Interval at which the progress of a run is stored for the command.
+/// Interval at which a run's progress is stored for the command that handed the run over.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
 
-/// Pause before a failed database is queried again.
+/// Pause before the database is queried again after a failure.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// Maximum number of concurrent runs for commands; further runs are left to other processes.
+/// Maximum number of concurrent runs executed for commands; other processes may accept further
+/// runs.
 const MAX_AT_ONCE: usize = 4;
 
-/// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
+/// Time for active page visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// Reloads the list of heaven pages, if they are served.
+/// Reloads the list of heaven pages, if heaven is served.
 pub(crate) trait HeavenReload: Clone + Send + Sync + 'static {
-    /// Reloads the list of pages.
+    /// Reloads the list of heaven pages.
     fn reload(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Runs that commands hand over to this server; clones share them.
+/// Queue of runs that commands hand over to this server; clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     inner: Arc<Desk>,
@@ -62,7 +63,7 @@ struct Desk {
 }
 
 impl Orders {
-    /// Creates orders without settings; until settings are set, every order is declined.
+    /// Creates a queue without settings; every run is declined until settings are set.
     pub(crate) fn new(
         store: &Store,
         clock: &Clock,
@@ -90,7 +91,7 @@ impl Orders {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
 
-    /// Executes orders until `stop`, then ends their runs.
+    /// Executes handed-over runs until `stop` is cancelled, then ends active runs.
     pub(crate) async fn keep(self, heaven: impl HeavenReload, stop: CancellationToken) {
         let taking = async {
             tokio::join!(self.show(), self.listen(&heaven, &stop));
@@ -104,14 +105,14 @@ impl Orders {
         } = &*self.inner;
         if let Err(error) = store.orders().remove_server(holder).await {
             tracing::debug!(
-                "cannot report the end of this server, which others consider alive for a minute: {error}"
+                "cannot report that this server has ended; commands consider it running for another minute: {error}"
             );
         }
         tasks.close();
         tasks.wait().await;
     }
 
-    /// Reports that this server accepts orders.
+    /// Reports that this server accepts handed-over runs.
     async fn show(&self) {
         let Desk {
             store,
@@ -249,20 +250,23 @@ impl Orders {
                 // Only this process was stopped; the next process continues the run.
                 self.inner.store.frontier().set_run_command(runs.robot.site(), RunCommand::Run).await?;
                 ran.unwrap_or_else(|_| {
-                    Err(anyhow::anyhow!("the server was stopped; the same command resumes the run"))
+                    Err(anyhow::anyhow!("the server was stopped; repeat the command to resume the run"))
                 })
             }
         }
     }
 
-    /// Creates the robot of an order, or returns the reason why this server declines it.
+    /// Creates the site robot for a handed-over run, or returns the reason why this server declines
+    /// the run.
     async fn made(&self, order: &StoredOrder) -> anyhow::Result<Result<SiteRobotRuns, String>> {
         let Desk {
             store, clock, own, ..
         } = &*self.inner;
         // Unknown fields are refused, so that a newer command's request is not silently ignored.
         let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
-            return Ok(Err("the server is of another version".to_owned()));
+            return Ok(Err(
+                "the server runs another version of robot-detection".to_owned()
+            ));
         };
         let key = own_robot::key(store, clock).await?;
         let is_same = |loaded: &Loaded| settings_digest(loaded, &order.site, &key) == work.settings;
@@ -274,25 +278,29 @@ impl Orders {
             loaded => loaded,
         };
         let Some(loaded) = loaded else {
-            return Ok(Err("the server has no settings".to_owned()));
+            return Ok(Err(
+                "the server was started without a configuration".to_owned()
+            ));
         };
         // The command would show another run than the one of this server.
         if !is_same(&loaded) {
             let reason = if work.reload {
                 "the server was reloaded, but its configuration file has other settings for this site"
             } else {
-                "the server has other settings for this site, and was not reloaded"
+                "the server has other settings for this site, and its configuration was not reloaded"
             };
             return Ok(Err(reason.to_owned()));
         }
         let settings = SiteRobotSettings::new(&loaded, &order.site, &work.changes)?;
         let Some(settings) = settings else {
-            return Ok(Err("the server has no starting point".to_owned()));
+            return Ok(Err(
+                "no starting point is configured on the server".to_owned()
+            ));
         };
         SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
     }
 
-    /// Reloads the configuration file; returns the current configuration, or the reason of a
+    /// Reloads the configuration file; returns the current configuration, or the reason for a
     /// failure.
     async fn reloaded(&self) -> Result<Option<Arc<Loaded>>, String> {
         let Desk {
@@ -305,12 +313,15 @@ impl Orders {
         };
         match outcome.as_deref().map(|outcome| &outcome.result) {
             Some(Ok(_)) => Ok(loaded.load_full()),
-            Some(Err(failure)) => Err(format!("the server was not reloaded: {}", failure.text)),
+            Some(Err(failure)) => Err(format!(
+                "the server could not reload its configuration: {}",
+                failure.text
+            )),
             None => Err("the server cannot reload its configuration".to_owned()),
         }
     }
 
-    /// Stores the progress of a run, and stops the run if the command requests it.
+    /// Stores a run's progress, and stops the run if the command requests it.
     async fn accompany(&self, order_id: &str, handle: &Handle) -> Infallible {
         let Desk { store, clock, .. } = &*self.inner;
         loop {

@@ -1,4 +1,4 @@
-//! Hosts of our own sites, to which alone the site robot identifies itself.
+//! Hosts of our own sites; the site robot identifies itself only to these hosts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,15 +12,15 @@ use crate::site_robot::source::RequestSigner;
 
 use super::starts::Start;
 
-/// Ports of the same site, HTTP without and with TLS.
+/// Default ports of HTTP without and with TLS, which are treated as the same site.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// Hosts of our own sites, each with a port if only that port is ours.
+/// Hosts of our own sites; an entry with a port matches only this port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnHosts(Vec<(String, Option<u16>)>);
 
 impl OwnHosts {
-    /// Returns the hosts of configured starting points, of the sites, and of our listeners.
+    /// Returns the hosts of the configured starting points, the sites and our listeners.
     pub(super) fn of(settings: &Settings, starts: &[Start]) -> Self {
         let configured = settings.site_robot.starting_points.iter();
         let configured = configured.map(|point| point.url().clone());
@@ -35,11 +35,11 @@ impl OwnHosts {
         Self(hosts)
     }
 
-    /// Returns a signer that identifies requests to these hosts as those of our site robot.
+    /// Returns a signer that identifies requests to these hosts as requests from our site robot.
     pub(super) fn pass(self, own: SiteRobotKey, clock: Clock) -> RequestSigner {
         RequestSigner::new(move |method, url, headers| {
-            // Another site could forward a signature to ours, and pass as our robot while it is
-            // valid.
+            // Another site could forward a signature to our site and impersonate our robot while
+            // the signature is valid.
             let Some(host) = url.host_str().filter(|_| self.has(url)) else {
                 return;
             };
@@ -64,7 +64,7 @@ impl OwnHosts {
     }
 }
 
-/// Returns the hosts at which this machine reaches one of our listeners.
+/// Returns the hosts by which this machine can reach a listener of ours.
 fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
     let ListenAddr::Tcp(addr) = listen else {
         return Vec::new();
@@ -85,7 +85,7 @@ fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
         .collect()
 }
 
-/// Returns the URL's target in the request line.
+/// Returns the part of the URL that a request line contains: path and query.
 fn path_and_query(url: &Url) -> &str {
     &url[url::Position::BeforePath..url::Position::AfterQuery]
 }

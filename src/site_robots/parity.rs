@@ -1,5 +1,5 @@
-//! Compares heaven pages with their originals: each sentence of heaven must be on the original
-//! page.
+//! Compares heaven pages with their originals: the original page must contain each sentence of the
+//! heaven page.
 
 use crate::document::{BlockKind, Page, PagePart, decode};
 use crate::heaven::{Catalogue, page};
@@ -11,23 +11,23 @@ use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
 
-/// Number of descriptions in memory at a time.
+/// Maximum number of page descriptions in memory at a time.
 const PIECE: u32 = 50;
 
-/// Result of a comparison.
+/// Result of comparing heaven pages with their originals.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Parity {
     /// Number of compared heaven pages.
     pub compared: u64,
-    /// Number of skipped pages: converted from other formats than HTML and text, or made by
+    /// Number of skipped pages: converted from a format other than HTML and text, or rendered by
     /// scripts.
     pub left_out: u64,
-    /// Pages that differ.
+    /// Heaven pages with text that their originals do not contain.
     pub disparities: Vec<Disparity>,
 }
 
-/// Heaven page with text that its original does not have.
+/// A heaven page with text that its original does not contain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Disparity {
@@ -35,29 +35,30 @@ pub struct Disparity {
     pub url: String,
     /// Description of the difference.
     pub reason: String,
-    /// Sentences missing in the original.
+    /// Sentences missing from the original.
     pub sentences: Vec<String>,
 }
 
-/// Result of comparing a page.
+/// Result of comparing a heaven page with its original.
 #[derive(Debug)]
 pub(super) enum Comparison {
-    /// The original contains all sentences of heaven.
+    /// The original contains all sentences of the heaven page.
     Agrees,
-    /// The original lacks these sentences of heaven.
+    /// The original lacks these sentences of the heaven page.
     SaysMore(Vec<String>),
-    /// The page cannot be downloaded, for this reason.
+    /// The original page cannot be downloaded; contains the reason.
     Unknown(String),
-    /// The page is neither HTML nor text, or made by scripts.
+    /// The original page is neither HTML nor text, or is rendered by scripts.
     LeftOut,
 }
 
 impl SiteRobotRuns {
-    /// Compares heaven pages with the current originals; at most `sample` of them, evenly chosen.
+    /// Compares heaven pages, at most `sample` evenly chosen ones, with the current originals.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails; a page that cannot be downloaded is a disparity.
+    /// Returns an error if a database operation fails; a page that cannot be downloaded is reported
+    /// as a disparity.
     pub async fn parity(&self, sample: Option<u64>) -> anyhow::Result<Parity> {
         let catalogue = self.library.catalogue(self.heaven()).await?;
         let count = catalogue.len() as u64;
@@ -102,7 +103,7 @@ impl SiteRobotRuns {
             }
             Comparison::Unknown(reason) => (reason, Vec::new()),
             Comparison::SaysMore(sentences) => {
-                let reason = "the original lacks text of its heaven page";
+                let reason = "the original page lacks text of its heaven page";
                 (reason.to_owned(), sentences)
             }
         };
@@ -114,7 +115,7 @@ impl SiteRobotRuns {
         });
     }
 
-    /// Compares a heaven page with the current response to the robot's own login.
+    /// Compares a heaven page with the original that the logged-in site robot currently receives.
     pub(super) async fn comparison(
         &self,
         stored: &StoredDescription,
@@ -135,7 +136,7 @@ impl SiteRobotRuns {
         if missing.is_empty() {
             Comparison::Agrees
         } else if human.asks_password {
-            Comparison::Unknown("the page asks for a password".to_owned())
+            Comparison::Unknown("the page requires a password".to_owned())
         } else {
             Comparison::SaysMore(missing)
         }
@@ -149,7 +150,7 @@ impl SiteRobotRuns {
         }
     }
 
-    /// Downloads the words of a page; `None` if it is neither HTML nor text.
+    /// Downloads a page and returns its words; returns `None` if the page is neither HTML nor text.
     async fn human_page(&self, url: &str) -> Result<Option<Human>, String> {
         let address = url.parse().map_err(|error| format!("{error}"))?;
         let answer = self.source.ask(&PageRequest::get(&address)).await;
@@ -174,10 +175,10 @@ fn words_of_answer(answer: &PageResponse) -> Option<Human> {
     }
 }
 
-/// Words of an original page, in each of the ways in which heaven may extract them.
+/// Words of an original page, in each form in which robot heaven may extract them.
 ///
-/// A summary omits headings, and the main part omits the surrounding text: words may then be
-/// adjacent that are separate on the page.
+/// A summary omits headings, and the main part omits the surrounding text. Words that are separate
+/// on the page may therefore be adjacent.
 #[derive(Debug)]
 struct Human {
     readings: Vec<String>,
@@ -188,7 +189,7 @@ struct Human {
 }
 
 impl Human {
-    /// Reads all words of a page: title, META tags, text.
+    /// Reads all words of a page, from its title, META tags and text.
     fn of_page(page: &Page) -> Self {
         let title = page.title.iter().map(String::as_str);
         let metas = page.metas.iter().map(|meta| meta.content.as_str());
@@ -217,7 +218,7 @@ impl Human {
     }
 }
 
-/// Returns the sentences of a heaven page that the original does not have.
+/// Returns the sentences of a heaven page that the original does not contain.
 fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let heaven = Page::read(heaven);
     let blocks = heaven

@@ -1,5 +1,5 @@
-//! Compares some heaven pages with their originals after a run; pages with additional text are
-//! reported, or withdrawn until they agree again.
+//! Compares some heaven pages with their originals after a run; heaven pages with additional text
+//! are reported, or withdrawn until they match the original again.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::store::{ParityResult, ParityTerms};
 
 use super::{SiteRobotRuns, parity::Comparison};
 
-/// Time limit of all comparisons, so that the run ends.
+/// Time limit for all comparisons after a run.
 const MAX_MS: i64 = 5 * 60 * 1_000;
 
-/// Maximum number of stored characters of a sentence.
+/// Maximum number of characters stored of a sentence.
 const SENTENCE_CHARS: usize = 300;
 
 /// Result of comparing heaven pages with their originals after a run.
@@ -27,31 +27,32 @@ pub struct ParityPass {
     pub compared: u64,
     /// Number of pages with text that their originals do not have.
     pub differing: u64,
-    /// The first of these pages.
+    /// The first heaven page with text that its original does not have.
     pub first: Option<Excess>,
-    /// Number of pages withdrawn for this reason.
+    /// Number of pages withdrawn because their originals lack text.
     pub withdrawn: u64,
-    /// Number of pages that agree again and are shown again.
+    /// Number of pages that match their originals again and are therefore shown again.
     pub returned: u64,
-    /// Reason why no page was withdrawn, if pages should have been.
+    /// Reason why no page was withdrawn, although pages differ.
     pub held: Option<String>,
 }
 
-/// Sentence of a heaven page that its original does not have.
+/// A sentence of a heaven page that the original does not contain.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Excess {
-    /// URL of the original.
+    /// URL of the original page.
     pub url: String,
-    /// The sentence.
+    /// Sentence that the original does not contain.
     pub sentence: String,
 }
 
 impl SiteRobotRuns {
-    /// Compares the pages compared longest ago, or only the requested pages of a refresh.
+    /// Compares the pages whose last comparison is the oldest; after a refresh of single pages,
+    /// only these pages.
     ///
-    /// Pages that the run has downloaded in full are skipped, unless they differed before. A
-    /// failure of the database is logged and changes nothing.
+    /// Pages that the run downloaded in full are skipped, unless they differed before. A database
+    /// failure is logged and changes nothing.
     pub(super) async fn keep_parity(&self, run_id: i64) -> Option<ParityPass> {
         if self.settings.configured.heaven.parity_pages == 0 {
             return None;
@@ -136,7 +137,7 @@ impl SiteRobotRuns {
         Ok(pass)
     }
 
-    /// Returns the pause of a run between visits of a URL's host.
+    /// Returns the pause that a run makes between two visits to the URL's host.
     async fn pause_of(&self, url: &str, known: &mut HashMap<String, Duration>) -> Duration {
         let Ok(url) = Url::parse(url) else {
             return Duration::ZERO;
@@ -151,10 +152,10 @@ impl SiteRobotRuns {
     }
 }
 
-/// Decides on pages with additional text: if there are many, none is withdrawn.
+/// Decides which pages with additional text are withdrawn; if there are many, no page is withdrawn.
 ///
-/// `is_out` contains for each page whether it is withdrawn already; `withdrawn` and `shown` are the
-/// numbers of heaven's pages.
+/// `is_out` specifies for each page whether it is already withdrawn; `withdrawn` and `shown` are
+/// the numbers of withdrawn and shown heaven pages.
 fn judge(
     action: ParityAction,
     results: &[(String, ParityResult)],
@@ -183,7 +184,7 @@ fn judge(
     let pages = withdrawn.saturating_add(shown);
     if is_large_share(new, compared) {
         pass.held = Some(format!(
-            "{new} of {compared} compared pages have more text than their originals, as after an expired login: \
+            "{new} of {compared} compared pages have more text than their originals, as happens when a login has expired: \
              check site_robot.login"
         ));
     } else if new > 0 && is_large_share(withdrawn.saturating_add(new), pages) {
@@ -198,7 +199,7 @@ fn judge(
     (terms, pass)
 }
 
-/// Returns the first sentence, cut to the maximum length.
+/// Returns the first sentence, truncated to the maximum length.
 fn shown(sentences: &[String]) -> String {
     let first = sentences.first().map_or("", String::as_str);
     first.chars().take(SENTENCE_CHARS).collect()

@@ -1,4 +1,4 @@
-//! Programs that convert and summarize, with limits of time, output and memory.
+//! Runs programs that convert or summarize documents, with limits on time, output and memory.
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -17,12 +17,14 @@ use crate::site_robot::RobotConf;
 /// Memory limit of a program, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
 
-/// Environment variables passed to programs: for finding other programs, and for text encoding.
+/// Names of environment variables passed to programs, needed to find other programs and for text
+/// encoding.
 const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
 /// Shell script that starts a program after setting `PATH` and the memory limit.
 ///
-/// Its arguments are the directory, the limit, the program and its arguments.
+/// The script's arguments are the directory, the memory limit, the program, and the program's
+/// arguments.
 const PRELUDE: &str = "if [ -n \"$1\" ]; then PATH=\"$1:$PATH\"; export PATH; fi
 if [ -n \"$2\" ]; then ulimit -v \"$2\" 2>/dev/null; fi
 shift 2
@@ -55,12 +57,12 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Creates a runner with the limits and directories of a robot.conf, and converters by media
-    /// type.
+    /// Creates a runner with the limits and directories from a robot.conf, and with converters for
+    /// media types.
     ///
     /// `bindir` comes first in the programs' `PATH`, and `tmpdir` is their `TMPDIR`.
-    /// `convert-timeout` limits their time, `max-filesize-kb` their output, and their memory is
-    /// limited to 1 GiB.
+    /// `convert-timeout` limits the run time, and `max-filesize-kb` the output. Memory is limited
+    /// to 1 GiB.
     #[must_use]
     pub fn new(conf: &RobotConf, converters: Vec<(String, CommandLine)>) -> Self {
         Self {
@@ -111,12 +113,12 @@ impl Programs {
 /// Input of a program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ProgramInput {
-    /// Document written by others.
+    /// A document from an untrusted source.
     Document,
     Nothing,
 }
 
-/// Returns the environment variables passed to programs.
+/// Returns the names and values of the environment variables passed to programs.
 fn handed_on() -> impl Iterator<Item = (&'static str, OsString)> {
     let own = HANDED_ON.iter();
     own.filter_map(|name| Some((*name, std::env::var_os(name)?)))
@@ -139,7 +141,7 @@ impl Commands for Programs {
 }
 
 impl Programs {
-    /// Runs a hook, which gets our environment and no input.
+    /// Runs a hook program with this process's environment and without input.
     pub(super) fn run_hook(&self, line: &CommandLine) -> Result<(), String> {
         self.run_on(line, b"", ProgramInput::Nothing).map(drop)
     }
@@ -153,7 +155,7 @@ impl Programs {
         let program = &line.program;
         if self.tells {
             let bytes = input.len();
-            tracing::info!(bytes, "the site robot starts {program:?}");
+            tracing::info!(bytes, "the site robot is starting {program:?}");
         }
         let mut child = self.start(line, kind)?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -185,20 +187,20 @@ impl Programs {
     }
 }
 
-/// Kills the remaining processes of a group; most groups have none.
+/// Kills the processes that remain in a process group; most groups have none.
 fn kill(group: Option<Pid>) {
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Reads all output, then waits for the end.
+/// Reads all output, then waits for the program to exit.
 fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8>, String> {
     let mut output = Vec::new();
     if let Some(stdout) = stdout {
         // One byte more than the limit shows that there is more.
         let read = stdout.take(max.saturating_add(1)).read_to_end(&mut output);
-        read.map_err(|error| format!("cannot be read from: {error}"))?;
+        read.map_err(|error| format!("produced output that cannot be read: {error}"))?;
     }
     if output.len() as u64 > max {
         let _ = child.kill();
@@ -208,7 +210,7 @@ fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8
     match child.wait() {
         Ok(status) if status.success() => Ok(output),
         Ok(status) => Err(format!("failed: {status}")),
-        Err(error) => Err(format!("cannot be waited for: {error}")),
+        Err(error) => Err(format!("did not report an exit status: {error}")),
     }
 }
 
@@ -218,13 +220,13 @@ const MEDIA_TYPE: &str = "application/pdf";
 /// Program that converts PDF to text (poppler-utils).
 const PROGRAM: &str = "pdftotext";
 
-/// The program's names for the dates of a document, and those of pages.
+/// Names of a document's dates in the program's output, each with its name in a page.
 const DATES: [(&str, &str); 2] = [
     ("name=\"CreationDate\"", "name=\"article:published_time\""),
     ("name=\"ModDate\"", "name=\"article:modified_time\""),
 ];
 
-/// Returns the command for the program if one of these directories contains it.
+/// Returns the command that runs the program, if one of these directories contains it.
 fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<CommandLine> {
     let is_there = directories.any(|directory| directory.join(PROGRAM).is_file());
     // Includes the document's metadata: title, author, dates.
@@ -237,8 +239,8 @@ fn is_command(line: &CommandLine) -> bool {
     line.program == PROGRAM && line.arguments.first().is_some_and(|it| it == "-htmlmeta")
 }
 
-/// Converts the program's output into a page: its text is a single block with paragraphs separated
-/// by empty lines.
+/// Converts the program's output into a page; the page's text is a single block, with empty lines
+/// between paragraphs.
 fn page(written: &[u8]) -> Vec<u8> {
     let written = String::from_utf8_lossy(written);
     let Some((head, text)) = written.split_once("<pre>") else {

@@ -1,4 +1,4 @@
-//! The public URL of a site whose robot visits the upstream.
+//! The public URL of a site, for a site robot that visits the site's upstream.
 
 use url::Url;
 
@@ -12,17 +12,17 @@ use super::starts::{Start, is_of};
 #[derive(Clone, Debug)]
 pub(super) struct PublicUrl {
     pub(super) url: Url,
-    /// URLs that are replaced by that of the site.
+    /// URLs of the upstream, which are replaced by the site's public URL.
     pub(super) aliases: Vec<Url>,
-    /// The first of them on another server.
+    /// First alias with a host other than the public URL's.
     server: Option<Url>,
 }
 
 impl PublicUrl {
-    /// Moves starting points at the upstream to the public site.
+    /// Replaces the upstream's address in starting points with the site's public URL.
     ///
-    /// These are starting points at a server of `server.upstream`, those with the other scheme,
-    /// and, if the public URL is set, all on hosts that are not the site's.
+    /// This applies to starting points at a server of `server.upstream`, to those with the other
+    /// scheme and, if the public URL is set, to all that are not on the site's hosts.
     pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
         let mut public = Self {
             url: public_url(settings)?,
@@ -48,8 +48,8 @@ impl PublicUrl {
         (!public.aliases.is_empty()).then_some(public)
     }
 
-    /// Returns the server to request and the hosts that it replaces; `known` applies without
-    /// aliases.
+    /// Returns the server to send requests to, and the hosts that it replaces; without a server,
+    /// returns `known`.
     pub(super) fn upstream(&self, known: Option<(Url, Vec<String>)>) -> Option<(Url, Vec<String>)> {
         let Some(address) = self.server.clone() else {
             return known;
@@ -89,7 +89,7 @@ fn public_url(settings: &Settings) -> Option<Url> {
     public.map(SiteUrl::into_url)
 }
 
-/// Moves the page of a login form to the public site, as starting points are moved.
+/// Replaces the upstream's address in a login form's URL, as in starting points.
 pub(super) fn move_login(settings: &Settings, login: FormLogin) -> FormLogin {
     let Some(url) = public_url(settings) else {
         return login;
@@ -114,7 +114,7 @@ mod tests {
     const UPSTREAM: &str = "[server]\nupstream = 'http://127.0.0.1:3000'\n";
     const HEAVEN: &str = "[heaven]\nurl = 'https://www.example.com/'\n";
 
-    /// Returns the starting points of the robot, and the server that is requested.
+    /// Returns the robot's starting points, and the server that requests are sent to.
     fn begins(text: &str, urls: &[&str]) -> (Vec<String>, Option<String>) {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let changes = SiteRobotChanges {

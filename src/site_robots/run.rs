@@ -1,4 +1,4 @@
-//! A run of a site robot, with the steps during and after it.
+//! A site robot run, with the steps during and after the run.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,32 +12,32 @@ use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::{ParityPass, SiteRobotRuns, made::command};
 
-/// Time after which a run without a sign of life is considered ended.
+/// Time after which a run is considered ended if its lease was not renewed.
 const LEASE: Duration = Duration::from_mins(2);
 
 /// Interval at which the lease is renewed.
 // A quarter of `LEASE`: the database may be unavailable for two renewals.
 const RENEW: Duration = Duration::from_secs(30);
 
-/// Result of a run, which a server passes to the command that handed it over.
+/// Result of a run; a server passes it to the command that handed the run over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct RunResult {
-    /// Summary of the robot's work.
+    /// Summary of the run, with counts of the robot's visits.
     pub summary: Summary,
-    /// The published heaven, if any.
+    /// Files of the published heaven, if heaven was published.
     pub published: Option<PublishedFiles>,
-    /// Result of comparing heaven pages with their originals, if any.
+    /// Result of comparing heaven pages with their originals, if they were compared.
     #[serde(default)]
     pub parity: Option<ParityPass>,
-    /// Result of the IndexNow submission, if any.
+    /// Result of the IndexNow submission, if pages were submitted.
     #[serde(default)]
     pub index_now: Option<IndexNowResult>,
-    /// Reason why `cmd-hook` failed, if it did.
+    /// Reason for the failure of `cmd-hook`, if it failed.
     pub hook_failure: Option<String>,
 }
 
-/// Files of a published heaven.
+/// Counts of a published heaven's pages and files.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedFiles {
@@ -47,20 +47,20 @@ pub struct PublishedFiles {
     pub written: usize,
     /// Number of unchanged files.
     pub unchanged: usize,
-    /// Whether anything has changed.
+    /// Whether the publication changed any file.
     pub is_changed: bool,
 }
 
 impl SiteRobotRuns {
-    /// Runs the robot to its end, publishes heaven, and starts `cmd-hook`.
+    /// Executes a run of the site robot, then publishes heaven and starts `cmd-hook`.
     ///
     /// An interrupted run is resumed. A stopped run publishes nothing; a run held for review only
-    /// hides pages that forbid publication. Accepted results that were held are published without
-    /// another run.
+    /// hides pages that forbid publication. If results that were held for review are accepted, they
+    /// are published without another run.
     ///
     /// # Errors
     ///
-    /// Fails if the database, the robot or the publication fails.
+    /// Returns an error if the database, the robot or the publication fails.
     pub async fn run(&self) -> anyhow::Result<RunResult> {
         let lease = match self.lease().await {
             Ok(lease) => Some(lease),
@@ -76,11 +76,13 @@ impl SiteRobotRuns {
         ran
     }
 
-    /// Runs the robot unless another process runs it for this site; `accept` accepts the results.
+    /// Runs the site robot unless another process is running it for this site; `accept` accepts
+    /// results that would be held for review.
     ///
     /// # Errors
     ///
-    /// Fails like [`Self::run`], and with [`LeaseError::Held`] if another process runs the robot.
+    /// Returns the errors of [`Self::run`], or [`LeaseError::Held`] if another process is running
+    /// the robot.
     pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<RunResult> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease), accept).await;
@@ -95,17 +97,18 @@ impl SiteRobotRuns {
         last.is_ok_and(|last| last.iter().any(|run| run.held.is_some()))
     }
 
-    /// Rolls back the last publication; called again, undoes the rollback.
+    /// Rolls back the last publication; a second call undoes the rollback.
     ///
-    /// Returns the restored publication and its number of pages; `None` without one.
+    /// Returns the restored publication and its number of pages, or `None` if no earlier
+    /// publication exists.
     ///
     /// # Errors
     ///
-    /// Fails while the robot runs, and if the database or the publication fails.
+    /// Returns an error if the site robot is running, or if the database or the publication fails.
     pub async fn undo(&self) -> anyhow::Result<Option<(Publication, u64)>> {
         let lease = self.lease().await.map_err(|error| match error {
             LeaseError::Held(holder) => anyhow::anyhow!(
-                "the site robot of {} is running, {holder}, and would publish again: stop it first",
+                "the site robot of {} is running ({holder}) and would publish again: stop it first",
                 self.robot.site()
             ),
             error => error.into(),
@@ -125,11 +128,11 @@ impl SiteRobotRuns {
         Ok(undone)
     }
 
-    /// Publishes the database's pages into the directory of heaven, if one is set.
+    /// Publishes the pages in the database to heaven's directory, if one is set.
     ///
     /// # Errors
     ///
-    /// Fails if the database or the file system fails.
+    /// Returns an error if a database or file operation fails.
     pub async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
         let Some(directory) = self.settings.publishes_into() else {
             return Ok(None);
@@ -147,11 +150,11 @@ impl SiteRobotRuns {
         self.store.leases().acquire(&name, LEASE).await
     }
 
-    /// Notifies servers of the changed robot heaven.
+    /// Notifies running servers that robot heaven has changed.
     async fn tell_servers(&self) {
         if let Err(error) = self.store.orders().announce_heaven().await {
             tracing::debug!(
-                "cannot notify servers, which load the new robot heaven within half a minute: {error}"
+                "cannot notify running servers, which will load the new robot heaven within 30 seconds: {error}"
             );
         }
     }
@@ -159,7 +162,7 @@ impl SiteRobotRuns {
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<RunResult> {
         Box::pin(self.library.settle(self.heaven())).await?;
         if accept && let Some(question) = self.robot.hold() {
-            anyhow::bail!("nothing is published: {question}");
+            anyhow::bail!("nothing was published: {question}");
         }
         if accept && let Some(summary) = self.robot.accept().await? {
             return self.end(summary, None).await;
@@ -208,7 +211,7 @@ impl SiteRobotRuns {
         Ok(ran)
     }
 
-    /// Renews the lease, and publishes intermediate results of a long run.
+    /// Renews the lease and publishes intermediate results during a long run.
     async fn go_along(&self, lease: Option<&Lease>, ended: &CancellationToken) {
         let publishing = self.publish_batches(lease, ended);
         let renewing = async {
@@ -222,7 +225,10 @@ impl SiteRobotRuns {
                     Ok(true) => {}
                     Ok(false) => {
                         let site = self.robot.site();
-                        tracing::warn!(site, "another process runs the site robot of {site} now");
+                        tracing::warn!(
+                            site,
+                            "another process is now running the site robot of {site}"
+                        );
                     }
                     Err(error) => {
                         tracing::warn!("cannot renew the site robot's lease: {error}");
@@ -244,7 +250,8 @@ impl SiteRobotRuns {
         }
     }
 
-    /// Publishes new and changed pages; pages are withdrawn only at the end.
+    /// Publishes new and changed pages during a run; pages are withdrawn only at the end of the
+    /// run.
     async fn publish_batch(&self, lease: Option<&Lease>) -> anyhow::Result<()> {
         if may_publish(lease).await {
             self.robot.publish_so_far().await?;
@@ -253,7 +260,7 @@ impl SiteRobotRuns {
         Ok(())
     }
 
-    /// Starts `cmd-hook` if a page was described; returns the reason of a failure.
+    /// Starts `cmd-hook` if a page was described; returns the reason if the hook fails.
     async fn start_hook(&self, summary: &Summary) -> Option<String> {
         let counts = &summary.counts;
         let hook = self.settings.conf.cmd_hook.as_deref();
@@ -274,7 +281,7 @@ impl SiteRobotRuns {
     }
 }
 
-/// Returns `true` unless another process has taken the lease; database errors are ignored.
+/// Returns `true` unless another process has acquired the lease; database errors are ignored.
 async fn may_publish(lease: Option<&Lease>) -> bool {
     let Some(lease) = lease else { return true };
     lease.renew().await.unwrap_or_else(|error| {

@@ -1,8 +1,9 @@
-//! Checks every minute whether a site robot is due, and starts runs requested by a page.
+//! Checks every minute whether a site robot is due to run, and starts runs requested on an admin
+//! page.
 //!
 //! The cron job only triggers the check. The database shows whether a run is due, and a lease
-//! determines the instance that starts it. [`when`](super::when) parses the expressions: a run
-//! missed while no program was running is made up for.
+//! determines the instance that starts it. [`when`](super::when) parses the cron expressions. A run
+//! missed while the program was not running is made up for at the next start.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +29,7 @@ const EVERY_MINUTE: &str = "0 * * * * *";
 /// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// Site robots that run by a schedule, or when a page requests it.
+/// Site robots that run on a schedule, or when a run is requested on an admin page.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedules {
     inner: Arc<Inner>,
@@ -38,7 +39,7 @@ pub(crate) struct Schedules {
 struct Inner {
     pages: RobotRuns,
     robots: ArcSwap<Vec<Arc<SiteRobotRuns>>>,
-    /// For each site, the stop that was seen.
+    /// For each site, the stopped run and the time when the stop was first seen.
     stops: Mutex<BTreeMap<String, Stopped>>,
     /// Sites whose robots have finished and must not run again (`onCompletion=quit`).
     quit: Mutex<Vec<String>>,
@@ -47,7 +48,7 @@ struct Inner {
 }
 
 impl Schedules {
-    /// Creates schedules without a robot; `pages` request and show runs.
+    /// Creates schedules without a robot; the admin pages request and show runs through `pages`.
     pub(crate) fn new(pages: RobotRuns) -> Self {
         let inner = Inner {
             pages,
@@ -58,7 +59,7 @@ impl Schedules {
         }
     }
 
-    /// Replaces the robots; active runs continue with the old ones.
+    /// Replaces the site robots; active runs continue with the old settings.
     pub(crate) fn replace(&self, robots: Vec<SiteRobotRuns>) {
         let Inner {
             pages,
@@ -79,13 +80,13 @@ impl Schedules {
         known.store(Arc::new(robots));
     }
 
-    /// Starts due runs, now and at each trigger, until `stop`; then ends the runs.
+    /// Starts due runs now and at each trigger until `stop` is cancelled, then ends active runs.
     pub(crate) async fn keep(self, stop: CancellationToken) {
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("cannot start the schedule of the site robots: {error}");
+                error!("cannot start the scheduler of the site robots: {error}");
                 return;
             }
         };
@@ -105,7 +106,7 @@ impl Schedules {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         if let Err(error) = bell.shutdown().await {
-            error!("the schedule of the site robots did not end cleanly: {error}");
+            error!("the scheduler of the site robots did not shut down cleanly: {error}");
         }
     }
 
@@ -128,7 +129,7 @@ impl Schedules {
         }
     }
 
-    /// Visits pages again that were reported as changed.
+    /// Starts visits to pages that were reported as changed.
     fn refresh_changed(&self) {
         for runs in self.inner.robots.load().iter() {
             let site = runs.robot.site();
@@ -156,7 +157,7 @@ impl Schedules {
         }
     }
 
-    /// Starts a run requested by a page.
+    /// Starts a run requested on an admin page.
     fn begin(&self, site: &str) {
         let robots = self.inner.robots.load();
         let Some(runs) = robots.iter().find(|runs| runs.robot.site() == site) else {
@@ -218,7 +219,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Runs the robot unless another process does; returns whether the run finished.
+    /// Runs the site robot unless another process is running it; returns whether the run finished.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
         let running = runs.run_if_free(accept);
@@ -230,7 +231,7 @@ impl Schedules {
                 let _ = time::timeout(LAST_VISITS, running).await;
                 // Only this process was stopped; the next process continues the run.
                 runs.store.frontier().set_run_command(site, RunCommand::Run).await?;
-                info!(site, "the run of {site} will be resumed");
+                info!(site, "the interrupted run of the site robot of {site} will be resumed");
                 None
             }
         };
@@ -240,7 +241,8 @@ impl Schedules {
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }
 
-    /// Stores the time when a stop was first seen, and removes it with the run.
+    /// Stores the time when a stop was first seen; removes it when the stopped run no longer
+    /// exists.
     fn note_stop(&self, site: &str, last: Option<&StoredRun>, now_ms: i64) -> Option<Stopped> {
         let mut stops = lock(&self.inner.stops);
         let stopped =
@@ -286,9 +288,10 @@ const ROUND_MS: i64 = 60 * 60 * 1_000;
 /// Run that was stopped, and the time when the stop was first seen.
 pub(super) type Stopped = (i64, i64);
 
-/// Returns the time of the next round of a loop (`onCompletion=loop`) after the last one ended.
+/// Returns the start time of a loop's next round (`onCompletion=loop`) after the last round ended.
 ///
-/// This is the next scheduled time, or an hour later without a schedule.
+/// The next round starts at the next scheduled time or, without a schedule, an hour after the last
+/// round ended.
 pub(super) fn next_round_ms(schedule: Option<&Schedule>, finished_ms: i64) -> i64 {
     let next_ms = schedule.and_then(|schedule| schedule.next_ms(finished_ms));
     next_ms.unwrap_or_else(|| finished_ms.saturating_add(ROUND_MS))
@@ -297,7 +300,7 @@ pub(super) fn next_round_ms(schedule: Option<&Schedule>, finished_ms: i64) -> i6
 /// Returns `true` if a site's run must be started or resumed now.
 ///
 /// A run is due if a scheduled time has passed since the last run began, if there was no run yet,
-/// and if the last run was interrupted. A paused run is left alone; a stopped run waits until the
+/// or if the last run was interrupted. A paused run stays paused; a stopped run is resumed at the
 /// next scheduled time.
 pub(super) fn is_due(
     schedule: &Schedule,

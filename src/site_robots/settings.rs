@@ -1,4 +1,4 @@
-//! Converts `[site_robot]` into the settings of a site robot.
+//! Converts `[site_robot]` into the settings for a site robot.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,11 +32,11 @@ use super::{
     starts::{Start, only, starts},
 };
 
-/// Checked settings of the site robot of one site.
+/// Checked settings for the site robot of one site.
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,
-    /// Settings of the site, with the changes of a command.
+    /// Settings of the site, including changes made by a command.
     pub(super) configured: Settings,
     pub(super) starts: Vec<Start>,
     /// Pages to visit again; if empty, the whole site is visited.
@@ -46,7 +46,7 @@ pub struct SiteRobotSettings {
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) form_login: Option<FormLogin>,
-    /// Server to request instead of these hosts, or instead of all hosts if the list is empty.
+    /// Server that requests are sent to instead of these hosts; an empty list stands for all hosts.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
     /// Key that signs requests.
@@ -55,41 +55,42 @@ pub struct SiteRobotSettings {
     pub(super) own_hosts: OwnHosts,
     /// Public URL of the site, if the robot visits the upstream.
     pub(super) public: Option<PublicUrl>,
-    /// Whether results are published even if they would be held for review.
+    /// Whether results are published even if they would otherwise be held for review.
     pub(super) accept: bool,
     /// IndexNow client for changed pages, if active.
     pub(super) index_now: Option<Announcer>,
-    /// Question for the readers of pages behind a login, if `heaven.open_to` is not set.
+    /// Question about which visitors may read pages behind a login; `None` if `heaven.open_to` is
+    /// set or no login is used.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
 
-/// Changes of a command to the settings of one run.
+/// Changes that a command makes to the settings for one run.
 ///
-/// They are passed on if the run is handed over to a server, except names of files: see
+/// If the run is handed over to a server, the changes are passed on, except names of files: see
 /// [`names_files`](Self::names_files).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteRobotChanges {
-    /// Starting points instead of the configured ones.
+    /// Starting points that replace the configured ones.
     pub urls: Vec<String>,
-    /// Pages to visit again, instead of a run over the site.
+    /// Pages to visit again instead of visiting the whole site.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Maximum number of links to follow; the inner `None` means no limit.
     pub depth: Option<Option<u32>>,
-    /// Pause between two visits of a host.
+    /// Pause between two visits to a host.
     pub delay: Option<Duration>,
-    /// Path prefixes to visit, instead of the configured ones.
+    /// Path prefixes to visit; they replace the configured ones.
     pub only_below: Vec<String>,
-    /// robot.conf instead of the configured file.
+    /// Path of a robot.conf that replaces the configured file.
     #[serde(skip)]
     pub robot_conf: Option<String>,
-    /// filter.conf instead of the configured file.
+    /// Path of a filter.conf that replaces the configured file.
     #[serde(skip)]
     pub filter_conf: Option<String>,
-    /// Directory to publish heaven to.
+    /// Directory to which heaven is published.
     #[serde(skip)]
     pub publish: Option<PathBuf>,
     /// Whether results are published even if they would be held for review; results already held
@@ -101,7 +102,7 @@ pub struct SiteRobotChanges {
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value.
+/// Returns an error that shows the place of the invalid value.
 pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErrors> {
     let mut found = Vec::new();
     let none = SiteRobotChanges::default();
@@ -117,13 +118,15 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
     Ok(found)
 }
 
-/// Fails if two sites publish to the same directory, where each would replace the other's heaven.
+/// Returns an error if two sites publish to the same directory, where each would replace the
+/// other's heaven.
 fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(), ConfigErrors> {
     let mut known: Vec<&Path> = Vec::new();
     for directory in found.iter().filter_map(SiteRobotSettings::publishes_into) {
         if known.contains(&directory) {
             let directory = directory.display();
-            let reason = format!("{directory} is used by two sites; set one for each");
+            let reason =
+                format!("two sites use {directory}; set a different directory for each site");
             return Err(loaded.wrong(&SiteRobotSection::KEY.publish, reason));
         }
         known.push(directory);
@@ -138,7 +141,7 @@ impl SiteRobotSettings {
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn new(
         loaded: &Loaded,
         site: &str,
@@ -153,13 +156,14 @@ impl SiteRobotSettings {
         &self.site
     }
 
-    /// Returns the settings that are not used, each with the reason.
+    /// Returns a warning for each setting that is not used, with the reason.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns a question about the readers of pages behind a login, if no setting answers it.
+    /// Returns the question which visitors may read pages behind a login, if no setting specifies
+    /// them.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()
@@ -170,7 +174,7 @@ impl SiteRobotSettings {
         self.starts.iter().map(|start| &start.url)
     }
 
-    /// Returns the directory to publish heaven to, if one is set.
+    /// Returns the directory to which heaven is published, if one is set.
     #[must_use]
     pub fn publishes_into(&self) -> Option<&Path> {
         self.own().publish.as_deref()
@@ -186,7 +190,7 @@ impl SiteRobotSettings {
         self.own().schedule.as_ref()
     }
 
-    /// Returns the paths that are never visited, including those served by this program.
+    /// Returns the paths that the site robot never visits, including those served by this program.
     pub(super) fn never_below(&self) -> Vec<String> {
         let mut paths = self.own().never_below.clone();
         for path in [&self.configured.heaven.path, &self.configured.admin.path] {
@@ -195,7 +199,8 @@ impl SiteRobotSettings {
         paths
     }
 
-    /// Returns the kind of login in words, without the secret; `None` without a login.
+    /// Returns a description of the login without its secret, or `None` if the robot does not log
+    /// in.
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
         if self.form_login.is_some() {
@@ -213,9 +218,9 @@ impl SiteRobotSettings {
         }
     }
 
-    /// Returns the next scheduled time of a run; `last` is the last run of the site.
+    /// Returns the time of the next scheduled run; `last` is the site's last run.
     ///
-    /// An overdue run is due now.
+    /// For an overdue run, returns the current time.
     #[must_use]
     pub fn next_run_ms(&self, last: Option<&StoredRun>, now_ms: i64) -> Option<i64> {
         let schedule = self.schedule()?;
@@ -225,14 +230,14 @@ impl SiteRobotSettings {
         schedule.next_ms(now_ms)
     }
 
-    /// Returns the browser that renders pages, if rendering is on.
+    /// Returns the path of the browser that renders pages, if rendering is enabled.
     #[must_use]
     pub fn renders_by(&self) -> Option<&Path> {
         let own = self.own();
         (own.render != Rendering::Never).then(|| own.browser.as_deref().unwrap_or(Path::new("")))
     }
 
-    /// Returns the IndexNow client for its pages, if active.
+    /// Returns the IndexNow client for the site's pages, if active.
     pub(crate) fn announcer(&self) -> Option<&Announcer> {
         self.index_now.as_ref()
     }
@@ -292,7 +297,8 @@ impl SiteRobotSettings {
 }
 
 impl SiteRobotChanges {
-    /// Returns `true` if the changes name files or directories, which other processes must not use.
+    /// Returns `true` if the changes contain paths of files or directories, which other processes
+    /// must not use.
     #[must_use]
     pub fn names_files(&self) -> bool {
         self.robot_conf.is_some() || self.filter_conf.is_some() || self.publish.is_some()
@@ -314,7 +320,7 @@ impl SiteRobotChanges {
     }
 }
 
-/// Returns the reason why pages are not rendered although rendering is on.
+/// Returns a warning with the reason why pages are not rendered although rendering is enabled.
 fn render_warning(own: &SiteRobotSection) -> Option<String> {
     if own.render == Rendering::Never {
         return None;
@@ -364,7 +370,8 @@ fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>,
     })
 }
 
-/// The upstream is requested directly, so that no front proxy decides on our robot.
+/// Requests are sent directly to the upstream, so that no front proxy makes decisions about our
+/// robot.
 fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec<String>)> {
     let first = settings.server.upstream.first()?;
     match Url::parse(first) {
@@ -373,7 +380,7 @@ fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec
         }
         _ => {
             warnings.push(format!(
-                "the site robot requests pages at their public URLs: it cannot request {first} directly"
+                "the site robot requests pages at their public URLs, because it cannot send requests directly to {first}"
             ));
             None
         }
@@ -444,7 +451,10 @@ mod tests {
             site("b.example")
         );
         let error = site_robots(&loaded(&text)).unwrap_err().to_string();
-        assert!(error.contains("h is used by two sites"), "{error}");
+        assert!(
+            error.contains("two sites use ") && error.contains("h; set"),
+            "{error}"
+        );
     }
 
     #[test]

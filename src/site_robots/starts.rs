@@ -7,17 +7,18 @@ use crate::site_robot::RobotConf;
 
 use super::settings::SiteRobotChanges;
 
-/// Starting point.
+/// A starting point of a site robot run.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) url: Url,
     /// Maximum number of links to follow from the starting point; `None` means no limit.
     pub(super) depth: Option<u32>,
-    /// Whether the configuration contains the starting point, which is then on this site.
+    /// Whether the configuration contains the starting point; if so, the starting point is on this
+    /// site.
     pub(super) is_configured: bool,
 }
 
-/// Reads the pages to visit again.
+/// Parses the URLs of the pages to visit again.
 pub(super) fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Url>, ConfigErrors> {
     let points = points(loaded, &changes.only)?;
     Ok(points.iter().map(|point| point.url().clone()).collect())
@@ -29,7 +30,8 @@ fn points(loaded: &Loaded, urls: &[String]) -> Result<Vec<StartingPoint>, Config
     points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))
 }
 
-/// Returns the maximum number of links to follow: from the command, the settings or robot.conf.
+/// Returns the maximum number of links to follow, as set by the command, the settings or
+/// robot.conf.
 fn depth(
     loaded: &Loaded,
     settings: &Settings,
@@ -83,7 +85,7 @@ pub(super) fn starts(
     Ok(starts)
 }
 
-/// Fails with the first file that is not below the directory for files.
+/// Returns an error for the first file that is not below the directory for files.
 fn check_files(
     loaded: &Loaded,
     settings: &Settings,
@@ -99,7 +101,7 @@ fn check_files(
             Some(root) if path.starts_with(root) => continue,
             Some(root) => format!("{url} is not below {}", root.display()),
             None => format!(
-                "{url} is a file; set the directory that files are read from: file_root = \
+                "{url} is a file; set the directory from which files may be read: file_root = \
                  \"/srv/documents\""
             ),
         };

@@ -1,4 +1,4 @@
-//! Lock-free histogram of durations.
+//! A lock-free histogram of durations.
 
 use std::{
     fmt::Write as _,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the buckets, in microseconds and as seconds in the output.
+/// Upper bounds of the buckets: the number of microseconds, and the text in seconds for the output.
 const BOUNDS: [(u64, &str); 9] = [
     (1_000, "0.001"),
     (5_000, "0.005"),
@@ -19,13 +19,13 @@ const BOUNDS: [(u64, &str); 9] = [
     (60_000_000, "60"),
 ];
 
-/// Histogram of durations from a millisecond to a minute.
+/// Histogram of durations, with buckets from a millisecond to a minute.
 ///
-/// Counters are relaxed: a scrape under load may see a duration in its bucket but not yet in the
-/// sum.
+/// The counters use relaxed ordering: under load, a scrape may find a duration in its bucket but
+/// not yet in the sum.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// Counts per bucket; the last one is for durations above all bounds.
+    /// Counts per bucket; the last bucket is for durations above all bounds.
     buckets: [AtomicU64; BOUNDS.len() + 1],
     sum_micros: AtomicU64,
 }
@@ -43,9 +43,9 @@ impl Histogram {
         self.sum_micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Appends the samples in the text format of Prometheus, without `# TYPE`.
+    /// Appends the samples in the Prometheus text format, without a `# TYPE` line.
     ///
-    /// `label` is the name and value of the samples' only label.
+    /// `label` contains the name and value of the samples' only label.
     pub fn write(&self, name: &str, label: Option<(&str, &str)>, text: &mut String) {
         let label = label.map(|(name, value)| (name, label_value(value)));
         let before = label
@@ -68,7 +68,7 @@ impl Histogram {
     }
 }
 
-/// Escapes a label value as the text format requires: backslash, quote and newline.
+/// Escapes backslashes, quotes and newlines in a label value, as the text format requires.
 fn label_value(value: &str) -> String {
     value
         .replace('\\', "\\\\")

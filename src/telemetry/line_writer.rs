@@ -20,25 +20,25 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Maximum number of bytes waiting to be written; further lines are dropped.
+/// Maximum number of buffered bytes that wait to be written; further lines are dropped.
 // Room for 64 wake-ups of a stalled disk, so that a short stall loses no lines.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 /// Number of buffered bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
-/// Longest time that a line stays in the buffer.
+/// Maximum time that a line stays in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Number of flushes between two reports of lost lines, so that reports do not fill the log.
 const FLUSHES_BETWEEN_REPORTS: u32 = 60;
-/// Longest time that closing waits for the last lines.
+/// Maximum time for which closing waits until the last lines are written.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Permissions of a new file, which contains visitors' addresses.
+/// Permissions of a new log file, which contains visitors' addresses.
 const FILE_MODE: u32 = 0o640;
 
 /// Writer of lines to a file or to standard output, in a separate thread.
 ///
 /// Lines stay in memory for at most a second. Lines that arrive faster than they can be written are
-/// dropped and counted, so that no request waits for a disk. A moved or removed file is created
-/// again. Clones share the file.
+/// dropped and counted, so that no request waits for a disk. A file that was moved or removed is
+/// created again. Clones share the file.
 #[derive(Clone)]
 pub struct LineWriter {
     handle: Arc<Handle>,
@@ -51,7 +51,7 @@ struct Handle {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Locked only to copy a line or to swap two buffers.
+    /// Buffered lines; locked only to copy a line or to swap two buffers.
     buffer: Mutex<Vec<u8>>,
     lost: AtomicU64,
     reopen: AtomicBool,
@@ -77,11 +77,12 @@ struct Job {
 }
 
 impl LineWriter {
-    /// Opens a file for appending, and creates a missing file; `-` is standard output.
+    /// Opens a file for appending, and creates the file if it does not exist; `-` stands for
+    /// standard output.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be written, or if no thread can be started.
+    /// Returns an error if the file cannot be opened for writing, or if no thread can be started.
     pub fn open(path: &str) -> io::Result<Self> {
         let sink = Sink::open(path)?;
         let shared = Arc::<Shared>::default();
@@ -103,7 +104,8 @@ impl LineWriter {
         Ok(Self { handle })
     }
 
-    /// Adds the line that `write` appends, without its line end, or drops it.
+    /// Adds the line that `write` appends without a line ending, or drops the line if the buffer is
+    /// full.
     pub fn line(&self, write: impl FnOnce(&mut Vec<u8>)) {
         thread_local! {
             static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -119,14 +121,14 @@ impl LineWriter {
         });
     }
 
-    /// Reopens the file after log rotation has moved it; earlier lines are written first.
+    /// Reopens the file after log rotation has moved the file; earlier lines are written first.
     pub fn reopen(&self) {
         // Release, so that the thread that sees the flag also sees the lines in the buffer.
         self.handle.shared.reopen.store(true, Ordering::Release);
         self.handle.thread.unpark();
     }
 
-    /// Returns the number of lines that were dropped or could not be written.
+    /// Returns the number of lost lines, which were dropped or could not be written.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.handle.shared.lost.load(Ordering::Relaxed)
@@ -151,14 +153,14 @@ impl LineWriter {
         }
     }
 
-    /// Writes the remaining lines and ends, within five seconds.
+    /// Writes the remaining lines and closes the writer, within five seconds.
     pub async fn close(&self) {
         self.handle.close();
         if timeout(CLOSE_TIMEOUT, self.handle.shared.closed.cancelled())
             .await
             .is_err()
         {
-            warn!("the access log could not be closed in time: its last lines are lost");
+            warn!("could not write the last lines of the access log in time: these lines are lost");
         }
     }
 }
@@ -232,7 +234,7 @@ impl Job {
         }
     }
 
-    /// Reports lost lines, at most once a minute.
+    /// Logs the number of lost lines, at most once a minute.
     fn report(&mut self) {
         self.flushes_until_report = self.flushes_until_report.saturating_sub(1);
         let lost = self.shared.lost.load(Ordering::Relaxed);
@@ -240,7 +242,7 @@ impl Job {
             let lines = lost - self.reported;
             warn!(
                 lines,
-                "the access log lost {lines} lines, which could not be written or arrived too fast"
+                "lost {lines} lines of the access log, which could not be written or arrived too fast"
             );
             self.reported = lost;
             self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;
@@ -288,7 +290,10 @@ impl Sink {
         if let Self::File { path, file } = self
             && is_moved(path, file)
         {
-            info!("the access log was moved: reopening {}", path.display());
+            info!(
+                "the access log file was moved: reopening {}",
+                path.display()
+            );
             self.reopen();
         }
     }
@@ -310,9 +315,9 @@ fn append_to(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Returns `true` if the path leads to another file, or to no file.
+/// Returns `true` if the path now refers to another file, or to no file.
 ///
-/// logrotate moves a file without notification if no signal is configured.
+/// logrotate moves files without notification if no signal is configured.
 fn is_moved(path: &Path, file: &File) -> bool {
     let Ok(open) = file.metadata() else {
         return false;

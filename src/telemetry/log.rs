@@ -1,4 +1,4 @@
-//! Set-up of the log: filter and format.
+//! Setup of the log, with its filter and format.
 
 use std::{io::IsTerminal as _, str::FromStr};
 
@@ -26,27 +26,27 @@ impl FromStr for LogFormat {
     }
 }
 
-/// Error of setting up the log.
+/// Error that occurs when setting up the log.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct LogError(String);
 
-/// Checks a filter without starting the log.
+/// Checks a log filter without starting the log.
 ///
 /// # Errors
 ///
-/// Fails if the filter cannot be parsed.
+/// Returns an error if the filter cannot be parsed.
 pub fn check_log_filter(filter: &str) -> Result<(), LogError> {
     parse(filter).map(|_| ())
 }
 
-/// Starts the log of the process; a second call has no effect.
+/// Starts the process's log; a second call has no effect.
 ///
-/// Colours are used only with `wants_colours` and on a terminal.
+/// Colours are used only if `wants_colours` is set and the log is written to a terminal.
 ///
 /// # Errors
 ///
-/// Fails if the filter cannot be parsed.
+/// Returns an error if the filter cannot be parsed.
 pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result<(), LogError> {
     let filter = parse(filter)?;
     let registry = tracing_subscriber::registry().with(filter);
@@ -83,9 +83,10 @@ fn parse(filter: &str) -> Result<EnvFilter, LogError> {
         })
 }
 
-/// Applies a bare level to our own lines; libraries log from `warn` on.
+/// Applies a filter that consists only of a level to our own lines; libraries then log at `warn`
+/// and above.
 ///
-/// At `debug`, the lines of libraries would hide ours.
+/// At `debug`, lines from libraries would hide our own.
 fn quiet_libraries(filter: &str) -> String {
     let level = ["error", "warn", "info", "debug", "trace"]
         .into_iter()
@@ -98,7 +99,7 @@ fn quiet_libraries(filter: &str) -> String {
     }
 }
 
-/// Crates that contain modules of the library, which prefix their log lines.
+/// Crates that contain the library's modules; crate and module names prefix log lines.
 ///
 /// `robots_txt` is a separate crate.
 const CRATES: [(&str, &[&str]); 4] = [
@@ -117,7 +118,7 @@ const CRATES: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Replaces re-exported modules, such as `robot_detection::verify`, by their crates.
+/// Replaces re-exported modules in a filter, such as `robot_detection::verify`, with their crates.
 fn by_crates(filter: &str) -> String {
     const OURS: &str = "robot_detection::";
     let mut parts = filter.split(OURS);

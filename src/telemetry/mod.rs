@@ -1,4 +1,4 @@
-//! Set-up of logs and metrics.
+//! Setup of logs and metrics.
 //!
 //! The program logs to standard error, as text or as one JSON object per line;
 //! results for the user are printed to standard output. Lines of an access log

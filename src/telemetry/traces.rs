@@ -1,4 +1,4 @@
-//! A span for each request, exported by OTLP.
+//! Trace spans for requests, exported over OTLP.
 
 use std::time::Duration;
 
@@ -19,27 +19,27 @@ use opentelemetry_sdk::{
 };
 use tracing::warn;
 
-/// Longest time that closing waits for the last spans.
+/// Maximum time for which closing waits until the last spans are exported.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Export of spans to a collector; a full queue drops spans.
+/// Export of spans to a collector; spans are dropped if the queue is full.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
-/// Span of one request.
+/// Trace span of one request.
 #[derive(Debug)]
 pub struct RequestSpan(Span);
 
 impl Traces {
-    /// Starts the export to the URL of a collector, with a client for sending.
+    /// Starts the export to a collector's URL; `client` sends the spans.
     ///
     /// # Errors
     ///
-    /// Fails if the URL is invalid.
+    /// Returns an error if the URL is invalid.
     pub fn start(
         endpoint: &str,
         client: impl HttpClient + 'static,
@@ -63,8 +63,8 @@ impl Traces {
 
     /// Starts the span of a request, as a child of the span in its `traceparent` header.
     ///
-    /// The header then names the new span, for the server to which the request is forwarded (W3C
-    /// Trace Context §3.2).
+    /// The header is then set to the new span, for the server to which the request is forwarded
+    /// (W3C Trace Context §3.2).
     #[must_use]
     pub fn begin(&self, method: &Method, headers: &mut HeaderMap) -> RequestSpan {
         let propagator = TraceContextPropagator::new();
@@ -84,10 +84,10 @@ impl Traces {
         RequestSpan(span)
     }
 
-    /// Exports the ended spans within five seconds; blocks.
+    /// Exports the ended spans; blocks for up to five seconds.
     pub fn close(&self) {
         if let Err(error) = self.provider.shutdown_with_timeout(CLOSE_TIMEOUT) {
-            warn!(%error, "the last traces are lost: {error}");
+            warn!(%error, "could not export the last traces: {error}");
         }
     }
 }
@@ -108,9 +108,9 @@ impl RequestSpan {
     }
 }
 
-/// Returns the name of a span: a usual method, or else `HTTP`.
+/// Returns the name of a span: the request method if it is a standard method, otherwise `HTTP`.
 ///
-/// Clients choose the method, but names of spans must be few (OpenTelemetry, low cardinality).
+/// Clients choose the method, but span names must have low cardinality (OpenTelemetry).
 fn name(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

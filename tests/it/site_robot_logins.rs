@@ -395,11 +395,8 @@ async fn doctor_warns_of_a_password_file_readable_by_others() {
         let output = program::run(directory.path(), &["doctor", "--offline"]);
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(!doctor().contains("is readable for other users"));
+    assert!(!doctor().contains("other users can read it"));
     fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).unwrap();
     let told = doctor();
-    assert!(
-        told.contains("is readable for other users: chmod o="),
-        "{told}"
-    );
+    assert!(told.contains("other users can read it: chmod o="), "{told}");
 }

@@ -316,7 +316,7 @@ async fn explain_shows_the_result_of_a_copy() {
     assert!(copy.contains("The response is heaven's copy"), "{copy}");
     let none = explained("/articles/9");
     assert!(
-        none.contains("not served heaven's copy (heaven has no copy of this page"),
+        none.contains("not served heaven's copy (robot heaven has no public copy of this page"),
         "{none}"
     );
     assert!(none.contains("decision  pass"), "{none}");

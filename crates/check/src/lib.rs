@@ -1,6 +1,7 @@
 //! Internal crate of `robot-detection`: decisions for front proxies.
 //!
-//! It responds to queries in each proxy's dialect and prints the files that make proxies send them.
+//! The crate answers queries in each proxy's dialect, and renders the configuration files with
+//! which proxies send these queries.
 
 pub mod check;
 pub mod probe;

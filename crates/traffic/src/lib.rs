@@ -1,8 +1,8 @@
 //! Internal crate of `robot-detection`: traffic counting, evidence, access logs and suspicion.
 //!
-//! [`traffic`] counts every request without a lock and stores the sums in the database,
-//! [`suspicion`] detects fleets among visitors that claim to be browsers, and [`access_log`] reads
-//! and writes web server logs and needs no database (feature `access-log`).
+//! [`traffic`] counts every request without a lock and stores the sums in the database.
+//! [`suspicion`] detects fleets among visitors that claim to be browsers. [`access_log`] reads and
+//! writes web server logs without a database (feature `access-log`).
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

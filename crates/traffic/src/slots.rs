@@ -1,4 +1,4 @@
-//! Lock-free slots in which requests leave data without allocating or waiting.
+//! Lock-free slots in which requests store data without allocating or waiting.
 
 use std::{
     sync::atomic::{
@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-/// Number of slots that a request tries; an occupied slot belongs to a request in progress.
+/// Maximum number of slots that a request tries; an occupied slot belongs to another active
+/// request.
 const TRIES: usize = 4;
 
 const FREE: u64 = 0;
@@ -16,7 +17,7 @@ const CLAIMED: u64 = 1;
 const SETTLED: u64 = 2;
 const STATE: u64 = 0b11;
 
-/// Fixed number of slots for request data; `COUNT` is a power of two.
+/// A fixed number of slots for request data; `COUNT` is a power of two.
 #[derive(Debug)]
 pub(crate) struct Slots<L, const COUNT: usize> {
     slots: Box<[Slot<L>]>,
@@ -31,11 +32,11 @@ struct Slot<L> {
     left: L,
 }
 
-/// Slot of a request that has no response yet.
+/// Reference to the slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ticket(u16);
 
-/// Words that any number of threads can read and write.
+/// Memory words that any number of threads can read and write.
 #[derive(Debug)]
 pub(crate) struct Words<const COUNT: usize>([AtomicU64; COUNT]);
 
@@ -51,7 +52,8 @@ impl<L: Default, const COUNT: usize> Default for Slots<L, COUNT> {
 impl<L, const COUNT: usize> Slots<L, COUNT> {
     /// Writes data into a free slot. Returns `None` if no free slot is found.
     ///
-    /// The slot uses the lowest two bits of `told`; the other bits stay until the slot is free.
+    /// The lowest two bits of `told` are reserved for the slot's state; the other bits are stored
+    /// until the slot is freed.
     #[inline]
     pub(crate) fn claim(&self, told: u64, write: impl FnOnce(&L)) -> Option<Ticket> {
         for _ in 0..TRIES {
@@ -84,7 +86,7 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         }
     }
 
-    /// Empties the slots of finished requests. Returns the number of emptied slots.
+    /// Empties the slots of finished requests, and returns the number of emptied slots.
     pub(crate) fn drain(&self, mut take: impl FnMut(&L, u64)) -> usize {
         let mut taken = 0;
         for slot in &self.slots {
@@ -98,7 +100,8 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         taken
     }
 
-    /// Returns the pause before the next drain: the shortest one if many slots were emptied.
+    /// Returns the pause before the next drain; after a drain that emptied many slots, the shortest
+    /// pause.
     pub(crate) fn pause(
         taken: usize,
         last: Duration,
@@ -129,7 +132,7 @@ impl<const COUNT: usize> Words<COUNT> {
         self.0.each_ref().map(|word| word.load(Relaxed))
     }
 
-    /// Writes the first bytes of a text, eight at a time. Returns the number of bytes written.
+    /// Writes the first bytes of a text, eight at a time, and returns the number of bytes written.
     #[inline]
     pub(crate) fn write(&self, text: &[u8]) -> u64 {
         let text = text.get(..8 * COUNT).unwrap_or(text);
@@ -146,7 +149,8 @@ impl<const COUNT: usize> Words<COUNT> {
         text.len() as u64
     }
 
-    /// Reads back a text of the given length into `text`, which has room for the maximum length.
+    /// Reads a stored text of the given length into `text`, which must be large enough for the
+    /// maximum length.
     pub(crate) fn read<'t>(&self, text: &'t mut [u8], length: u8) -> &'t [u8] {
         let (words, _) = text.as_chunks_mut::<8>();
         let length = usize::from(length);

@@ -1,4 +1,4 @@
-//! Determines which part of this program answers a request that the layer has let pass.
+//! Determines which part of this program answers a request that the layer has allowed.
 
 use axum::http::{Method, Request, header};
 
@@ -18,7 +18,7 @@ use super::{
 
 const ROBOTS_TXT: &str = "/robots.txt";
 
-/// Part of this program, or the site behind it.
+/// Part of this program that answers a request, or the site behind it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Answerer {
     KeyDirectory,
@@ -50,7 +50,7 @@ pub(super) struct Answerers {
 #[derive(Clone, Debug)]
 pub(crate) struct SiteAnswers {
     answerers: Answerers,
-    /// Whether the state of the upstream's robots.txt is known and reported.
+    /// Whether explanations report the state of the upstream's robots.txt.
     tells_state: bool,
 }
 
@@ -83,13 +83,13 @@ impl Answerers {
         self.of_site(request)
     }
 
-    /// Returns the part that answers a request that is not for the process.
+    /// Returns the part that answers a request not addressed to the process-wide services.
     pub(super) fn of_site<B>(&self, request: &Request<B>) -> Answerer {
         let path = request.uri().path();
         if self.has_keys
             && path == Signer::DIRECTORY_PATH
-            // Other methods pass to the site, which may have its own resource at this well-known
-            // path.
+            // Requests with other methods are passed to the site, which may have its own resource
+            // at this well-known path.
             && matches!(*request.method(), Method::GET | Method::HEAD)
         {
             return Answerer::KeyDirectory;
@@ -129,11 +129,11 @@ impl SiteAnswers {
         self
     }
 
-    /// Returns the answers of a server with these settings on the site with this name.
+    /// Returns the parts that answer on the named site of a server with these settings.
     ///
     /// # Errors
     ///
-    /// Fails with the place of a wrong value.
+    /// Returns an error that shows the place of an invalid value.
     pub(crate) fn of_settings(
         loaded: &Loaded,
         robots_txt: ServedRobotsTxt,
@@ -154,26 +154,27 @@ impl SiteAnswers {
         Ok(Self::new(answerers))
     }
 
-    /// Returns the HTML link to the site's traps, if it has any.
+    /// Returns the HTML link to the site's traps, if the site has traps.
     pub(super) fn trap_link(&self) -> Option<String> {
         let traps = self.answerers.traps.as_ref();
         traps.map(|traps| traps.paths().snippet())
     }
 
-    /// Returns `true` if heaven has pages for pages of the site.
+    /// Returns `true` if robot heaven has pages generated from pages of the site.
     pub(crate) fn has_made_pages(&self) -> bool {
         let heaven = self.answerers.heaven.as_ref();
         heaven.and_then(Heaven::copies).is_some()
     }
 
-    /// Loads the list of heaven's pages once, from its directory or the database.
+    /// Loads the list of heaven pages once, from heaven's directory or the database.
     pub(crate) async fn look(&mut self, store: &Store, site: &str) {
         if let Some(heaven) = &mut self.answerers.heaven {
             heaven.look(store, site).await;
         }
     }
 
-    /// Returns the heaven page for a robot that requests `target`, instead of `to`.
+    /// Returns the heaven page to which a robot that requests `target` is redirected instead of
+    /// `to`.
     pub(crate) fn own_page(&self, target: &str, to: &str) -> Option<String> {
         let page = self
             .made_pages()?
@@ -181,20 +182,20 @@ impl SiteAnswers {
         page.to_str().ok().map(str::to_owned)
     }
 
-    /// Returns the reason why a suspect gets no copy of the requested page, if there is one.
+    /// Returns the reason why a suspect cannot be served a copy of the requested page, if any.
     pub(crate) fn no_copy<B>(&self, asked: &Request<B>) -> Option<&'static str> {
         let heaven = self.answerers.heaven.as_ref();
         let copies = heaven.and_then(Heaven::copies);
         if !opens_page(asked) {
             Some("the request does not open a page in a browser")
         } else if !copies.is_some_and(|copies| copies.have(asked.uri())) {
-            Some("heaven has no copy of this page that anyone may read")
+            Some("robot heaven has no public copy of this page")
         } else {
             None
         }
     }
 
-    /// Returns `true` if a request that passes gets the Markdown of its page.
+    /// Returns `true` if a request that passes is answered with the Markdown of its page.
     pub(crate) fn gives_markdown<B>(
         &self,
         asked: &Request<B>,
@@ -206,8 +207,8 @@ impl SiteAnswers {
             && pages.is_some_and(|pages| pages.page(asked.uri()).is_some() && pages.is_for(visitor))
     }
 
-    /// Returns the part of this program that answers a request that passes; for `/robots.txt`,
-    /// always the part that answers. `None` is the site.
+    /// Returns the part of this program that answers a request that passes, or `None` if the site
+    /// answers. For `/robots.txt`, the result is never `None`.
     pub(crate) fn who_answers(&self, asked: &policy::Request<'_>, target: &str) -> Option<String> {
         let mut request = Request::builder().method(asked.method).uri(target);
         if let Some(host) = asked.host {
@@ -223,12 +224,12 @@ impl SiteAnswers {
             });
         }
         let part = match self.answerers.of(&request) {
-            Answerer::KeyDirectory => "with the keys of its site robot",
-            Answerer::Licensing => "with the terms of content",
+            Answerer::KeyDirectory => "with its site robot's key directory",
+            Answerer::Licensing => "with its content licensing terms",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
-            Answerer::Trap => "with a trap",
-            Answerer::IndexNow => "with the key of IndexNow",
+            Answerer::Trap => "with a trap page",
+            Answerer::IndexNow => "with its IndexNow key file",
             Answerer::Site | Answerer::RobotsTxt => return None,
         };
         Some(format!("this program, {part}"))

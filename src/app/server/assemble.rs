@@ -1,4 +1,4 @@
-//! Converts settings into a builder; errors name their place in the file.
+//! Converts settings into a builder; errors show the file and line of the setting.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::operations::Setting;
 
 use super::{RobotDetection, RobotDetectionBuilder, claim_prover::verification};
 
-/// Returns the builder for the settings.
+/// Returns a builder configured with the settings.
 ///
 /// # Errors
 ///
-/// Fails with the place of each wrong value.
+/// Returns an error that shows the place of each invalid value.
 pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> {
     let settings = loaded.settings();
     // Checked here, because errors of the builder do not contain a place.

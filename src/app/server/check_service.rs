@@ -1,4 +1,5 @@
-//! The decision endpoint: answers queries of front proxies with the decisions of our own proxy.
+//! The decision endpoint: answers queries from front proxies with the decisions that our own proxy
+//! would make.
 
 use std::{
     convert::Infallible,
@@ -49,19 +50,21 @@ use super::{
 
 /// Longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
-/// Longest wait for a verdict if the proxy lets requests pass after 250 milliseconds.
+/// Longest wait for a verdict if the front proxy forwards requests after 250 milliseconds without
+/// an answer.
 const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
-/// Delay of a query from `doctor`, to test how the proxy handles a missing answer.
+/// Delay before a query from `doctor` is answered, to test how the front proxy handles a missing
+/// answer.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Cause of the refusal of a query that describes no request.
+/// Cause recorded when a query is refused because it does not describe a request.
 const ODD_QUESTION: &str = "odd-question";
-/// Time in which the same error is not logged again.
+/// Minimum time between two logged query errors.
 const NOTED_FOR_MS: i64 = 60_000;
 
-/// Future of a response that waits.
+/// Future of a response that cannot be sent immediately.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Service that decides on the requests described by front proxies.
+/// Service that makes decisions about the requests that front proxies describe.
 #[derive(Clone, Debug)]
 pub(super) struct CheckService {
     shared: Arc<Shared>,
@@ -70,16 +73,16 @@ pub(super) struct CheckService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Answers to nearly all queries: for nginx, for Apache, and for other proxies.
+    /// Prepared answers to the most common queries: for nginx, for Apache, and for other proxies.
     plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
     /// Trusted proxies in front of the querying proxy.
     proxies: TrustedProxies,
-    /// Whether requests are counted here.
+    /// Whether the decision endpoint counts requests in the traffic counters.
     counts: bool,
     max_wait: Duration,
     clock: Clock,
-    /// Time when a wrong query was last logged.
+    /// Time when an invalid query was last logged.
     noted_ms: AtomicI64,
 }
 
@@ -207,7 +210,7 @@ impl CheckService {
         let (shared, body) = (Arc::clone(&self.shared), guarded(question).into_body());
         ServiceResponse::Later(Box::pin(async move {
             let Ok(body) = to_bytes(body, MAX_REPORT_BYTES).await else {
-                let text = format!("a report must not exceed {MAX_REPORT_BYTES} bytes\n");
+                let text = format!("the report must not exceed {MAX_REPORT_BYTES} bytes\n");
                 return Ok(said(StatusCode::PAYLOAD_TOO_LARGE, text));
             };
             let taken = read_report(&body).and_then(|all| shared.take(&all));
@@ -225,7 +228,7 @@ impl CheckService {
 }
 
 impl Shared {
-    /// Answers with the decision of a site.
+    /// Answers a query with the site's decision.
     fn of_site(
         &self,
         served: &Arc<ServedSite>,
@@ -261,11 +264,13 @@ impl Shared {
         }
     }
 
-    /// Marks the visitors of a report; returns the number of people and the lifetime of the marks.
+    /// Marks the visitors listed in a report; returns the number of human visitors and the lifetime
+    /// of the marks.
     ///
     /// # Errors
     ///
-    /// Fails with the entries whose site is unknown or ignores marks; then no visitor is marked.
+    /// Returns the entries with an unknown site or a site that ignores marks; no visitor is marked
+    /// then.
     fn take(&self, all: &[VisitorReport]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), ReportErrors::default());
@@ -275,10 +280,10 @@ impl Shared {
                     Some(marks) => known.push((marks, reported)),
                     None => wrong.add(
                         number,
-                        "the site does not detect suspects: suspects.action is off",
+                        "the site does not detect suspects, because suspects.action is off",
                     ),
                 },
-                SiteMatch::NoPath | SiteMatch::NoHost => wrong.add(number, "host names no site"),
+                SiteMatch::NoPath | SiteMatch::NoHost => wrong.add(number, "no site has this host"),
             }
         }
         for (marks, reported) in wrong.or(known)? {
@@ -308,21 +313,22 @@ impl Shared {
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &InvalidDescription) -> Response<ServerBody> {
-        // A fault of the visitor, not of the proxy's configuration.
+        // The visitor caused this error, not the proxy's configuration.
         if *reason != InvalidDescription::Request {
-            self.note(&format!("from {}: {reason}", dialect.as_str()));
+            self.note(&format!("{}: {reason}", dialect.as_str()));
         }
         let refusal = Outcome::refused(ODD_QUESTION);
         answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
     }
 
-    /// Logs an error of queries at most once a minute, because every visitor may cause one.
+    /// Logs a query error at most once a minute, because every visitor's request may cause such an
+    /// error.
     fn note(&self, text: &str) {
         let now_ms = self.clock.now_ms();
         let due = |noted_ms: i64| (now_ms >= noted_ms + NOTED_FOR_MS).then_some(now_ms);
         let order = Ordering::Relaxed;
         if self.noted_ms.fetch_update(order, order, due).is_ok() {
-            warn!("wrong query to the decision endpoint, {text}");
+            warn!("invalid query to the decision endpoint: {text}");
         }
     }
 }
@@ -346,8 +352,8 @@ impl HttpService for CheckService {
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !token.is_in(question.headers())) {
             self.shared
-                .note("the token is missing or wrong: check.token");
-            let text = "the token is missing or wrong\n".to_owned();
+                .note("the token is missing or does not match check.token");
+            let text = "the token is missing or invalid\n".to_owned();
             return ServiceResponse::Now(said(StatusCode::FORBIDDEN, text));
         }
         match asked {
@@ -362,7 +368,7 @@ impl HttpService for CheckService {
 }
 
 impl Question {
-    /// Answers with the decision, and counts it.
+    /// Answers a query with the decision, and counts the decision.
     fn answer(
         self,
         request: &mut Request<RequestContext>,
@@ -399,19 +405,19 @@ impl Question {
     }
 }
 
-/// Returns `true` for a person's request that passes without further headers.
+/// Returns `true` if a human visitor's request passes and no headers are added.
 fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
     outcome.is_none() && matches!(reply, LayerReply::Passes(additions) if additions.are_none())
 }
 
-/// Delays the answer longer than any proxy waits, except Traefik.
+/// Delays the answer for longer than any front proxy waits, except Traefik.
 async fn stay_silent(observation: Observation) -> Result<Response<ServerBody>, Infallible> {
     tokio::time::sleep(SILENCE).await;
     drop(observation);
     Ok(status(StatusCode::SERVICE_UNAVAILABLE))
 }
 
-/// Waits for the verdict on a request's claim, and then decides.
+/// Waits for the verdict on a request's claim, then makes the decision.
 async fn settle(
     served: Arc<ServedSite>,
     mut request: Request<RequestContext>,
@@ -433,7 +439,7 @@ fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
     page.header()
 }
 
-/// Returns the headers that a passing request takes to the upstream.
+/// Returns the headers that are added to a passing request for the upstream.
 fn passed(request: &mut Request<RequestContext>) -> Response<ServerBody> {
     let mut response = Response::<ServerBody>::default();
     for name in IDENTITY_HEADERS {
@@ -450,7 +456,7 @@ fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
     Answered::Told(response, text)
 }
 
-/// Returns the answer to a request that is refused before any site decides.
+/// Returns the answer to a request that is refused before a site makes a decision.
 fn refused(refusal: StatusCode) -> Answered<ServerBody> {
     let mut response = status(refusal);
     let no_store = HeaderValue::from_static("no-store");

@@ -1,4 +1,4 @@
-//! Verification of claims without a server, for commands.
+//! Verification of robots' claims in commands, without a server.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,9 +19,10 @@ use crate::verify::{
     SignedRequest, check_resolvers,
 };
 
-/// Verifier of claims for commands, without a server.
+/// Verifier of robots' claims for commands that run without a server.
 ///
-/// It uses the address lists in the database, and downloads a list that a verification needs.
+/// The verifier uses the address lists in the database, and downloads missing lists when they are
+/// needed.
 #[derive(Clone, Debug)]
 pub struct ClaimProver {
     proving: Proving,
@@ -29,11 +30,11 @@ pub struct ClaimProver {
 }
 
 impl ClaimProver {
-    /// Creates a verifier; lists missing in the database are downloaded.
+    /// Creates a verifier; address lists missing from the database are downloaded when needed.
     ///
     /// # Errors
     ///
-    /// Fails if the client for downloads cannot be created.
+    /// Returns an error if the HTTP client for downloads cannot be created.
     pub async fn new(settings: Verification, store: Store) -> Result<Self, FetchError> {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(settings, store, Clock::system(), tasks, stop)?;
@@ -44,10 +45,10 @@ impl ClaimProver {
         })
     }
 
-    /// Returns the settings for a verification by a command.
+    /// Returns the verification settings for a command.
     ///
-    /// The settings are those of `[verify]`, whether or not it is enabled; offline, no DNS is
-    /// queried.
+    /// The settings come from `[verify]`, even if verification is disabled there. If `is_offline`,
+    /// DNS is not queried.
     pub fn settings(settings: &VerifySection, is_offline: bool) -> Verification {
         let settings = switched_on(settings);
         let methods = settings.methods.clone().into_iter();
@@ -62,12 +63,12 @@ impl ClaimProver {
         self
     }
 
-    /// Verifies the claim of a robot by an address.
+    /// Verifies by an address that a request is from the robot.
     pub async fn prove(&self, robot: &Robot, address: IpAddr) -> Proof {
         self.prove_request(robot, Some(address), None).await
     }
 
-    /// Verifies the claim of a robot by its request.
+    /// Verifies by a request's address and signature that the request is from the robot.
     pub async fn prove_request(
         &self,
         robot: &Robot,
@@ -80,7 +81,7 @@ impl ClaimProver {
         self.proving.verifier().prove(robot, address, signed).await
     }
 
-    /// Finds the signer of the request of an unlisted robot.
+    /// Finds the signer of an unlisted robot's request.
     pub async fn prove_signer(&self, signed: &SignedRequest<'_>) -> (Option<SigningHost>, Proof) {
         let methods = self.proving.verifier().methods();
         let found = match &methods.web_bot_auth {
@@ -90,45 +91,46 @@ impl ClaimProver {
                 }
                 prover.signer_now(signed)
             }
-            None => Some(Err("It is not used here.".to_owned())),
+            None => Some(Err("Signatures are not verified here.".to_owned())),
         };
         let (signer, text) = match found {
             Some(Ok(host)) => (SigningHost::new(&host), format!("signed by {host}")),
             Some(Err(reason)) => (None, reason),
             None => (
                 None,
-                "its key directory could not be downloaded now".to_owned(),
+                "the signer's key directory could not be downloaded".to_owned(),
             ),
         };
         let finding = Finding::Nothing(Evidence::new(Method::WebBotAuth, text));
         (signer, Proof::weigh([finding]))
     }
 
-    /// Downloads these lists: all, or without `is_forced` only those that are due.
+    /// Downloads the address lists at these URLs; unless `is_forced`, only lists that are due for a
+    /// refresh.
     pub async fn refresh(&self, urls: &[String], is_forced: bool) -> Vec<RangesReport> {
         self.proving.refresher().refresh(urls, is_forced).await
     }
 
-    /// Queries each configured resolver; returns its results.
+    /// Queries each configured DNS resolver and returns the results.
     ///
     /// # Errors
     ///
-    /// Fails if no resolver is configured and those of the system cannot be read.
+    /// Returns an error if no resolver is configured and the system's resolvers cannot be read.
     pub async fn check_resolvers(
         settings: &Verification,
     ) -> Result<Vec<ResolverCheck>, NoResolver> {
         check_resolvers(&settings.dns_settings(&Clock::system())).await
     }
 
-    /// Returns the state of each list.
+    /// Returns the state of each address list.
     #[must_use]
     pub fn lists(&self) -> Vec<RangesState> {
         self.proving.refresher().states()
     }
 
-    /// Downloads the robot's list if it is needed and due.
+    /// Downloads the robot's address list if the list is needed and due for a refresh.
     ///
-    /// Failures are part of the evidence of the verdict.
+    /// Failed downloads are reported as part of the proof for the verdict.
     pub async fn fetch_list_of(&self, robot: &Robot, address: IpAddr) {
         let methods: Arc<_> = self.proving.verifier().methods();
         let is_needed = methods.is_about(Some(address)) && methods.ranges.is_some();
@@ -138,7 +140,7 @@ impl ClaimProver {
     }
 }
 
-/// Returns the verification according to these settings.
+/// Returns the verification that these settings specify.
 pub fn verification(settings: &VerifySection) -> Verification {
     let verification = switched_on(settings);
     if settings.enabled {
@@ -148,7 +150,7 @@ pub fn verification(settings: &VerifySection) -> Verification {
     }
 }
 
-/// Returns the verification as if it were enabled.
+/// Returns the verification that these settings would specify if it were enabled.
 pub(super) fn switched_on(settings: &VerifySection) -> Verification {
     let servers = settings.dns_servers.iter().copied().map(Resolver::addr);
     let interval = Duration::from_hours(settings.ranges_interval_hours.into());

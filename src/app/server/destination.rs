@@ -21,9 +21,10 @@ use super::{
 
 /// Name for requests without a site, in metrics and logs.
 pub(super) const NO_SITE: &str = "none";
-/// Cause of the confirmation that a visitor is a human.
+/// Cause recorded for the confirmation that a visitor is human.
 const WAY_OUT: &str = "way-out";
-/// Cause of a refusal because of a header that only a proxy or this program may set.
+/// Cause recorded if a request is refused because it contains a header that only a proxy or this
+/// program may set.
 const FORGED_HEADER: &str = "forged-header";
 
 /// Finds the destination of a request, for the proxy and for the decision endpoint.
@@ -38,7 +39,7 @@ pub(super) struct Destinations {
 #[derive(Debug)]
 pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,
-    /// Observer of its site.
+    /// Observer of the site that the request is for.
     pub(super) observer: &'s SiteObserver,
     /// Probe, if the request is from `doctor`.
     pub(super) probe: Option<Box<Probe>>,
@@ -47,13 +48,13 @@ pub(super) struct Arrived<'s> {
 /// Destination of a request.
 #[derive(Debug)]
 pub(super) enum Destination<'s> {
-    /// A page of the program: the console, or an operational endpoint.
+    /// A page served by this program: the console or an operational endpoint.
     Process(&'s Router),
-    /// The form with which a suspect confirms to be a human; with the path of the form.
+    /// The form with which a suspect confirms being human; contains the path of the form.
     Confirmation(&'s Arc<ServedSite>, String),
-    /// A site, which decides.
+    /// A site, which makes the decision about the request.
     Site(&'s Arc<ServedSite>),
-    /// No destination: the request is refused everywhere.
+    /// No destination; the request is refused.
     Refused(StatusCode, Option<&'static str>),
 }
 
@@ -68,7 +69,7 @@ impl Destinations {
 
     /// Finds the destination of a request.
     ///
-    /// `is_believed`: whether the peer may set the identity headers of this program.
+    /// `is_believed` specifies whether the peer may set this program's identity headers.
     pub(super) fn find<'s>(
         &'s self,
         sites: &'s Sites,
@@ -86,11 +87,13 @@ impl Destinations {
         let destination = if probe.is_err() || is_forged(request, is_believed) {
             Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
         } else if let Some(router) = self.services.router(request) {
-            // Before the site decides, so that no rule can lock the administrator out.
+            // Handled before the site makes a decision, so that no rule can lock the administrator
+            // out.
             Destination::Process(router)
         } else {
             match found {
-                // Before the site decides, because the site regards the sender as a program.
+                // Handled before the site makes a decision, because the site regards the sender as
+                // a program.
                 SiteMatch::Site(served) => match served.router().way_out_of(request) {
                     Some(action) => Destination::Confirmation(served, action),
                     None => Destination::Site(served),
@@ -109,7 +112,7 @@ impl Destinations {
 }
 
 impl Destination<'_> {
-    /// Returns the outcome to count if no site decides.
+    /// Returns the outcome to count if no site makes a decision.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self {
             Self::Process(_) => Some(Outcome::own(INTERNAL_PAGE)),
@@ -120,7 +123,8 @@ impl Destination<'_> {
     }
 }
 
-/// Returns `true` if a visitor has sent headers that identify visitors to this program or a proxy.
+/// Returns `true` if a visitor sent headers that only this program or a proxy may use to identify
+/// visitors.
 fn is_forged(request: &Request<RequestContext>, is_believed: bool) -> bool {
     let is_sent = |name: &HeaderName| request.headers().contains_key(name);
     request.body().is_forged() || !is_believed && IDENTITY_HEADERS.iter().any(is_sent)

@@ -1,4 +1,4 @@
-//! The text of `/metrics`.
+//! The response text of `/metrics`.
 
 use std::{
     fmt::Write as _,
@@ -16,29 +16,29 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-/// Names and help texts.
+/// Names and help texts of metrics.
 const COUNTERS: &str = "\
 robot_detection_requests_total Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision
 robot_detection_robot_requests_total Requests by robot, the first 200 by name, and decision
 robot_detection_verdicts_total Verdicts on robots' claims by site; verdict; and robot, the first 200 of a site by name
-robot_detection_responses_total Responses by site and class of status; a client that left before its response is a 4xx
+robot_detection_responses_total Responses by site and status class; a client that disconnected before the response counts as 4xx
 robot_detection_robots_txt_violations_total Requests that violated robots.txt, by site; robot, the first 200 by name; violated rule; and response
-robot_detection_suspects_total Requests of suspects, by site
-robot_detection_suspect_reasons_total Requests of suspects, by site and reason; a request counts for each of its reasons
-robot_detection_evidence_lost_total Requests missing in the evidence, because too many came at once
+robot_detection_suspects_total Requests from suspects, by site
+robot_detection_suspect_reasons_total Requests from suspects, by site and reason; a request is counted for each of its reasons
+robot_detection_evidence_lost_total Requests missing from the evidence because too many arrived at the same time
 robot_detection_access_log_lost_lines_total Access log lines that were dropped or could not be written
 robot_detection_reloads_total Reloads of the configuration by result: done or failed
 robot_detection_upstream_requests_total Requests forwarded to upstreams, by site and server
 ";
 
-/// Names and help texts.
+/// Names and help texts of metrics.
 const GAUGES: &str = "\
-robot_detection_upstream_up 1 if the server is used, by site and server
+robot_detection_upstream_up 1 if requests are forwarded to the server, by site and server
 robot_detection_upstream_in_flight Requests with an unfinished response, by site and server
 robot_detection_upstream_failures Consecutive failures, by site and server
 robot_detection_live_rules Live rules in effect
 robot_detection_enforcement_paused 1 while enforcement is paused
-robot_detection_build_info 1, for the version
+robot_detection_build_info Always 1, with the version as a label
 robot_detection_active_robots Robots known to the detector
 robot_detection_registry_robots Rows of the robots table
 robot_detection_database_up 1 if the database is available
@@ -51,14 +51,14 @@ robot_detection_refresh_failing 1 if the last refresh failed
 const DURATION: &str = "robot_detection_request_duration_seconds";
 const FIRST_BYTE: &str = "robot_detection_upstream_first_byte_seconds";
 
-/// Source of a registry, and the results of its refreshes.
+/// A registry source and the results of its refreshes.
 struct Refreshed {
     source: String,
     succeeded_ms: i64,
     is_failing: bool,
 }
 
-/// Returns all metrics in the text format of Prometheus.
+/// Returns all metrics in the Prometheus text format.
 pub(super) async fn exposition(
     robots: &RobotDetection,
     observer: &Observer,
@@ -129,7 +129,7 @@ fn suspects(robots: &RobotDetection) {
     }
 }
 
-/// Labels are bounded: robots beyond the first 200 of a site share one label.
+/// The number of labels is bounded: all robots beyond a site's first 200 share one label.
 fn robots_txt(site: &str, enforcer: &Enforcer) {
     for count in enforcer.robot_counts() {
         for (broken, answer, number) in [
@@ -150,7 +150,7 @@ fn robots_txt(site: &str, enforcer: &Enforcer) {
     }
 }
 
-/// The servers come from the settings, so their labels are bounded too.
+/// The upstream servers come from the settings, so the number of labels is bounded.
 fn upstream(site: &str, server: ServerState) {
     let labels = [("site", site.to_owned()), ("server", server.url)];
     let up = f64::from(u8::from(server.is_healthy));
@@ -249,7 +249,7 @@ fn histograms(observer: &Observer, text: &mut String) {
     }
     head(
         FIRST_BYTE,
-        "Seconds until a response of the upstream began or failed",
+        "Seconds until the response from the upstream began or failed",
         text,
     );
     observer.metrics().first_byte.write(FIRST_BYTE, None, text);

@@ -1,4 +1,4 @@
-//! The server's part of a handle.
+//! The server state stored in a handle.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -28,17 +28,17 @@ use super::{
 /// Settings that the process started with, if they came from a configuration.
 pub(in crate::app) type Started = Option<Loaded>;
 
-/// Parts that a handle stores for a server.
+/// Server state stored in a handle.
 #[derive(Debug)]
 pub(in crate::app) struct ServerParts {
     started: Started,
     /// Sites of the running server.
     pub(super) serving: ArcSwapOption<Serving>,
-    /// Token that is cancelled once a server has begun to serve.
+    /// Token that is cancelled when a server starts serving.
     pub(super) begun: CancellationToken,
-    /// Site robots that run by schedule.
+    /// Site robots that run on a schedule.
     pub(super) schedules: Schedules,
-    /// Runs that commands have handed over.
+    /// Runs that commands have handed over to this server.
     pub(super) orders: Orders,
     /// Alerts of the running server.
     pub(super) alerts: SharedAlerts,
@@ -62,7 +62,7 @@ impl ServerParts {
 }
 
 impl RobotDetectionBuilder {
-    /// Stores the initial settings, with which a reload compares its settings.
+    /// Stores the initial settings; reloads compare the new settings with them.
     pub(super) fn started(mut self, loaded: Loaded) -> Self {
         self.started = Some(loaded);
         self
@@ -92,9 +92,9 @@ impl RobotDetection {
         self.inner.address.send_replace(address);
     }
 
-    /// Starts the watcher of alerts, which ends with the jobs of the handle.
+    /// Starts the alert watcher, which ends with the handle's other jobs.
     ///
-    /// A reload replaces the alerts; the certificates are those of the listeners.
+    /// A reload replaces the alerts. The watched certificates are those of the listeners.
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // Shared by all listeners.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
@@ -113,7 +113,7 @@ impl RobotDetection {
         self.tasks().spawn(watcher.run(self.stop()));
     }
 
-    /// Reports untrusted proxies on the console and at `/readyz`.
+    /// Reports untrusted proxies in the console and at `/readyz`.
     pub(super) fn report_untrusted_proxies(&self, proxies: Arc<UntrustedProxies>) {
         // A weak reference, because the handle owns the report.
         let inner = Arc::downgrade(&self.inner);
@@ -127,7 +127,8 @@ impl RobotDetection {
         });
     }
 
-    /// Starts the job that stores bans, which ends with the jobs of the handle; returns the bans.
+    /// Starts the job that stores bans and returns the bans; the job ends with the handle's other
+    /// jobs.
     pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
         let robots = self.clone();
         let why = move |address: IpAddr| {
@@ -135,7 +136,7 @@ impl RobotDetection {
             if trusted.contains(address) {
                 Some("the client is a trusted proxy")
             } else if robots.sites().iter().any(is_friend) {
-                Some("a rule lets its network pass")
+                Some("a rule allows its network")
             } else {
                 None
             }
@@ -152,7 +153,7 @@ impl RobotDetection {
         bans
     }
 
-    /// Starts the job that keeps the keys of confirmations current, and ends with the handle.
+    /// Starts the job that renews the confirmation keys; the job ends with the handle.
     pub(super) fn keep_way_out(&self) -> ConfirmationKeys {
         let way_out = ConfirmationKeys::new(self.clock());
         let follow = way_out.clone().run(self.store().clone(), self.stop());
@@ -160,7 +161,7 @@ impl RobotDetection {
         way_out
     }
 
-    /// Replaces the ban rules of the running server.
+    /// Replaces the running server's ban rules.
     pub(super) fn replace_bans(&self, rules: Vec<BanRule>) {
         if let Some(bans) = &*self.inner.server.bans.load() {
             bans.replace(rules);
@@ -173,7 +174,7 @@ impl RobotDetection {
         let keeper = match Keeper::new(origins, self.store()) {
             Ok(keeper) => keeper,
             Err(error) => {
-                warn!("address lists cannot be refreshed: {error}");
+                warn!("cannot refresh address lists: {error}");
                 return;
             }
         };
@@ -184,18 +185,18 @@ impl RobotDetection {
         });
     }
 
-    /// Returns a sentence for each untrusted proxy.
+    /// Returns a warning for each untrusted proxy.
     pub(super) fn notices(&self) -> Vec<String> {
         self.inner.operations.notices.load()
     }
 
-    /// Returns a sentence for each problem with address lists and files.
+    /// Returns a warning for each problem with an address list or file.
     pub(super) fn problems_of_origins(&self) -> Vec<String> {
         let started = self.started();
         started.map_or_else(Vec::new, |loaded| loaded.origins().problems())
     }
 
-    /// Returns the site of the handle itself.
+    /// Returns the handle's own site.
     pub(super) fn main_site(&self) -> &Site {
         &self.inner.main
     }
@@ -231,12 +232,12 @@ impl RobotDetection {
         }
     }
 
-    /// Returns `true` once a server has begun to serve; earlier reloads have no effect.
+    /// Returns `true` once a server has started serving; earlier reloads have no effect.
     pub(crate) fn has_begun(&self) -> bool {
         self.inner.server.begun.is_cancelled()
     }
 
-    /// Waits until a server has begun to serve.
+    /// Waits until a server has started serving.
     pub(crate) async fn begun(&self) {
         self.inner.server.begun.cancelled().await;
     }
@@ -262,12 +263,12 @@ impl SiteKeeper for RobotDetection {
 }
 
 impl Site {
-    /// Returns the layer for a server, which handles the admin pages before the layer.
+    /// Returns the layer for a server; the server handles admin page requests before the layer.
     pub(super) fn bare_layer(&self) -> RobotDetectionLayer {
         self.layer.clone()
     }
 
-    /// Replaces policy and enforcement; counters continue.
+    /// Replaces the policy and enforcement of the handle's own site; its counters are kept.
     pub(super) fn replace(&self, detection: Detection) {
         self.policy().replace(detection.policy);
         self.served_robots_txt().replace_all(detection.robots_txt);
@@ -275,7 +276,7 @@ impl Site {
     }
 }
 
-/// Returns `true` if a session began from the network of an address.
+/// Returns `true` if a session was started from the same network as an address.
 fn is_from(session: &StoredSession, address: IpAddr) -> bool {
     let network = sessions::network(session);
     let set = RangeSet::parse(network.as_deref());

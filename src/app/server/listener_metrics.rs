@@ -18,9 +18,9 @@ const FAILURES: &str = "robot_detection_certificate_order_failures";
 /// Sources of the listeners' metrics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenerMetrics {
-    /// Shared by all listeners.
+    /// TLS state shared by all listeners.
     tls: Option<Tls>,
-    /// Connection counts by the address of the listener.
+    /// Connection counts for each listener address.
     connections: Vec<(String, Arc<ConnectionCounts>)>,
 }
 
@@ -35,13 +35,13 @@ impl ListenerMetrics {
         }
     }
 
-    /// Writes all metrics into the current recorder.
+    /// Records all listener metrics in the current recorder.
     pub(super) fn record(&self) {
         describe();
         for (listener, counts) in &self.connections {
             connections(listener, counts);
         }
-        // Of several certificates for a name, the first is used.
+        // If several certificates contain a name, the first is used.
         for state in self.tls.iter().flat_map(Tls::states).rev() {
             certificate(&state);
         }
@@ -52,7 +52,7 @@ fn describe() {
     describe_gauge!(
         EXPIRY,
         Unit::Seconds,
-        "Expiry time of the certificate for the name, by its source: file or acme; 0: not issued yet"
+        "Expiry time of the certificate, by name and source (file or acme); 0 if the certificate has not been issued yet"
     );
     describe_gauge!(
         FAILURES,
@@ -67,7 +67,7 @@ fn describe() {
         ),
         (
             UNREADABLE,
-            "Requests rejected by the listener, as invalid HTTP or beyond a limit, by listener and status",
+            "Requests rejected by the listener because of invalid HTTP or an exceeded limit, by listener and status",
         ),
     ] {
         describe_counter!(name, Unit::Count, help);
@@ -87,7 +87,8 @@ fn connections(listener: &str, counts: &ConnectionCounts) {
     }
 }
 
-/// The names come from the settings and certificate files, so the labels are bounded.
+/// Certificate names come from the settings and certificate files, so the number of labels is
+/// bounded.
 fn certificate(state: &CertificateState) {
     let source = if state.is_ordered { "acme" } else { "file" };
     let expiry = state.validity.map_or(0, |validity| validity.not_after);

@@ -25,8 +25,8 @@ use crate::policy::Visitor;
 use crate::store::Store;
 use crate::suspect::{Mark, MarkedVisitor, Marks};
 
-/// Time for which a visitor's redirect to an original is remembered.
-// Same as the lifetime of the cookie.
+/// Time for which a redirect of a visitor to an original page is remembered.
+// Same as the cookie's lifetime.
 const SENT_LASTS: Duration = Duration::from_mins(1);
 
 /// Pages of robot heaven generated from the site robot's descriptions.
@@ -35,26 +35,26 @@ pub(super) struct MadePages {
     settings: HeavenSettings,
     source: Source,
     are_redirected_to: bool,
-    /// Whether originals that are public are also answered in Markdown.
+    /// Whether requests for public original pages may be answered in Markdown.
     are_at_originals: bool,
     open_to: OpenTo,
-    /// Visitors that were recently redirected from a page to its original.
+    /// Visitors that were recently redirected from a heaven page to its original.
     sent: Marks,
-    /// Guard that ends the job with the last clone.
+    /// Guard that ends the background job when the last clone is dropped.
     following: Option<Arc<DropGuard>>,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Generated on request, once a database is available.
+    /// Pages generated on request, once a database is available.
     Database(Option<ServedHeaven>),
-    /// Published in a directory, now or later.
+    /// Pages that are or will be published to a directory.
     Files(PublishedPages),
 }
 
-/// Returns the pages to generate according to the settings, if any.
+/// Returns the generated pages that the settings specify, if any.
 ///
-/// In a directory that heaven is published to, robots are redirected to new pages as soon as they
+/// If heaven is published to a directory, robots are redirected to new pages as soon as their files
 /// exist.
 pub(super) fn made_pages(
     loaded: &Loaded,
@@ -63,8 +63,7 @@ pub(super) fn made_pages(
     let from_database = settings.heaven.source == HeavenSource::Database;
     let open_to = settings.heaven.open_to;
     if !from_database && open_to != OpenTo::All {
-        let reason =
-            "the pages are files, which all visitors get; set heaven.source = \"database\"";
+        let reason = "the pages are files, which are served to all visitors; set heaven.source = \"database\"";
         return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
     }
     if !from_database && settings.heaven.directory.is_empty() {
@@ -73,7 +72,7 @@ pub(super) fn made_pages(
     let heaven = if let Some(url) = site_url(settings) {
         heaven_settings(loaded, settings, &url)
     } else {
-        let reason = "the pages need the URL of the site, such as https://www.example.com";
+        let reason = "the URL of the site is required, such as https://www.example.com";
         Err(loaded.wrong(&HeavenSection::KEY.url, reason))
     };
     let heaven = match heaven {
@@ -100,7 +99,7 @@ pub(super) fn made_pages(
 }
 
 impl MadePages {
-    /// Creates pages that are served from the database, and that robots are redirected to.
+    /// Creates pages that are served from the database and to which robots are redirected.
     pub(super) fn of(heaven: ServedHeaven, settings: HeavenSettings) -> Self {
         Self {
             settings,
@@ -113,7 +112,7 @@ impl MadePages {
         }
     }
 
-    /// Starts the job that follows the pages of a site until all clones are dropped.
+    /// Starts the job that updates the list of a site's pages until all clones are dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -132,7 +131,7 @@ impl MadePages {
         }
     }
 
-    /// Loads the list of a site's pages once.
+    /// Loads the list of a site's heaven pages once.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);
@@ -141,7 +140,7 @@ impl MadePages {
         self.reload().await;
     }
 
-    /// Reloads the list of pages; on failure the old list stays.
+    /// Reloads the list of pages; if reloading fails, the old list stays in use.
     pub(super) async fn reload(&self) {
         match &self.source {
             Source::Files(pages) => pages.refresh().await,
@@ -154,17 +153,19 @@ impl MadePages {
         }
     }
 
-    /// Returns `true` if robots are redirected to the heaven page of the requested page.
+    /// Returns `true` if robots are redirected to the heaven page that corresponds to the requested
+    /// page.
     pub(super) fn are_redirected_to(&self) -> bool {
         self.are_redirected_to
     }
 
-    /// Returns `true` if originals are also answered in Markdown.
+    /// Returns `true` if requests for original pages may be answered in Markdown.
     pub(super) fn are_at_originals(&self) -> bool {
         self.are_at_originals
     }
 
-    /// Returns the heaven page for a robot that would be redirected to heaven's start, if any.
+    /// Returns the heaven page to which a robot is redirected instead of heaven's start page, if
+    /// any.
     pub(super) fn location(&self, asked: &Uri, to: &HeaderValue) -> Option<HeaderValue> {
         let to = to.to_str().ok()?;
         // `to` is the path or URL of heaven; the pages of another site's heaven are unknown here.
@@ -174,7 +175,7 @@ impl MadePages {
         HeaderValue::try_from(format!("{start}{}", page?)).ok()
     }
 
-    /// Returns the link to the heaven page of a page.
+    /// Returns the link to the heaven page that corresponds to the requested page.
     fn link(&self, asked: &Uri) -> Option<String> {
         match &self.source {
             Source::Database(heaven) => heaven.as_ref()?.link(path(asked)),
@@ -182,7 +183,7 @@ impl MadePages {
         }
     }
 
-    /// Returns `true` if a page has a copy that anyone may read.
+    /// Returns `true` if the requested page has a public copy.
     pub(super) fn have(&self, asked: &Uri) -> bool {
         self.open_to == OpenTo::All
             && !self.settings.is_for_members(asked.path())
@@ -203,7 +204,7 @@ impl MadePages {
         copy.await
     }
 
-    /// Answers a request below the path of heaven, if it is for these pages.
+    /// Answers a request below heaven's path if the request is for one of these pages.
     pub(super) async fn answer(&self, asked: &Parts, base: &str) -> Option<Response<Body>> {
         let Source::Database(Some(heaven)) = &self.source else {
             return None;
@@ -237,7 +238,7 @@ impl MadePages {
         Some(self.told_apart(page))
     }
 
-    /// Prevents caching of pages that not all visitors may read.
+    /// Prevents caches from storing pages that not all visitors may read.
     fn told_apart(&self, mut page: Response<Body>) -> Response<Body> {
         if self.open_to != OpenTo::All {
             add_direct_page_headers(page.headers_mut());
@@ -245,7 +246,7 @@ impl MadePages {
         page
     }
 
-    /// Returns the published files of a page, the best first.
+    /// Returns the published files for a requested page, the best match first.
     pub(super) fn files_in_place(&self, asked: &Uri, headers: &HeaderMap) -> Vec<String> {
         let page = match &self.source {
             Source::Files(pages) => pages.page(path(asked)),
@@ -267,9 +268,9 @@ impl MadePages {
     }
 }
 
-/// Visit of a page by a visitor that may be redirected to its original.
+/// A visit to a heaven page by a visitor that may be redirected to the original page.
 ///
-/// A client without cookies is recognised by address and User-Agent, to prevent redirect loops.
+/// To prevent redirect loops, a client without cookies is recognised by its address and User-Agent.
 struct Visit {
     sent: Marks,
     visitor: MarkedVisitor,
@@ -313,7 +314,7 @@ impl MarkdownPages for MadePages {
     }
 }
 
-/// Returns the part of a page that a visitor may read, given the verdict on a robot's claim.
+/// Returns which part of a page a visitor may read; `robot` is the verdict on a robot's claim.
 fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
     match (open_to, robot) {
         (OpenTo::All, _)

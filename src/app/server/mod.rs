@@ -1,6 +1,6 @@
-//! The server of a configuration: its sites, its own pages, and its reload.
+//! The server that runs from a configuration, with its sites, its own pages, and reloads.
 //!
-//! Contains all parts of `app` that need the feature `server`. A handle stores its server parts in
+//! Contains all parts of `app` that need the feature `server`. A handle stores its server state in
 //! [`ServerParts`], which is empty in builds without the feature.
 
 mod answerers;
@@ -21,7 +21,10 @@ mod process_metrics;
 mod process_services;
 mod reload;
 mod request_metrics;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod server;
 mod server_body;
 mod server_service;

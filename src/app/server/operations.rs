@@ -1,6 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics` and `/reload`.
 //!
-//! Visitors cannot reach these endpoints, served at `operation.listen` and `admin.listen`.
+//! These endpoints are served at `operation.listen` and `admin.listen`, which visitors cannot
+//! reach.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use super::{
     process_metrics::process_metrics,
 };
 
-/// Sources of the responses; readiness ends when `stop` is cancelled.
+/// Data for the operational endpoints; readiness ends when `stop` is cancelled.
 #[derive(Clone, Debug)]
 pub(super) struct Operations {
     pub(super) robots: RobotDetection,
@@ -39,7 +40,7 @@ pub(super) struct Operations {
     pub(super) started_seconds: u64,
 }
 
-/// Body of `/readyz`.
+/// Response body of `/readyz`.
 #[derive(Serialize)]
 struct Readiness {
     ready: bool,
@@ -52,7 +53,8 @@ struct Readiness {
     /// Warnings for the administrator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Headers that suspects are not judged by, because a proxy removes them.
+    /// Sentences about browser headers that are not used to detect suspects because a front proxy
+    /// removes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suspects: Vec<String>,
 }
@@ -73,9 +75,10 @@ pub(super) fn router(operations: Operations) -> Router {
         .with_state(operations)
 }
 
-/// Answers from the last known state, so that only the database watcher waits for the database.
+/// Answers `/readyz` from the last known state, so that only the database watcher waits for the
+/// database.
 ///
-/// An instance with a registry in memory serves even without the database.
+/// An instance with a registry in memory can serve requests without the database.
 async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     let robots = state.robots.detector().load().robots().len();
     let absence = state.robots.store().absence();
@@ -102,7 +105,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Returns a warning for each site whose visitors are hidden by a front server, for each problem
+/// Returns a warning for each site whose visitors are hidden by a front proxy, for each problem
 /// with an address list or file, and for each untrusted proxy.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();
@@ -115,13 +118,13 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
     problems.chain(robots.notices()).collect()
 }
 
-/// Returns a sentence for each front proxy that removes browser headers.
+/// Returns a warning for each front proxy that removes browser headers.
 fn not_judged(coherence: &BrowserCheck) -> Vec<String> {
     let fronts = coherence.fronts().into_iter();
     let sentence = |front: FrontHeaders| {
         let headers = front.taken_off.join(", ");
         format!(
-            "the proxy at {} never passes {headers}, so their absence raises no suspicion: configure the proxy to pass the headers of browsers",
+            "the proxy at {} never forwards {headers}, so requests without them are not suspected: configure the proxy to forward browser headers",
             front.front
         )
     };
@@ -139,10 +142,10 @@ async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, content_type)], text)
 }
 
-/// Reloads the configuration for the command `reload`, which sends a token.
+/// Reloads the configuration when the command `reload` sends its token.
 async fn reload(State(state): State<Operations>, headers: HeaderMap) -> (StatusCode, String) {
     let Some(is_accepted) = state.probes.take_reload(&headers) else {
-        let text = "only `robot-detection reload` may request a reload\n";
+        let text = "only the command `robot-detection reload` may request a reload\n";
         return (StatusCode::FORBIDDEN, text.to_owned());
     };
     let by = if is_accepted {

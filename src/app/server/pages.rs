@@ -14,7 +14,7 @@ use crate::store::Store;
 
 use super::{made_pages::MadePages, process_services::ProcessServices};
 
-/// Page: path below the root, content type, content.
+/// A page as a tuple: path below the root, content type, content.
 pub(super) type Page = (&'static str, &'static str, &'static str);
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
@@ -29,13 +29,13 @@ const HEAVEN: &[Page] = &[
     ),
 ];
 
-/// Robot heaven: the bundled page, or a directory of the site.
+/// Robot heaven, served from the bundled page or from the site's directory.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
-    /// Path with a slash at both ends.
+    /// Path of robot heaven, with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
-    /// Pages generated from descriptions, if configured.
+    /// Pages generated from page descriptions, if configured.
     made: Option<MadePages>,
 }
 
@@ -48,20 +48,20 @@ impl Heaven {
         }
     }
 
-    /// Adds pages generated from descriptions.
+    /// Adds pages generated from page descriptions.
     pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
         self.made = made;
         self
     }
 
-    /// Adds pages generated from descriptions, unless the configuration has others.
+    /// Adds pages generated from page descriptions, unless the configuration specifies other pages.
     pub(super) fn made_by_default(&mut self, made: &MadePages) {
         if self.made.is_none() && self.directory.is_none() {
             self.made = Some(made.clone());
         }
     }
 
-    /// Starts to follow the descriptions of a site, until all clones are dropped.
+    /// Starts to track changes of a site's page descriptions until all clones are dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -75,26 +75,26 @@ impl Heaven {
         }
     }
 
-    /// Loads once the list of pages generated from a site's descriptions.
+    /// Loads the list of pages generated from a site's page descriptions once.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Some(made) = &mut self.made {
             made.look(store, site).await;
         }
     }
 
-    /// Reloads the list of pages.
+    /// Reloads the list of generated pages.
     pub(super) async fn reload(&self) {
         if let Some(made) = &self.made {
             made.reload().await;
         }
     }
 
-    /// Returns the pages that robots are redirected to, if enabled.
+    /// Returns the pages to which robots are redirected, if enabled.
     pub(super) fn redirected_to(&self) -> Option<&MadePages> {
         self.made.as_ref().filter(|made| made.are_redirected_to())
     }
 
-    /// Returns a clone of the pages that robots are redirected to, if enabled.
+    /// Returns a clone of the pages to which robots are redirected, if enabled.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
         self.redirected_to().cloned()
     }
@@ -127,12 +127,12 @@ impl Heaven {
         (copy.status() == StatusCode::OK).then_some(copy)
     }
 
-    /// Returns the URL for the confirmation form of copies.
+    /// Returns the URL to which the confirmation form on copies is submitted.
     pub(super) fn way_out(&self) -> String {
         format!("{}person", self.path)
     }
 
-    /// Returns `true` if a path is robot heaven or below it.
+    /// Returns `true` if a path is the path of robot heaven or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
         is_own_path(path, self.path.trim_end_matches('/'))
     }
@@ -179,7 +179,7 @@ impl Heaven {
         self.made.as_ref().is_some_and(MadePages::negotiates)
     }
 
-    /// Answers with the Markdown file of a page, or with the page if it has none.
+    /// Answers with the page's Markdown file, or with the page if the Markdown file does not exist.
     async fn answer_either(
         &self,
         directory: &ServeDir,
@@ -198,7 +198,7 @@ impl Heaven {
         self.answer_from(directory.clone(), request, below).await
     }
 
-    /// Answers with the first existing page, never with a redirect.
+    /// Answers with the first of the pages that exists, never with a redirect.
     async fn answer_first(
         &self,
         directory: &ServeDir,
@@ -242,7 +242,7 @@ impl Heaven {
         }
     }
 
-    /// Adds our path to the redirects of `ServeDir` from `/sub` to `/sub/`.
+    /// Adds heaven's path to `ServeDir`'s redirects from `/sub` to `/sub/`.
     fn with_prefix(&self, mut response: Response<Body>) -> Response<Body> {
         if !response.status().is_redirection() {
             return response;
@@ -263,7 +263,7 @@ impl Heaven {
     }
 }
 
-/// Returns the Markdown file of a page or directory.
+/// Returns the path of the Markdown file for a page or directory.
 fn markdown_of(page: &str) -> String {
     let file = if page.ends_with('/') {
         "index.html"
@@ -273,10 +273,10 @@ fn markdown_of(page: &str) -> String {
     format!("{page}{file}.md")
 }
 
-/// Returns the pages that match a URL, the best first.
+/// Returns the pages that may answer for a URL, the best match first.
 ///
-/// The page of the same path below heaven's directory comes first, then the named page. Each may be
-/// a directory.
+/// The page with the same path below heaven's directory comes first, then the page at `below`.
+/// Either may be a directory.
 fn candidates(below: &str, original: &str) -> Vec<String> {
     let mut pages = Vec::with_capacity(4);
     let mut add = |page: String| {
@@ -294,7 +294,7 @@ fn candidates(below: &str, original: &str) -> Vec<String> {
     pages
 }
 
-/// Answers with one of the pages.
+/// Answers with the page at the requested path, or with an error.
 pub(super) fn answer(pages: &[Page], method: &Method, path: &str) -> Response<Body> {
     if method != Method::GET && method != Method::HEAD {
         return demo_post(method);
@@ -329,7 +329,7 @@ fn redirect(location: &str) -> Response<Body> {
     response
 }
 
-/// Returns a short plain-text response that names its status.
+/// Returns a short plain-text response that contains its status.
 pub(super) fn status(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;

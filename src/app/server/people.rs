@@ -1,11 +1,11 @@
-//! Knowledge of this process about human visitors across requests.
+//! Data about human visitors that this process keeps across requests.
 
 use crate::layer::{People, PersonRequest, Release};
 use crate::suspect::{Reason, Reasons};
 use crate::suspicion::Suspicion;
 use crate::way_out::{ConfirmationKeys, ConfirmingVisitor};
 
-/// Fleets, automated conduct, and confirmations of human visitors.
+/// Detected fleets, automated behaviour, and confirmations by human visitors.
 #[derive(Clone, Debug)]
 pub(super) struct KnownPeople {
     pub(super) suspicion: Option<Suspicion>,

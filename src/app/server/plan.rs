@@ -1,4 +1,4 @@
-//! The sites of a configuration, checked as a whole before any of them is served.
+//! The sites of a configuration; all are checked before any of them is served.
 
 use std::sync::Arc;
 
@@ -25,20 +25,20 @@ use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
 use crate::verify::Signer;
 
-/// Sites to serve.
+/// The sites to serve, with their common settings.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Policy and enforcement common to all sites, for the handle's own site.
+    /// Policy and enforcement common to all sites; the handle's own site uses them.
     pub(super) common: Detection,
-    /// The sites; the site of all other hosts, if there is one, is the last.
+    /// The sites; the site for all other hosts, if any, comes last.
     pub(super) sites: Vec<SitePlan>,
 }
 
-/// Site to serve.
+/// A site to serve.
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
-    /// Policy and enforcement of the site; `None`: those of the plan.
+    /// Policy and enforcement of the site; `None` if the plan's common ones apply.
     pub(super) detection: Option<Detection>,
     /// Whether suspects are detected.
     pub(super) finds_suspects: bool,
@@ -62,23 +62,23 @@ pub(super) struct SitePlan {
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) name: String,
-    /// Hosts as written in the configuration; empty for the site of all other hosts.
+    /// Hosts as written in the configuration; empty for the site that serves all other hosts.
     pub(super) hosts: Vec<String>,
     pub(super) path: String,
     /// URL of the upstream; `None` for the demonstration site.
     pub(super) upstream: Option<String>,
-    /// Path of robot heaven and the directory of its pages, if served here.
+    /// Path of robot heaven and the directory of its pages, if this program serves it.
     pub(super) heaven: Option<(String, String)>,
-    /// Word for the origin of /robots.txt.
+    /// Word that describes the origin of `/robots.txt`.
     pub(super) robots_txt: &'static str,
 }
 
 impl Plan {
-    /// Checks all settings; reuses proxies in `known` with the same settings.
+    /// Checks all settings; reuses proxies from `known` that have the same settings.
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub(super) fn new(
         loaded: &Loaded,
         demo: bool,
@@ -138,11 +138,11 @@ impl Plan {
     }
 }
 
-/// Index of a configuration's sites by request.
+/// Index that finds the site of a configuration for a request.
 #[derive(Clone, Debug)]
 pub struct SiteIndex {
     table: Table<usize>,
-    /// Settings of each site; the last are the common settings.
+    /// Settings of each site; the last element contains the common settings.
     settings: Vec<Loaded>,
     names: Vec<String>,
 }
@@ -152,7 +152,7 @@ impl SiteIndex {
     ///
     /// # Errors
     ///
-    /// Fails with the place of a wrong host or path.
+    /// Returns an error that shows the place of the invalid host or path.
     pub fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
         let sites = loaded.sites();
         let mut table = Table::new(None);
@@ -171,19 +171,19 @@ impl SiteIndex {
         })
     }
 
-    /// Returns the settings of each site; the last are the common settings.
+    /// Returns the settings of each site; the last element contains the common settings.
     #[must_use]
     pub fn settings(&self) -> &[Loaded] {
         &self.settings
     }
 
-    /// Returns the name of each site; the last is the name of the default site.
+    /// Returns the name of each site; the last element is the name of the default site.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns the index of the settings for a request.
+    /// Returns the index of the settings that apply to a request.
     #[must_use]
     pub fn find(&self, host: Option<&str>, path: &str) -> usize {
         match self.table.find(host, path) {
@@ -198,8 +198,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
     let (hosts, path) = place(table)?;
     // A site may also use the upstream of `[server]`, but not the demonstration site.
     if loaded.settings().server.upstream.is_empty() {
-        let reason =
-            "the site has no upstream; set one such as upstream = \"http://127.0.0.1:3000\"";
+        let reason = "the site has no upstream; set an upstream such as upstream = \"http://127.0.0.1:3000\"";
         return Err(table.wrong(&ServerSection::KEY.upstream, reason));
     }
     let about = About::new(loaded, table.name(), table.hosts(), table.path(), true);
@@ -213,7 +212,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
 }
 
 impl SitePlan {
-    /// Checks the settings of a site, before its place and detection are added.
+    /// Checks a site's settings; its hosts, path and detection are added later.
     fn new(loaded: &Loaded, about: About, target: Target) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         Ok(Self {
@@ -278,11 +277,11 @@ impl About {
     }
 }
 
-/// The site itself.
+/// Destination of the requests that pass.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,
-    /// The decision endpoint serves a site that is behind another proxy.
+    /// No destination: the site is behind another proxy, which queries the decision endpoint.
     Nothing,
     Upstream(Arc<Upstream>),
 }
@@ -291,17 +290,17 @@ pub(super) enum Target {
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) proxy: Proxy,
-    /// Each request holds a token until its response has ended.
+    /// Tracker of active requests; each request holds a token until its response has ended.
     pub(super) requests: TaskTracker,
     settings: Vec<(&'static str, Value)>,
 }
 
 impl Upstream {
-    /// Creates the proxy of a site, or reuses the same one from `known`.
+    /// Creates a site's proxy, or reuses a proxy from `known` that has the same settings.
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub(super) fn new(
         loaded: &Loaded,
         known: &mut Vec<Arc<Self>>,
@@ -319,7 +318,8 @@ impl Upstream {
         Ok(upstream)
     }
 
-    /// Waits for active requests and tunnels, at most until `stop`, then closes the proxy.
+    /// Waits for active requests and tunnels, at most until `stop` is cancelled, then closes the
+    /// proxy.
     pub(super) async fn retire(self: Arc<Self>, stop: CancellationToken) {
         self.requests.close();
         let ended = async {

@@ -1,4 +1,4 @@
-//! Metrics of the process, with the names of Prometheus's own libraries.
+//! Metrics of the process, named as in Prometheus's client libraries.
 
 use std::{fmt::Write as _, fs};
 
@@ -9,14 +9,14 @@ use rustix::{
 
 use super::exposition::float;
 
-/// Indices of fields in `/proc/self/stat` after the program's name (`man 5 proc_pid_stat`).
+/// Indices of fields after the program's name in `/proc/self/stat` (`man 5 proc_pid_stat`).
 const USER_TICKS: usize = 11;
 const SYSTEM_TICKS: usize = 12;
 const THREADS: usize = 17;
 const VIRTUAL_BYTES: usize = 20;
 const RESIDENT_PAGES: usize = 21;
 
-/// Returns the metrics in the text format of Prometheus; empty on systems without `/proc`.
+/// Returns the metrics in the Prometheus text format; empty on systems without `/proc`.
 pub(super) fn process_metrics(started_seconds: u64) -> String {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let Some((_, fields)) = stat.rsplit_once(") ") else {
@@ -37,14 +37,14 @@ pub(super) fn process_metrics(started_seconds: u64) -> String {
         ("cpu_seconds_total", "CPU time", cpu),
         (
             "start_time_seconds",
-            "Start, as Unix time",
+            "Start time of the process, as Unix time",
             float(started_seconds),
         ),
         ("threads", "Threads", field(THREADS)),
         ("resident_memory_bytes", "Resident memory", resident),
         (
             "virtual_memory_bytes",
-            "Address space",
+            "Size of the address space",
             field(VIRTUAL_BYTES),
         ),
         ("open_fds", "Number of open files", float(files as u64)),

@@ -1,4 +1,4 @@
-//! The services of the process, which answer on every site.
+//! The process-wide services, which answer on every site.
 
 use std::collections::BTreeSet;
 use std::convert::identity;
@@ -27,17 +27,17 @@ use crate::way_out::ConfirmationKeys;
 
 /// Process-wide services, which answer on every site.
 ///
-/// The database and the jobs live on the runtime on which the services were created, so requests
-/// are answered there, whichever thread serves their connections.
+/// Requests are answered on the runtime on which the services were created, because the database
+/// and the jobs run there. The connections may be served by other threads.
 #[derive(Debug)]
 pub(super) struct ProcessServices {
-    /// Path without a trailing slash, and the router nested there; `None` if the admin page has its
-    /// own listener.
+    /// Path of the admin page without a trailing slash, and the router nested there; `None` if the
+    /// admin page has its own listener.
     pub(super) admin: Option<(String, Router)>,
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
-    /// Shared by all sites, because the proxies in front of them are the same.
+    /// Browser check shared by all sites, because all sites have the same front proxies.
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) way_out: ConfirmationKeys,
     pub(super) visitors: KnownVisitors,
@@ -48,20 +48,21 @@ pub(super) struct ProcessServices {
 }
 
 impl ProcessServices {
-    /// Returns the router that answers the request, if the request is for the process.
+    /// Returns the router that answers the request, if the request is for a process-wide service.
     pub(super) fn router(&self, request: &Request<RequestContext>) -> Option<&Router> {
         let (prefix, router) = self.admin.as_ref()?;
         is_own_path(request.uri().path(), prefix).then_some(router)
     }
 }
 
-/// Number of requests with a forwarding header from which a peer is reported.
+/// Minimum number of requests with a forwarding header before their peer is reported.
 const MIN_REQUESTS: u32 = 60;
 /// Maximum number of reported peers.
 const MAX_PEERS: usize = 16;
-/// Share of all requests, in percent, from which peers with public addresses count as proxies.
+/// Minimum share of all requests, in percent, for a peer with a public address to be considered a
+/// proxy.
 ///
-/// A visitor can send such headers too, whereas a CDN carries much of the traffic.
+/// Visitors can also send forwarding headers, but only a CDN carries a large share of the traffic.
 const MIN_PERCENT: u64 = 20;
 
 /// Untrusted peers that send forwarding headers.
@@ -72,7 +73,7 @@ pub(super) struct UntrustedProxies {
 }
 
 impl UntrustedProxies {
-    /// Counts a request, and logs its peer once.
+    /// Counts a request; a peer is logged once.
     pub(super) fn note(&self, client: ClientAddr) {
         if client.direct || client.trusted {
             return;
@@ -89,7 +90,8 @@ impl UntrustedProxies {
         }
     }
 
-    /// Returns a sentence for each peer that is probably a proxy, given the number of all requests.
+    /// Returns a warning for each peer that is probably a proxy; `requests` is the number of all
+    /// requests.
     pub(super) fn sentences(&self, requests: u64) -> Vec<String> {
         let peers = self.peers();
         let public = peers.iter().filter(|peer| is_public(**peer));
@@ -113,7 +115,7 @@ fn sentence(peer: IpAddr) -> String {
         peer => (peer.to_string(), peer.to_string()),
     };
     format!(
-        "{MIN_REQUESTS} or more requests from {name} contain X-Forwarded-For or another proxy header, which is ignored; if {name} is your proxy, all of its visitors count as one until you set trusted_proxies = [\"{entry}\"] in [server]; if it is a visitor, no action is needed"
+        "{MIN_REQUESTS} or more requests from {name} contain X-Forwarded-For or another proxy header, which is ignored; if {name} is your proxy, all of its visitors are treated as one visitor until you set trusted_proxies = [\"{entry}\"] in [server]; if it is a visitor, no action is needed"
     )
 }
 
@@ -121,7 +123,7 @@ fn sentence(peer: IpAddr) -> String {
 #[derive(Debug)]
 pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
-    /// Clients that have requested robots.txt on sites with traps.
+    /// Clients that requested robots.txt on sites with traps.
     pub(super) readers: Marks,
     /// Seed of traps and keys; `None` if it could not be read from the database.
     seed: Option<[u64; 2]>,
@@ -138,19 +140,19 @@ impl KnownVisitors {
         }
     }
 
-    /// Returns the traps of a site with active traps.
+    /// Returns the traps of a site, if the site has active traps.
     pub(super) fn traps(&self, has_traps: bool, site: &str) -> Option<TrapPages> {
         let seed = self.seed.filter(|_| has_traps)?;
         Some(TrapPages::new(TrapPaths::new(seed, site)))
     }
 
-    /// Returns the receiver of `doctor`'s requests.
+    /// Returns the receiver of requests sent by `doctor`.
     pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
         Probes::new(self.seed, store, robots.clock().clone(), tasks)
     }
 
-    /// Returns the IndexNow key of a site with active submissions.
+    /// Returns the IndexNow key of a site, if submissions are active.
     pub(super) fn index_now_key(
         &self,
         told: Option<AnnouncerSettings>,
@@ -165,9 +167,10 @@ impl KnownVisitors {
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.pace().seed(own).await;
-    // Traps with another seed than the links in the site's pages would catch no robots.
+    // Traps created from a seed other than that of the links in the site's pages would catch no
+    // robots.
     seed.inspect_err(
-        |error| warn!(%error, "traps and IndexNow are disabled until the next start: {error}"),
+        |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),
     )
     .ok()
 }

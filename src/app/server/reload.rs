@@ -9,11 +9,11 @@ use super::{
     RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
 };
 
-/// Result of a reload: applied changes, and changes that need a restart.
+/// Result of a reload, with the applied changes and those that need a restart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Names of the current sites.
+    /// Names of all sites after the reload.
     pub sites: Vec<String>,
     /// Names of added sites.
     pub added: Vec<String>,
@@ -23,14 +23,14 @@ pub struct Reloaded {
     pub need_restart: Vec<&'static str>,
 }
 
-/// Applies a configuration: sites, rules, upstreams, robots.txt, heavens.
+/// Applies a configuration, with its sites, rules, upstreams, robots.txt and heavens.
 ///
 /// No connection is lost: active requests finish with the old settings, and an upstream with
-/// unchanged settings keeps its connections. Needs a Tokio runtime if a server runs.
+/// unchanged settings keeps its connections. Requires a Tokio runtime if a server is running.
 ///
 /// # Errors
 ///
-/// Fails with the place of each wrong value; nothing changes then.
+/// Returns an error that shows the place of each invalid value; nothing is changed then.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
     // Settings that need a restart are checked too: otherwise the reload would announce a restart
     // that fails.
@@ -54,7 +54,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let wanted = wanted_origins(&effective)?;
     let verification = verification(&effective.settings().verify);
 
-    // All settings are checked: the following steps cannot fail.
+    // All settings have been checked: the following steps cannot fail.
     effective.origins().want(wanted);
     let before = names(robots);
     let Plan { common, sites } = plan;
@@ -88,7 +88,7 @@ fn names(robots: &RobotDetection) -> BTreeSet<String> {
     sites.iter().map(|site| site.name().to_owned()).collect()
 }
 
-/// Describes the result in one or more sentences.
+/// Describes the result of the reload in one or more sentences.
 impl fmt::Display for Reloaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(

@@ -1,4 +1,4 @@
-//! Metrics of requests, from the traffic counters.
+//! Metrics of requests, calculated from the traffic counters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,16 +7,16 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{RequestCount, Traffic};
 
-/// Maximum number of robots with their own time series, for each site if counted by site.
+/// Maximum number of robots with their own time series; applies to each site if counted by site.
 const MAX_ROBOTS: usize = 200;
 
-/// Robot label for all further robots.
+/// Label of all robots beyond the maximum.
 const OTHER_ROBOTS: &str = "other";
 
-/// Classes of statuses, as in [`RequestCount`] after the statuses of no class.
+/// Status classes; in [`RequestCount`], they follow the count of statuses without a class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Robots with their own label: those seen first, so that no time series ends.
+/// Robots with their own label; the robots seen first are used, so that no time series ends.
 #[derive(Default)]
 struct Names<'c>(BTreeSet<&'c str>);
 
@@ -33,7 +33,7 @@ impl<'c> Names<'c> {
     }
 }
 
-/// Records all requests since the start.
+/// Records the metrics of all requests since the start.
 pub(super) fn record(traffic: &Traffic) {
     let counted = traffic.counted();
     requests(&counted);

@@ -1,4 +1,4 @@
-//! The standalone server: listeners, sites, admin page.
+//! The standalone server, with its listeners, sites and admin page.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -43,7 +43,7 @@ use super::{
     serving::Serving,
 };
 
-/// Name of the optional listener of health checks and metrics.
+/// Name of the optional listener for health checks and metrics.
 pub(crate) const OPERATION: &str = "operation listen";
 
 /// Checked settings of the server.
@@ -61,18 +61,18 @@ pub struct ServerSettings {
     wanted: WantedOrigins,
 }
 
-/// Settings of all listeners.
+/// Settings of all listeners of a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
-    /// Listener of health checks and metrics, unless the admin page's listener serves them.
+    /// Listener for health checks and metrics; `None` if the admin page's listener serves them.
     operation: Option<ListenSettings>,
-    /// Listener of the decision endpoint.
+    /// Listener for the decision endpoint.
     check: Option<ListenSettings>,
 }
 
-/// Server with bound addresses.
+/// A server whose listen addresses are bound.
 #[derive(Debug)]
 pub struct Server {
     listeners: Vec<Listener>,
@@ -82,16 +82,16 @@ pub struct Server {
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     observer: Observer,
-    /// Boxed, so that the future of [`Server::run`] stays small.
+    /// Checked settings; boxed, so that the future of [`Server::run`] stays small.
     judged: Box<ServerSettings>,
 }
 
 impl ServerSettings {
-    /// Checks the settings; `demo` replaces all sites by the demonstration site.
+    /// Checks the settings; `demo` replaces all sites with the demonstration site.
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         let wanted = assembly::wanted_origins(loaded)?;
@@ -117,7 +117,7 @@ impl ServerSettings {
         self.plan.is_demo()
     }
 
-    /// Returns a line about each `[[site]]`: its name, hosts and path, and its upstream.
+    /// Returns a line about each `[[site]]`, with its name, upstream, hosts and path.
     pub fn sites(&self) -> impl Iterator<Item = String> {
         let sites = self.plan.sites.iter().map(|site| &site.about);
         sites.filter(|site| !site.hosts.is_empty()).map(|site| {
@@ -127,7 +127,7 @@ impl ServerSettings {
         })
     }
 
-    /// Returns the first address for visitors; unspecified for a Unix socket.
+    /// Returns the first listen address for visitors; for a Unix socket, the unspecified address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         let mut addrs = self.listens.visitors.iter().map(|listen| &listen.addr);
@@ -138,9 +138,9 @@ impl ServerSettings {
         tcp.unwrap_or_else(no_addr)
     }
 
-    /// Connects to each upstream; returns the site, the URL and the result.
+    /// Connects to each upstream, and returns the site, the URL and the result of the attempt.
     ///
-    /// The site is `None` if there is only one.
+    /// The site's name is `None` if there is only one site.
     pub async fn check_upstreams(&self) -> Vec<(Option<&str>, String, Result<(), ProxyError>)> {
         let sites = &self.plan.sites;
         let mut checked = Vec::new();
@@ -155,7 +155,7 @@ impl ServerSettings {
         checked
     }
 
-    /// Returns the number of clients that a limit of open files allows, and the configured maximum.
+    /// Returns the number of clients that a limit on open files allows, and the configured maximum.
     pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientCapacity {
         let threads = match self.settings.server.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -171,7 +171,8 @@ impl ServerSettings {
         )
     }
 
-    /// Binds each address separately and releases it; returns its name and the result.
+    /// Binds and releases each listen address separately; returns the listener's name and the
+    /// result.
     pub async fn try_listeners(
         &self,
     ) -> Vec<(&'static str, &ListenAddr, std::io::Result<SocketAddr>)> {
@@ -193,7 +194,7 @@ impl ServerSettings {
         tried
     }
 
-    /// Returns the certificates of the listeners.
+    /// Returns the state of the listeners' certificates.
     #[must_use]
     pub fn certificates(&self) -> Vec<CertificateState> {
         let mut listens = self.listens.visitors.iter();
@@ -201,11 +202,12 @@ impl ServerSettings {
         tls.map(Tls::states).unwrap_or_default()
     }
 
-    /// Binds the addresses.
+    /// Binds the listen addresses.
     ///
     /// # Errors
     ///
-    /// Fails if an address is in use or not permitted; `operation.listen` is optional.
+    /// Returns an error if an address is in use or not permitted, except for `operation.listen`,
+    /// which is optional.
     pub async fn bind(mut self) -> std::io::Result<Server> {
         let mut listeners = Vec::new();
         let listens = std::mem::take(&mut self.listens);
@@ -239,11 +241,12 @@ fn check_token(settings: &Settings) -> std::io::Result<Option<CheckToken>> {
 }
 
 impl Listens {
-    /// Checks settings that need a restart: addresses, and the path of the admin page.
+    /// Checks the settings that need a restart: the listen addresses and the path of the admin
+    /// page.
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
         let admin = settings.admin.listen.as_ref();
@@ -257,14 +260,14 @@ impl Listens {
 }
 
 impl Server {
-    /// Returns the first address for visitors; unspecified for a Unix socket.
+    /// Returns the first listen address for visitors; for a Unix socket, the unspecified address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         let first = self.listeners.first();
         first.map_or_else(no_addr, Listener::local_addr)
     }
 
-    /// Returns the URL of each listener for visitors, without a path.
+    /// Returns the base URL of each listener for visitors.
     pub fn urls(&self) -> impl Iterator<Item = String> {
         self.listeners.iter().map(Listener::url)
     }
@@ -280,12 +283,13 @@ impl Server {
         self.check_listener.as_ref().map(Listener::addr)
     }
 
-    /// Returns the listener of health checks and metrics, or else the admin page's listener.
+    /// Returns the listener for health checks and metrics, or the admin page's listener if it
+    /// serves them.
     pub(crate) fn operation_listener(&self) -> Option<&Listener> {
         (self.operation_listener.as_ref()).or(self.admin_listener.as_ref())
     }
 
-    /// Returns the address of each listener, with the port chosen by the system.
+    /// Returns the address of each listener, with the actual port if the system has chosen it.
     fn addresses(&self) -> Vec<String> {
         let own = [
             &self.admin_listener,
@@ -297,7 +301,8 @@ impl Server {
         all.map(|listener| listener.addr().to_string()).collect()
     }
 
-    /// Returns the listener of the admin page: its own, or else the first with an address.
+    /// Returns the admin page's listener: its separate listener or, without one, the first listener
+    /// with an IP address.
     pub(crate) fn admin_listener(&self) -> Option<&Listener> {
         let mut visitors = self.listeners.iter();
         let has_addr = |listener: &&Listener| matches!(listener.addr(), ListenAddr::Tcp(_));
@@ -306,7 +311,7 @@ impl Server {
             .or_else(|| self.listeners.first())
     }
 
-    /// Limits the clients of the listeners to the number that the open files allow.
+    /// Limits the listeners' clients to the number that the limit on open files allows.
     fn limit_clients(&mut self) {
         let Some(limit) = OpenFileLimit::current() else {
             return;
@@ -318,7 +323,7 @@ impl Server {
             return;
         }
         warn!("{room}");
-        // A shared pool, all of which any listener may use.
+        // A shared pool of clients; each listener may use the whole pool.
         let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
             listener.share_permits(&permits);
@@ -326,7 +331,8 @@ impl Server {
         if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
-        // Separate pools, so that administrators can connect while visitors use up theirs.
+        // A separate pool, so that administrators can connect even if visitors have used up their
+        // pool.
         let own = [&mut self.admin_listener, &mut self.operation_listener];
         for listener in own.into_iter().flatten() {
             listener.limit_clients(ADMIN_CLIENTS);
@@ -339,7 +345,8 @@ impl Server {
         Ok(self.observer.clone())
     }
 
-    /// Prepares the server for the first visitor; returns pages of the demonstration site.
+    /// Prepares the server for the first visitor, and returns heaven pages of the demonstration
+    /// site, if served.
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
         self.limit_clients();
         if let Some(listener) = self.operation_listener() {
@@ -352,7 +359,7 @@ impl Server {
         self.demo_pages(robots).await
     }
 
-    /// Runs the site robot on the demonstration site; returns the generated pages.
+    /// Runs the site robot on the demonstration site and returns the generated pages.
     async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
         if !self.judged.demo {
             return None;
@@ -382,10 +389,10 @@ impl Server {
         })
     }
 
-    /// Serves until `stop` is cancelled, then drains; the jobs of `robots` keep running.
+    /// Serves until `stop` is cancelled, then drains; the background jobs of `robots` keep running.
     ///
     /// Readiness ends with `stop`; the listeners close after the drain delay, and active requests
-    /// finish within the drain timeout. The sites are those of the settings until
+    /// finish within the drain timeout. The sites in the settings are served until
     /// a reload replaces them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         let pages = Box::pin(self.prepare(robots)).await;
@@ -464,7 +471,7 @@ fn admin_router(
     })
 }
 
-/// Serves a listener on the worker threads until it is closed.
+/// Serves a listener on the worker threads until the listener is closed.
 fn serve_on<S: HttpService>(
     listener: Listener,
     workers: &Arc<Workers>,
@@ -486,7 +493,7 @@ fn no_addr() -> SocketAddr {
     (Ipv4Addr::UNSPECIFIED, 0).into()
 }
 
-/// Sites that a reload of the handle replaces, until this value is dropped.
+/// Guard that allows reloads to replace the running server's sites until it is dropped.
 struct ReloadGuard<'r> {
     robots: &'r RobotDetection,
     serving: Arc<Serving>,

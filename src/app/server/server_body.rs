@@ -1,4 +1,4 @@
-//! Response bodies of all sources, without boxing.
+//! Response bodies from all sources, without boxing.
 
 use std::{
     error::Error,
@@ -21,27 +21,27 @@ use crate::proxy::ProxyBody;
 pub(super) type ServerBody = ObservedBody<Source>;
 
 pin_project! {
-    /// Source of a body.
+    /// Source of a response body.
     #[derive(Debug)]
     #[project = SourceProjection]
     pub(super) enum Source {
-        /// A short body of this program, or an empty one.
+        /// A short or empty body created by this program.
         Small {
             #[pin]
             body: Full<Bytes>,
         },
-        /// A body of the upstream; the proxy is in use until it ends.
+        /// A body from the upstream; the proxy counts as in use until the body ends.
         Proxy {
             #[pin]
             body: ProxyBody,
             used: Option<TaskTrackerToken>,
         },
-        /// A body of the upstream whose beginning is analysed while it passes.
+        /// A body from the upstream; its beginning is analysed while it is forwarded.
         Read {
             // Boxed, because it is rare.
             body: Pin<Box<CanonicalBody<ServerBody>>>,
         },
-        /// A page of this program.
+        /// A page served by this program.
         Page {
             #[pin]
             body: body::Body,
@@ -50,14 +50,14 @@ pin_project! {
 }
 
 impl ServerBody {
-    /// Creates a short body.
+    /// Creates a body from a short text.
     pub(super) fn small(bytes: Bytes) -> Self {
         Self::from(Source::Small {
             body: Full::new(bytes),
         })
     }
 
-    /// Returns the available bytes: all bytes of a short body.
+    /// Returns the bytes available without waiting; for a short body, all of its bytes.
     pub(super) fn into_bytes(mut self) -> Bytes {
         let mut frame = pin!(self.frame());
         match frame.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -66,13 +66,13 @@ impl ServerBody {
         }
     }
 
-    /// Creates a body of the upstream, with a token held until its end.
+    /// Creates a body from the upstream; the token `used` is held until the body ends.
     pub(super) fn proxied(body: ProxyBody, used: Option<TaskTrackerToken>) -> Self {
         Self::from(Source::Proxy { body, used })
     }
 }
 
-/// Analyses the upstream's response while it passes.
+/// Analyses the upstream's response while it is forwarded.
 pub(super) fn read_by(
     reading: CanonicalReader,
     response: Response<ServerBody>,

@@ -1,4 +1,5 @@
-//! The outermost service: finds the site of a request, and closes connections during a drain.
+//! The outermost service, which finds the site for each request and closes connections during a
+//! drain.
 
 use std::{
     convert::Infallible,
@@ -33,7 +34,7 @@ use super::{
 type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Sends each request to its site.
+/// Outermost service of the server, which passes each request to its site.
 #[derive(Clone, Debug)]
 pub(super) struct ServerService {
     shared: Arc<Shared>,
@@ -42,13 +43,15 @@ pub(super) struct ServerService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Whether a decision endpoint exists, so that ingress-nginx may redirect visitors here.
+    /// Whether a decision endpoint exists; if so, ingress-nginx may redirect visitors to this
+    /// server.
     sends_on: bool,
     is_draining: Arc<AtomicBool>,
 }
 
 impl ServerService {
-    /// Creates the service; while `is_draining`, HTTP/1.1 responses close their connections.
+    /// Creates the service; while `is_draining` is set, HTTP/1.1 connections are closed after a
+    /// response.
     pub(super) fn new(
         destinations: Arc<Destinations>,
         sends_on: bool,
@@ -147,7 +150,8 @@ impl HttpService for ServerService {
     }
 }
 
-/// Head made by the layer, for a listener that does not depend on the layer.
+/// Response head prepared by the layer; this type lets the listener use it without depending on the
+/// layer.
 #[derive(Debug)]
 pub(super) struct LayerHead(pub(super) Arc<layer::ReadyHead>);
 
@@ -165,11 +169,12 @@ impl ReadyHead for LayerHead {
     }
 }
 
-/// URL to which a visitor returns if not redirected elsewhere.
+/// URL to which a visitor is sent back unless the decision redirects the visitor elsewhere.
 #[derive(Clone)]
 struct ReturnTo(HeaderValue);
 
-/// Converts a request that ingress-nginx has redirected here into the request for the page.
+/// Converts a request that ingress-nginx redirected to this server into a request for the original
+/// page.
 fn send_on(request: &mut Request<RequestContext>) {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_read || request.uri().path() != REDIRECT_PATH {
@@ -182,7 +187,8 @@ fn send_on(request: &mut Request<RequestContext>) {
     }
 }
 
-/// Answers a request that passes: by the site, or with a redirect back to the requested page.
+/// Answers a request that passes: the site answers, or the visitor is redirected back to the
+/// requested page.
 fn pass(
     served: &ServedSite,
     request: &mut Request<RequestContext>,
@@ -199,8 +205,9 @@ fn pass(
     SiteFuture::ready(response)
 }
 
-/// Converts the decision of a site for the listener, and observes it; `pass` calls the service
-/// behind the layer, with a flag whether the response may name a canonical URL.
+/// Converts a site's decision into a response for the listener, and observes the response. `pass`
+/// calls the service behind the layer; its flag specifies whether the response may contain a
+/// canonical URL.
 fn answered(
     (reply, outcome): Decided<ServerBody>,
     mut observation: Observation,
@@ -217,7 +224,7 @@ fn answered(
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
-        // In one piece, because each step that passes a future on copies it.
+        // Built in one expression, because each step that passes a future on copies the future.
         LayerReply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
@@ -231,7 +238,7 @@ fn answered(
     }
 }
 
-/// Waits for the verdict on a request's claim, and then decides.
+/// Waits for the verdict on a request's claim, then makes the decision.
 async fn settle(
     served: Arc<ServedSite>,
     mut request: Request<RequestContext>,
@@ -239,7 +246,7 @@ async fn settle(
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(verdict).await;
-    // Our wait must not be measured as the upstream's.
+    // The time spent waiting here must not be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {
@@ -252,7 +259,7 @@ async fn settle(
 }
 
 pin_project! {
-    /// Future of a response of the server.
+    /// Future of a response from the server.
     pub(super) struct ServerFuture {
         ends_connection: bool,
         #[pin]
@@ -267,7 +274,7 @@ pin_project! {
             #[pin]
             future: ObserveFuture<SiteFuture>,
         },
-        /// A rule waits for a verdict.
+        /// A rule is waiting for the verdict on the request's claim.
         Waiting {
             future: ResponseFuture,
         },
@@ -309,7 +316,7 @@ impl Future for Answering {
     }
 }
 
-/// Closes the connection after the response, unless a tunnel begins.
+/// Closes the connection after the response, unless the connection becomes a tunnel.
 fn end_connection<B>(response: &mut Response<B>) {
     // `Connection: upgrade` is part of a 101 (RFC 9110 §7.8), and must not be replaced.
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {

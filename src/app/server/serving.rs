@@ -1,4 +1,4 @@
-//! The sites that a server serves; a reload replaces them as a whole.
+//! The sites that a server serves; a reload replaces all of them together.
 
 use std::{
     net::SocketAddr,
@@ -45,25 +45,25 @@ use super::{
     table::{SiteHost, SitePath, Table},
 };
 
-/// Creates sites, and lists them for applications and the admin page.
+/// Creates sites and lists them for applications and the admin page.
 pub(super) trait SiteKeeper {
     /// Returns the handle's own site.
     fn main_site(&self) -> &Site;
 
-    /// Creates a further site and starts its jobs.
+    /// Creates an additional site and starts its background jobs.
     fn start_site(&self, name: &str, detection: Detection) -> Site;
 
     fn store(&self) -> &Store;
 
-    /// Replaces the listed sites.
+    /// Replaces the list of sites.
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
-/// Current sites, and former sites with unfinished requests.
+/// Current sites, and replaced sites that still have active requests.
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,
-    /// Heaven pages used if the configuration has none.
+    /// Heaven pages that are served if the configuration specifies none.
     default_pages: Option<MadePages>,
     table: ArcSwap<Sites>,
     services: Arc<ProcessServices>,
@@ -71,7 +71,7 @@ pub(super) struct Serving {
     stop: CancellationToken,
 }
 
-/// Sites in use at one time.
+/// Sites that are in use until the next reload.
 #[derive(Debug)]
 pub(super) struct Sites {
     /// Sites by host and path.
@@ -79,7 +79,7 @@ pub(super) struct Sites {
     all: Vec<Arc<ServedSite>>,
 }
 
-/// Site that is served.
+/// A site served by the server.
 #[derive(Debug)]
 pub(super) struct ServedSite {
     site: Site,
@@ -91,13 +91,13 @@ pub(super) struct ServedSite {
     answers: SiteAnswers,
     observer: SiteObserver,
     bans: Bans,
-    /// Marks of visitors, if suspects are detected.
+    /// Marks of the site's visitors, if suspects are detected.
     marks: Option<Marks>,
-    /// Canonical URLs, if robots are redirected to them.
+    /// Canonical URLs of the site's pages, if robots are redirected to them.
     canonicals: Option<Canonicals>,
 }
 
-/// Waits for the verdict on a request's claim, up to the given limit.
+/// Waits for the verdict on a request's claim, up to the limit in `pending`.
 pub(super) async fn settled(pending: Pending) -> ClaimFinding {
     let settled = timeout(pending.limit, pending.settling).await;
     ClaimFinding {
@@ -107,7 +107,7 @@ pub(super) async fn settled(pending: Pending) -> ClaimFinding {
 }
 
 impl ServedSite {
-    /// Decides on a request without any query.
+    /// Makes the decision about a request without waiting.
     ///
     /// Returns `Err(Pending)` if the request must wait for the verdict on its claim.
     pub(super) fn decide(
@@ -122,7 +122,7 @@ impl ServedSite {
         decided
     }
 
-    /// Decides on a request that has waited for its verdict.
+    /// Makes the decision about a request after waiting for the verdict on its claim.
     pub(super) fn decide_settled(
         &self,
         request: &mut Request<RequestContext>,
@@ -139,7 +139,7 @@ impl ServedSite {
         &self.router
     }
 
-    /// Answers a request after its decision; the response may name a canonical URL.
+    /// Answers a request that passes; the response may contain a canonical URL.
     pub(super) fn answer(
         &self,
         request: &mut Request<RequestContext>,
@@ -155,7 +155,7 @@ impl ServedSite {
         }
     }
 
-    /// Counts a refusal for bans, unless the address may not be that of a single visitor.
+    /// Counts a refusal for bans, unless several visitors may share the address.
     fn note(&self, request: &Request<RequestContext>, outcome: &Outcome) {
         if let Some(address) = request.body().client().network() {
             self.bans.note(outcome, address);
@@ -233,7 +233,7 @@ impl ServedSite {
 }
 
 impl Serving {
-    /// Serves the sites of a plan; `is_demo` and the default pages apply to every reload.
+    /// Starts to serve the sites of a plan; `is_demo` and the default pages also apply to reloads.
     pub(super) fn new(
         keeper: &impl SiteKeeper,
         plan: Plan,
@@ -253,17 +253,17 @@ impl Serving {
         serving
     }
 
-    /// Returns the current sites, for one request.
+    /// Returns the current sites for use during one request.
     pub(super) fn sites(&self) -> Guard<Arc<Sites>> {
         self.table.load()
     }
 
-    /// Returns the proxies in use.
+    /// Returns the upstream proxies in use.
     pub(super) fn upstreams(&self) -> Vec<Arc<Upstream>> {
         self.table.load().upstreams().collect()
     }
 
-    /// Returns name, enforcer and servers of each site, for the metrics.
+    /// Returns each site's name, enforcer and upstream servers, for the metrics.
     pub(super) fn states(&self) -> Vec<(String, Enforcer, Vec<ServerState>)> {
         let sites = self.table.load();
         let states = sites.all.iter().map(|served| {
@@ -278,7 +278,7 @@ impl Serving {
         states.collect()
     }
 
-    /// Returns name and counters of each site, for the metrics.
+    /// Returns each site's name and counters, for the metrics.
     pub(super) fn stats(&self) -> Vec<(String, Arc<Stats>)> {
         let sites = self.table.load();
         let stats = sites.all.iter().map(|served| {
@@ -288,7 +288,7 @@ impl Serving {
         stats.collect()
     }
 
-    /// Reloads the list of heaven pages of each site.
+    /// Reloads each site's list of heaven pages.
     pub(super) async fn reload_heavens(&self) {
         let sites = self.table.load_full();
         for heaven in sites.all.iter().filter_map(|site| site.heaven.as_ref()) {
@@ -296,9 +296,10 @@ impl Serving {
         }
     }
 
-    /// Replaces the sites; active requests finish with the old ones.
+    /// Replaces the sites; active requests finish with the old sites.
     ///
-    /// Sites with the same name keep their counters. `first` is called just before.
+    /// Sites with the same name keep their counters. `first` is called immediately before the sites
+    /// are replaced.
     pub(super) fn put(&self, keeper: &impl SiteKeeper, plans: Vec<SitePlan>, first: impl FnOnce()) {
         let old = self.table.load_full();
         let mut changes = Vec::new();
@@ -343,7 +344,8 @@ impl Serving {
         self.retire(&old, &new);
     }
 
-    /// Starts to follow the canonical URLs of a site, if robots are redirected to them.
+    /// Starts to track the canonical URLs of a site's pages, if robots are redirected to these
+    /// URLs.
     fn canonicals(&self, plan: &SitePlan, store: &Store) -> Option<Canonicals> {
         if plan.canonical.redirect.is_empty() {
             return None;
@@ -356,7 +358,7 @@ impl Serving {
         Some(canonicals)
     }
 
-    /// Waits for unfinished requests of former sites, and closes every proxy.
+    /// Waits for active requests of replaced sites, and closes all upstream proxies.
     pub(super) async fn close(&self) {
         self.stop.cancel();
         self.retired.close();
@@ -392,7 +394,7 @@ impl Default for Sites {
 }
 
 impl Sites {
-    /// Adds a site; without hosts, the site of all other hosts.
+    /// Adds a site; a site without hosts serves all other hosts.
     fn add(&mut self, hosts: &[SiteHost], path: &SitePath, site: Arc<ServedSite>) {
         for host in hosts {
             self.places.add(host, path, Arc::clone(&site));
@@ -435,7 +437,7 @@ impl ServedSite {
         }
     }
 
-    /// Returns the site as shown on the pages.
+    /// Returns the site in the form shown on the admin pages.
     fn shown(&self, coherence: &Arc<BrowserCheck>) -> AdminSite {
         let About {
             name,
@@ -464,7 +466,7 @@ impl ServedSite {
     }
 }
 
-/// Enables the detection of suspects in a layer, which may serve copies of pages to them.
+/// Enables the detection of suspects in a layer; the layer may serve copies of pages to suspects.
 fn looking_for_suspects(
     layer: RobotDetectionLayer,
     services: &ProcessServices,
@@ -506,7 +508,7 @@ fn at_originals(
 
 fn client(request: &Request<RequestContext>) -> Client {
     let client = request.body().client();
-    // A request from a trusted proxy is not direct, whatever address it names.
+    // A request from a trusted proxy is not direct, whatever address its headers contain.
     let is_direct = client.direct && !client.trusted;
     let port = if is_direct { client.peer.port() } else { 0 };
     Client {

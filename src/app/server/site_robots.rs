@@ -1,4 +1,4 @@
-//! The site robots that a handle runs.
+//! The site robots run by a handle.
 
 use std::sync::{Arc, Weak};
 
@@ -9,13 +9,14 @@ use crate::site_robots::{HeavenReload, SiteRobotRuns, SiteRobotSettings, heaven_
 use super::{Inner, RobotDetection};
 
 impl RobotDetection {
-    /// Creates the site robots of a configuration and runs them by their schedules.
+    /// Creates the site robots of a configuration and runs them on their schedules.
     ///
-    /// They end with the handle's other jobs, and their runs are resumed at the next start.
+    /// The site robots end with the handle's other jobs; interrupted runs are resumed at the next
+    /// start.
     ///
     /// # Errors
     ///
-    /// Fails with the place of the wrong value.
+    /// Returns an error that shows the place of the invalid value.
     pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
         self.inner
             .server
@@ -36,7 +37,7 @@ impl RobotDetection {
         Ok(())
     }
 
-    /// Creates the site robots of a configuration, and warns about unused settings.
+    /// Creates the site robots of a configuration, and logs a warning about each unused setting.
     pub(super) fn made_site_robots(
         &self,
         loaded: &Loaded,
@@ -55,7 +56,8 @@ impl RobotDetection {
         settings.iter().map(make).collect()
     }
 
-    /// Applies these settings to handed-over runs, and shows their heaven on the pages.
+    /// Uses these settings for runs handed over by commands, and shows the use of heaven on the
+    /// admin pages.
     pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
         self.orders().replace(loaded);
         let sites = loaded.sites();

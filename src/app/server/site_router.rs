@@ -1,4 +1,4 @@
-//! Services behind the layer: robots.txt, robot heaven, the site, and process-wide endpoints.
+//! The services behind the layer: robots.txt, robot heaven, the site, and process-wide endpoints.
 
 use std::{
     convert::Infallible,
@@ -31,20 +31,20 @@ use super::{
     server_body::{ServerBody, read_by},
 };
 
-/// Maximum size of the confirmation form: a target as sent by browsers, tripled by escaping.
+/// Maximum size of a confirmation form: the longest URL that browsers send, tripled by escaping.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
-/// Sends each request of a site to the part that answers it.
+/// Service that passes each request for a site to the part that answers it.
 #[derive(Clone, Debug)]
 pub(super) struct SiteRouter {
     parts: Arc<Parts>,
 }
 
-/// Services that a request of the site may be for.
+/// Services that may answer a request for a site.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) answerers: Answerers,
-    /// Signer of the site robot, whose key directory is served.
+    /// The site robot's signer; its key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
     pub(super) way_out: ConfirmationKeys,
@@ -57,7 +57,7 @@ impl SiteRouter {
         }
     }
 
-    /// Answers a request that the layer has let pass.
+    /// Answers a request that the layer has allowed.
     pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match parts.answerers.of_site(request) {
@@ -109,7 +109,7 @@ impl SiteRouter {
         self.ask_site(request)
     }
 
-    /// Answers a suspect with the copy of a page that contains the confirmation form.
+    /// Answers a suspect with a copy of the page, which contains the confirmation form.
     ///
     /// If the copy no longer exists, the request is passed to the site.
     fn copy(&self, original: Uri, request: &mut Request<RequestContext>) -> SiteFuture {
@@ -137,7 +137,7 @@ impl SiteRouter {
         }
     }
 
-    /// Returns the URL of the confirmation form, if a request submits one.
+    /// Returns the URL of the confirmation form if the request submits a confirmation.
     pub(super) fn way_out_of<B>(&self, request: &Request<B>) -> Option<String> {
         if request.method() != Method::POST {
             return None;
@@ -146,7 +146,7 @@ impl SiteRouter {
         (request.uri().path() == action).then_some(action)
     }
 
-    /// Answers the submission of a confirmation form.
+    /// Answers a request that submits a confirmation form.
     pub(super) fn let_out(
         &self,
         request: &mut Request<RequestContext>,
@@ -165,7 +165,7 @@ impl SiteRouter {
         }
     }
 
-    /// Passes a request to the site itself.
+    /// Passes a request to the site.
     fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match &parts.target {
@@ -181,7 +181,7 @@ impl SiteRouter {
                 SiteFuture::ready(pages::status(StatusCode::NOT_FOUND).map(ServerBody::from))
             }
             Target::Upstream(upstream) => SiteFuture::Proxy {
-                // The body holds the token too: a proxy is retired when its last response has
+                // The body also holds the token: a proxy is retired when its last response has
                 // ended.
                 used: Some(upstream.requests.token()),
                 future: upstream.proxy.forward_incoming(request),
@@ -190,13 +190,13 @@ impl SiteRouter {
     }
 }
 
-/// Returns the requested URL of a suspect that is to get a copy.
+/// Returns the requested URL if the request is from a suspect that is to be served a copy.
 fn of_suspect<B>(request: &Request<B>) -> Option<Uri> {
     let served = request.extensions().get::<ServedDirectly>()?;
     served.is_for_suspect().then(|| served.uri().clone())
 }
 
-/// Guards the request body against slow senders.
+/// Protects the request body against slow senders.
 pub(super) fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
     let mut request = RequestContext::take_with_extensions(request);
     // The reader of a body has to guard it; the proxy guards forwarded bodies itself.
@@ -236,7 +236,7 @@ pin_project! {
 }
 
 impl SiteFuture {
-    /// Calls a router of the process, on its runtime.
+    /// Calls a process-wide router on its own runtime.
     pub(super) fn of_process(
         services: &ProcessServices,
         router: &Router,
@@ -251,7 +251,7 @@ impl SiteFuture {
         }
     }
 
-    /// Analyses the response while it passes.
+    /// Analyses the response while it is forwarded.
     pub(super) fn read_by(self, reading: CanonicalReader) -> Self {
         let future = async move {
             let Ok(response) = self.await;

@@ -1,4 +1,4 @@
-//! Finds the site of a request by host, then by path.
+//! Finds the site for a request, first by host, then by path.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -10,17 +10,17 @@ use crate::policy::{HostName, PathReading, is_below};
 /// Maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
 
-/// Sites by host and path.
+/// Table of sites, indexed by host and path.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     exact: HashMap<Box<str>, Paths<T>>,
-    /// Sites by the part of a pattern after the `*`, with its dot.
+    /// Sites by the part of a host pattern after the `*`, including the dot.
     patterns: HashMap<Box<str>, Paths<T>>,
-    /// Site of every other host.
+    /// Site that serves all other hosts.
     other: Option<T>,
 }
 
-/// Sites of one host, the longest path first.
+/// Sites of one host, longest path first.
 #[derive(Clone, Debug)]
 struct Paths<T>(Vec<(SitePath, T)>);
 
@@ -28,19 +28,20 @@ struct Paths<T>(Vec<(SitePath, T)>);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SiteMatch<'t, T> {
     Site(&'t T),
-    /// The host is known, but has no site at the path.
+    /// The host has sites, but none at the requested path.
     NoPath,
     NoHost,
 }
 
-/// Host of a site: a name, or a pattern for all names below one.
+/// Host of a site: a name, or a pattern for all subdomains of a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct SiteHost {
     name: String,
     is_pattern: bool,
 }
 
-/// Path of a site, normalized as by its server, without a trailing slash; default: all paths.
+/// Path of a site, normalized as its server does, without a trailing slash. The default includes
+/// all paths.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct SitePath {
     top: Box<[u8]>,
@@ -56,12 +57,12 @@ impl<T> Table<T> {
         }
     }
 
-    /// Sets the site of every other host.
+    /// Sets the site that serves all other hosts.
     pub(super) fn set_other(&mut self, site: T) {
         self.other = Some(site);
     }
 
-    /// Adds a site; returns `false` if this host and path are taken.
+    /// Adds a site; returns `false` if another site already uses this host and path.
     pub(super) fn add(&mut self, host: &SiteHost, path: &SitePath, site: T) -> bool {
         let hosts = if host.is_pattern {
             &mut self.patterns
@@ -72,10 +73,10 @@ impl<T> Table<T> {
         paths.or_insert_with(|| Paths(Vec::new())).add(path, site)
     }
 
-    /// Finds the site of a requested host, with or without a port.
+    /// Finds the site for a requested host, with or without a port, and a path.
     ///
-    /// The most specific host with a path for the request counts: an exact name, then the longest
-    /// pattern, then the site of all other hosts.
+    /// The most specific host that has a matching path is used: an exact name, then the longest
+    /// pattern, then the site for all other hosts.
     pub(super) fn find(&self, host: Option<&str>, path: &str) -> SiteMatch<'_, T> {
         let found = match host {
             Some(host) => with_name(host, |name| self.at(name, path)),
@@ -87,7 +88,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Finds the site of a request.
+    /// Finds the site for a request.
     pub(super) fn find_for<B>(&self, request: &Request<B>) -> SiteMatch<'_, T> {
         // Most servers have a single site, which needs no lookup by host and path.
         match self.only() {
@@ -96,7 +97,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Returns the site of all requests, if there is only one.
+    /// Returns the site that serves all requests, if there is only one.
     fn only(&self) -> Option<&T> {
         let has_hosts = !self.exact.is_empty() || !self.patterns.is_empty();
         self.other.as_ref().filter(|_| !has_hosts)
@@ -117,7 +118,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Returns the sites whose patterns match a name, the longest pattern first.
+    /// Returns the sites with patterns that match a name, longest pattern first.
     fn above<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Paths<T>> {
         let dots = name.match_indices('.').map(|(at, _)| at);
         // From left to right suffixes get shorter, so the first matching pattern is the longest.
@@ -152,11 +153,11 @@ impl<T> Paths<T> {
 }
 
 impl SiteHost {
-    /// Parses a name, or `*.` and a name.
+    /// Parses a host name, or `*.` followed by a host name.
     ///
     /// # Errors
     ///
-    /// Returns the error and a description of a correct value.
+    /// Returns an error message that describes valid values.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (name, is_pattern) = match text.strip_prefix("*.") {
@@ -164,7 +165,7 @@ impl SiteHost {
             None => (text, false),
         };
         if without_port(name) != name {
-            return Err("a site is selected by its name only; remove the port".to_owned());
+            return Err("sites are selected by host name only; remove the port".to_owned());
         }
         let name = HostName::parse(name)?.to_string();
         Ok(Self {
@@ -175,11 +176,11 @@ impl SiteHost {
 }
 
 impl SitePath {
-    /// Parses a path such as `/` or `/shop`; `/shop/` is equal to `/shop`.
+    /// Parses a path such as `/` or `/shop`; `/shop/` is equivalent to `/shop`.
     ///
     /// # Errors
     ///
-    /// Returns the error and a description of a correct value.
+    /// Returns an error message that describes valid values.
     pub(super) fn parse(text: &str, reading: PathReading) -> Result<Self, String> {
         if !text.starts_with('/') || text.contains(['?', '#', '*']) {
             return Err(format!("{text:?} is not a path such as / or /shop"));
@@ -194,14 +195,14 @@ impl SitePath {
         })
     }
 
-    /// Returns `true` if a requested path is this path or below it.
+    /// Returns `true` if a requested path equals this path or is below it.
     fn contains(&self, path: &str) -> bool {
         let is_below = |path: &[u8]| is_below(path, &self.top);
         self.reading.with_path(path, is_below)
     }
 }
 
-/// Calls `look` with the name in lower case, without port and trailing dot.
+/// Calls `look` with the host name in lower case, without a port or trailing dot.
 fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     let name = without_port(host);
     // `example.com.` is the same host, written as absolute (RFC 1034 §3.1).
@@ -219,7 +220,7 @@ fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     look(&name)
 }
 
-/// Removes the port after the last colon, but not a part of an IPv6 address.
+/// Removes a port after the last colon; the groups of an IPv6 address are not removed.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,

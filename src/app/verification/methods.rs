@@ -1,4 +1,4 @@
-//! The verifier and its dependencies, and changes of their settings.
+//! The verifier and its dependencies, and changes to their settings.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::verify::{
 
 use super::Verification;
 
-/// Verifier of a handle, and its address lists.
+/// A handle's verifier and address lists.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Proving {
     inner: Arc<Inner>,
@@ -37,7 +37,7 @@ struct Inner {
 }
 
 impl Proving {
-    /// Creates a verifier; its verifications run as `tasks` until `stop`.
+    /// Creates a verifier; its verifications run as `tasks` until `stop` is cancelled.
     pub(in crate::app) fn new(
         settings: Verification,
         store: Store,
@@ -63,7 +63,8 @@ impl Proving {
         &self.inner.verifier
     }
 
-    /// Returns the job that downloads and applies address lists, with the current settings.
+    /// Returns the job that downloads and applies address lists, configured with the current
+    /// settings.
     pub(in crate::app) fn refresher(&self) -> RangesRefresher {
         let Inner {
             store,
@@ -93,7 +94,7 @@ impl Proving {
             })
     }
 
-    /// Applies other settings; a method with unchanged settings keeps its state.
+    /// Replaces the settings; a method with unchanged settings keeps its state.
     #[cfg(feature = "server")]
     pub(in crate::app) fn replace(&self, settings: Verification) {
         let Inner {
@@ -115,7 +116,7 @@ impl Proving {
 }
 
 impl Verification {
-    /// Returns the settings of DNS queries.
+    /// Returns the settings for DNS queries.
     pub(in crate::app) fn dns_settings(&self, clock: &Clock) -> DnsSettings {
         let mut dns = DnsSettings::default();
         dns.servers.clone_from(&self.dns_servers);
@@ -129,7 +130,8 @@ impl Verification {
     }
 }
 
-/// Creates the methods of the settings; reuses unchanged ones from `before`.
+/// Creates the methods that the settings specify; reuses methods with unchanged settings from
+/// `before`.
 fn methods(
     settings: &Verification,
     ranges: &Ranges,

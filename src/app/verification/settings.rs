@@ -1,4 +1,4 @@
-//! Settings of the verification of claims.
+//! Settings for the verification of claims.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -14,9 +14,9 @@ use crate::detect::SharedDetector;
 use crate::fetch::shown_url;
 use crate::verify::Method;
 
-/// Settings of the verification of robots' claims.
+/// Settings for the verification of robots' claims.
 ///
-/// By default all methods are used, with the resolvers of the system.
+/// By default, all methods and the system's DNS resolvers are used.
 ///
 /// # Example
 ///
@@ -48,7 +48,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Creates settings with all methods.
+    /// Creates settings that enable all methods.
     pub fn new() -> Self {
         Self {
             methods: Method::ALL.to_vec(),
@@ -60,30 +60,30 @@ impl Verification {
         }
     }
 
-    /// Creates settings without methods: every claim is unverifiable.
+    /// Creates settings without any method; every claim is then unverifiable.
     pub fn off() -> Self {
         Self::new().methods([])
     }
 
-    /// Sets the methods to use.
+    /// Sets the verification methods to use.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self
     }
 
-    /// Sets the resolvers to query; empty: those of the system.
+    /// Sets the DNS resolvers to query; if empty, the system's resolvers are used.
     pub fn dns_servers(mut self, servers: impl IntoIterator<Item = SocketAddr>) -> Self {
         self.dns_servers = servers.into_iter().collect();
         self
     }
 
-    /// Sets the timeout of a query to a resolver; default 2 seconds.
+    /// Sets the timeout for a DNS query; default 2 seconds.
     pub fn dns_timeout(mut self, timeout: Duration) -> Self {
         self.dns_timeout = timeout;
         self
     }
 
-    /// Sets the time between two downloads of an address list; default 24 hours.
+    /// Sets the interval between downloads of an address list; default 24 hours.
     pub fn ranges_interval(mut self, interval: Duration) -> Self {
         self.ranges_interval = interval;
         self
@@ -91,7 +91,8 @@ impl Verification {
 
     /// Sets whether private and local addresses are accepted; default `false`.
     ///
-    /// Applies to clients and key directories; for tests and private networks.
+    /// The setting applies to clients and key directories; it is intended for tests and private
+    /// networks.
     pub fn allow_private_addresses(mut self, allow: bool) -> Self {
         self.allow_private_addresses = allow;
         self
@@ -103,13 +104,13 @@ impl Verification {
         self
     }
 
-    /// Returns the resolvers to query; empty: those of the system.
+    /// Returns the DNS resolvers to query; if empty, the system's resolvers are used.
     #[must_use]
     pub fn resolvers(&self) -> &[SocketAddr] {
         &self.dns_servers
     }
 
-    /// Returns `true` if a method is used.
+    /// Returns `true` if a verification method is enabled.
     #[must_use]
     pub fn uses(&self, method: Method) -> bool {
         self.methods.contains(&method)
@@ -122,13 +123,15 @@ impl Default for Verification {
     }
 }
 
-/// Interval between checks for due downloads; lists that a robot needs are downloaded immediately.
+/// Interval between checks for due downloads; lists needed to verify a robot are downloaded
+/// immediately.
 const TICK: Duration = Duration::from_mins(5);
 
 impl Proving {
-    /// Loads the lists from the database, and downloads those that are due, for ever.
+    /// Loads the address lists from the database, then downloads due lists in an endless loop.
     ///
-    /// A list is downloaded after the first request of a robot that needs it, then refreshed.
+    /// A list is first downloaded when a robot that needs it sends a request, then refreshed
+    /// regularly.
     pub(in crate::app) async fn keep_lists(self, detector: SharedDetector) {
         let mut is_loaded = false;
         loop {
@@ -148,18 +151,18 @@ impl Proving {
         }
     }
 
-    /// Loads the lists of the database; returns whether the database could be read.
+    /// Loads the address lists from the database; returns whether the database could be read.
     pub(in crate::app) async fn load_lists(&self) -> bool {
         match self.refresher().load().await {
             Ok(()) => true,
             Err(error) => {
-                warn!(%error, "cannot load the lists of robots' addresses, so they verify no claims for now: {error}");
+                warn!(%error, "cannot load robots' address lists, which therefore verify no claims until they can be loaded: {error}");
                 false
             }
         }
     }
 
-    /// Returns the URLs of lists named by robots that are stored or needed.
+    /// Returns the URLs of robots' address lists that are stored or needed.
     fn kept_lists(&self, detector: &SharedDetector) -> Vec<String> {
         let wanted = self.verifier().wanted_ranges();
         let states = self.refresher().states();
@@ -175,9 +178,9 @@ impl Proving {
     }
 }
 
-/// Returns the client's address that the server has added to its request.
+/// Returns the client address that the server added to the request.
 ///
-/// axum adds `ConnectInfo`, our own listener its data about the client.
+/// axum adds `ConnectInfo`; our own listener adds its data about the client.
 pub(in crate::app) fn client(extensions: &Extensions) -> Option<IpAddr> {
     #[cfg(feature = "proxy")]
     if let Some(known) = extensions.get::<crate::listen::ClientAddr>() {

@@ -66,11 +66,11 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("addresses = 'list:'", "\"list:\" contains no name"),
     (
         "asns = [64496]",
-        "c.toml:4: rule.asns: it needs a database: set geoip.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
+        "c.toml:4: rule.asns: the condition needs a GeoIP database: set geoip.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
     ),
     (
         "countries = 'DE'",
-        "c.toml:4: rule.countries: it needs a database: set geoip.country_file",
+        "c.toml:4: rule.countries: the condition needs a GeoIP database: set geoip.country_file",
     ),
     ("asns = 'AS64496'", "set geoip.asn_file"),
     ("asns = [0]", "rule.asns: 0 is not an autonomous system"),
@@ -128,7 +128,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[[x_robots_tag]]\nvalue = 'noindex'\ncountries = ['DE']",
-        "c.toml:3: x_robots_tag.countries: it needs a database: set geoip.country_file",
+        "c.toml:3: x_robots_tag.countries: the condition needs a GeoIP database: set geoip.country_file",
     ),
     (
         "[geoip]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",

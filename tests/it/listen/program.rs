@@ -225,7 +225,7 @@ fn invalid_listeners_are_reported_with_their_place() {
         ),
         (
             "[server]\nlisten = ''",
-            "robot-detection.toml:4: server.listen: it names no address",
+            "robot-detection.toml:4: server.listen: the list contains no address",
         ),
         (
             "[server]\nunix_socket_mode = '999'",

@@ -136,7 +136,7 @@ fn explain_and_other_proxies_report_the_answering_component() {
     );
     assert!(explained.contains("never redirected"), "{explained}");
     assert!(
-        explained.contains("with the terms of content"),
+        explained.contains("with its content licensing terms"),
         "{explained}"
     );
     let file = succeed(

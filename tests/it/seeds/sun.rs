@@ -352,7 +352,7 @@ fn file_starting_points_are_read_only_below_their_root() {
         ),
         (
             "robot = 'seed=file:///etc/passwd'".to_owned(),
-            "set the directory that files are read from",
+            "set the directory from which files may be read",
         ),
     ] {
         let ran = visit_at(Some(&web), TestServer::with(reply), &[], &more);

@@ -243,11 +243,11 @@ fn two_sites_at_one_place_are_rejected_with_the_line_in_the_file() {
         ),
         (
             "[[site]]\nhosts = 'x.example:80'\nupstream = 'http://127.0.0.1:1'",
-            "robot-detection.toml:2: site.hosts: \"x.example:80\": a site is selected by its name only; remove the port",
+            "robot-detection.toml:2: site.hosts: \"x.example:80\": sites are selected by host name only; remove the port",
         ),
         (
             "[[site]]\nhosts = 'x.example'",
-            "robot-detection.toml:1: site.upstream: the site has no upstream; set one",
+            "robot-detection.toml:1: site.upstream: the site has no upstream; set an upstream",
         ),
         (
             "[[site]]\nhosts = 'x.example'\nupstream = 'ftp://x'",

@@ -36,7 +36,7 @@ async fn doctor_names_the_proxy_that_removes_browser_headers() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
         lines[0].contains(
-            "the proxy at 127.0.0.1 never passes Upgrade-Insecure-Requests, Referer, Sec-CH-UA, so"
+            "the proxy at 127.0.0.1 never forwards Upgrade-Insecure-Requests, Referer, Sec-CH-UA, so"
         ),
         "{lines:?}"
     );

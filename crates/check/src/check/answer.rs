@@ -8,8 +8,8 @@ use robot_detection_traffic::traffic::decision_name;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
-/// Headers of a response to a visitor that does not pass, which nginx rebuilds in this order; each
-/// with its word in the variables of nginx's file.
+/// Headers of a response to a visitor whose request does not pass, in the order in which nginx
+/// rebuilds them. Each header comes with its word in the variables of nginx's file.
 pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (header::LOCATION, "location"),
     (header::CACHE_CONTROL, "cache"),
@@ -19,15 +19,15 @@ pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("accept-signature"), "sign"),
 ];
 
-/// Field of the decision, which precedes the others, and the field of the text after them.
+/// Names of the fields with the decision, which comes first, and the text, which comes last.
 pub(super) const DECIDED: &str = "decision";
 pub(super) const BECAUSE: &str = "cause";
 pub(super) const TEXT: &str = "text";
 
-/// Field with the page that nginx must serve directly.
+/// Name of the field with the page that nginx must serve directly.
 pub(super) const IN_PLACE: &str = "page";
 
-/// Usual size of a response to nginx in bytes.
+/// Typical size of a response to nginx, in bytes.
 const USUAL_BYTES: usize = 192;
 
 /// Response for nginx: a status followed by tab-separated fields.
@@ -36,15 +36,17 @@ struct Fields(Vec<u8>);
 /// Action that our own proxy would take for a request.
 #[derive(Debug)]
 pub enum Answered<B> {
-    /// Pass the request with these headers, and add the others to its response.
+    /// Pass the request to the site with these headers, and add the other headers to the site's
+    /// response.
     Passed(Response<B>),
     /// Serve this page directly instead of the requested page.
     InPlace(HeaderValue, Response<B>),
-    /// Send this response; the text is its body.
+    /// Send this response to the visitor; the text is the response body.
     Told(Response<B>, Bytes),
 }
 
-/// Returns the response for a proxy; without an outcome, the response for a person's request.
+/// Returns the response to a front proxy's query; `None` as outcome means a human visitor's
+/// request.
 pub fn answer<B: Default>(
     dialect: Dialect,
     answered: Answered<B>,
@@ -97,13 +99,15 @@ pub fn answer<B: Default>(
     response
 }
 
-/// Adds the decision, which distinguishes a response from the failure of a server in between.
+/// Adds the decision to a response, which distinguishes the response from an error sent by an
+/// intermediate server.
 pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
     let decision = HeaderValue::from_static(decision);
     response.headers_mut().insert(DECISION, decision);
 }
 
-/// Returns the response for nginx, which drops the body and status of a refusal.
+/// Returns the response for nginx; nginx drops the body and status of a refusal, so fields contain
+/// them.
 fn to_nginx<B: Default>(
     answered: Answered<B>,
     decision: &'static str,
@@ -130,7 +134,8 @@ fn to_nginx<B: Default>(
     response
 }
 
-/// Returns a response with one header for all others and a text, as a line for Apache's map.
+/// Returns a response with a single header that contains all other headers and the text, as a line
+/// for Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
         // Cookie lines are not a list (RFC 9110 §5.3), and the text has another type.
@@ -161,7 +166,8 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-/// Returns the response of [`answer`] for a person without a decision, created once.
+/// Returns the response of [`answer`] for a human visitor's request that passes, to be created once
+/// and reused.
 pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
     let (head, ()) = response.into_parts();
@@ -170,7 +176,7 @@ pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     ReadyHead::new(head.status, headers.collect())
 }
 
-/// Folds a response into one header.
+/// Folds a response's headers and text into one header.
 fn folded<B: Default>(mut fields: Fields, mut response: Response<B>, text: &[u8]) -> Response<B> {
     *response.status_mut() = StatusCode::FORBIDDEN;
     *response.body_mut() = B::default();
@@ -226,7 +232,8 @@ fn join_lists(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns a text as one line; tabs and invalid header characters become spaces.
+/// Returns a text as one line, in which tabs and invalid header characters are replaced with
+/// spaces.
 fn one_line(text: &[u8]) -> impl Iterator<Item = u8> {
     let text = text.trim_ascii().iter();
     text.map(|&byte| match byte {

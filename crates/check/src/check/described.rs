@@ -37,7 +37,7 @@ const INGRESS_NGINX: [&str; 7] = [
     "x-auth-request-redirect",
 ];
 
-/// Headers with this program's prefix that remain in a reconstructed request.
+/// Headers with this program's prefix that are not removed from a reconstructed request.
 const KEPT: [HeaderName; 5] = [
     PROBE_HEADER,
     REQUEST,
@@ -46,37 +46,38 @@ const KEPT: [HeaderName; 5] = [
     VERDICT_HEADER,
 ];
 
-/// Reason why a query describes no request.
+/// Reason why a query does not describe a valid request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum InvalidDescription {
-    /// The front proxy's file is wrong, or not the one printed by this program.
-    #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
+    /// A header is invalid, because the front proxy's file is outdated or was not printed by this
+    /// program.
+    #[error("the header {0} {1}; print the proxy's file again with robot-detection proxy-config")]
     Header(HeaderName, &'static str),
-    /// The visitor's request is one that no listener of this program accepts.
-    #[error("the visitor's request is not valid HTTP")]
+    /// The visitor's request is invalid; no listener of this program would accept it.
+    #[error("the visitor's request is not a valid HTTP request")]
     Request,
 }
 
-/// Description of the visitor's request in a query.
+/// Description of a visitor's request, as parsed from a query.
 struct RequestDescription {
     client: IpAddr,
     /// Whether the visitor used HTTPS; `None` if not specified.
     is_https: Option<bool>,
-    /// Method; `None` for the method of the query itself.
+    /// Method; `None` if the query itself has the visitor's method.
     method: Option<Method>,
     uri: Uri,
-    /// Host by which the proxy routed, if different from `Host`.
+    /// Host by which the proxy routed the request, if different from `Host`.
     host: Option<HeaderValue>,
 }
 
-/// Turns a query into the visitor's request.
+/// Converts a front proxy's query into the visitor's request.
 ///
 /// `rest` is the part of the target after the endpoint's path. Traefik describes the visitor by a
-/// list of addresses, of which trusted `proxies` are skipped.
+/// list of addresses; trusted `proxies` in the list are skipped.
 ///
 /// # Errors
 ///
-/// Fails if a header is missing, duplicated or invalid.
+/// Returns an error if a header is missing, duplicated or invalid.
 pub fn describe(
     dialect: Dialect,
     rest: &str,
@@ -148,7 +149,7 @@ impl RequestDescription {
         })
     }
 
-    /// Parses the absolute URL from ingress-nginx; `Host` is the endpoint's own.
+    /// Parses the absolute URL sent by ingress-nginx, because `Host` contains the endpoint's host.
     fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, InvalidDescription> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();
@@ -170,7 +171,8 @@ impl RequestDescription {
         })
     }
 
-    /// Envoy's query has the visitor's method and `Host`, and the visitor's path after its own.
+    /// Parses a query from Envoy, which has the visitor's method and `Host`; the visitor's path
+    /// follows the endpoint's path.
     fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, InvalidDescription> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
         if !rest.starts_with('/') {
@@ -191,26 +193,26 @@ impl RequestDescription {
 ///
 /// # Errors
 ///
-/// Fails if the header is missing, duplicated or contains no page.
+/// Returns an error if the header is missing, duplicated or contains no page.
 pub fn take_page(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
     Page::from_header(page).ok_or(InvalidDescription::Header(PAGE, "contains no page"))
 }
 
-/// Page to serve directly instead of the requested page.
+/// A page to serve directly instead of the requested page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Path and query of the visitor's request.
     pub path: PathAndQuery,
-    /// Whether the visitor is a suspect, who gets a copy of the requested page.
+    /// Whether the visitor is a suspect that is served a copy of the requested page.
     pub is_for_suspect: bool,
 }
 
 impl Page {
-    /// Query that marks the page for a suspect: heaven's pages have no query.
+    /// URL query that marks a page for a suspect; URLs of heaven pages have no query.
     const OF_SUSPECT: &str = "?suspect";
 
-    /// Returns the header with which a proxy requests the page.
+    /// Returns the header value with which a front proxy requests the page.
     pub fn header(&self) -> Option<HeaderValue> {
         let mark = if self.is_for_suspect {
             Self::OF_SUSPECT
@@ -230,7 +232,8 @@ impl Page {
     }
 }
 
-/// Returns the value of a header that must not be duplicated: one value would be the visitor's.
+/// Returns the value of a header that must not be duplicated, because one of the values would come
+/// from the visitor.
 fn once<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -247,7 +250,7 @@ fn missing(name: &HeaderName) -> InvalidDescription {
     InvalidDescription::Header(name.clone(), "is missing")
 }
 
-/// Parses a single address, with or without brackets; lists and ports are invalid.
+/// Parses a single IP address, with or without brackets; lists and ports are invalid.
 fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, InvalidDescription> {
     let text = value.trim_ascii();
     let bare = text
@@ -261,10 +264,10 @@ fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, InvalidDescription
     ))
 }
 
-/// Returns the last address in Traefik's list that is not a trusted proxy's.
+/// Returns the last address in Traefik's list that does not belong to a trusted proxy.
 ///
-/// Traefik appends its peer to the addresses sent by a trusted peer. An invalid entry ends the
-/// search at the address after it, as for our own listeners.
+/// Traefik appends its peer to the addresses sent by a trusted peer. If the search reaches an
+/// invalid entry, the address after that entry is returned, as on our own listeners.
 fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, InvalidDescription> {
     let mut entries = list.rsplit(|byte| *byte == b',');
     let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
@@ -290,10 +293,10 @@ fn is_https(scheme: &[u8]) -> bool {
     [&b"https"[..], b"wss"].contains(&scheme)
 }
 
-/// Removes the description, so that the rest is what the visitor sent.
+/// Removes the description from a query, so that only the visitor's own headers remain.
 ///
-/// The headers that our own site robot signs remain, because they identify the robot. So do the
-/// names by which the site identifies a visitor: a visitor that sends them is refused.
+/// Headers signed by our own site robot remain, because they identify the robot. Identity headers
+/// also remain, so that a visitor that sends them is refused.
 fn strip_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays, so that the map need not be rebuilt for the next query.
@@ -311,9 +314,11 @@ fn strip_description(headers: &mut HeaderMap, dialect: Dialect) {
     }
 }
 
-/// Returns the host by which the proxy routed if not that of `Host`, ignoring the port.
+/// Returns the host by which the proxy routed the request, if it differs from `Host`, ignoring the
+/// port.
 ///
-/// Signatures cover the port (RFC 9421 §2.2.3), so it stays. An empty text and `-` are no host.
+/// The port in `Host` is kept, because signatures cover it (RFC 9421 §2.2.3). An empty text and `-`
+/// mean that no host is given.
 fn other_host(
     headers: &HeaderMap,
     routed_by: &[u8],

@@ -1,35 +1,40 @@
-//! Front proxies and the endpoint paths that they query.
+//! Front proxies and the paths of the decision endpoint that they query.
 
 use axum::http::Uri;
 
 /// Prefix of the decision endpoint's paths.
 const ROOT: &str = "/check/";
 
-/// Front proxy, with its way of describing a request and reading a decision.
+/// A type of front proxy, which determines how a query describes a request and how the decision is
+/// encoded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
-    /// `auth_request`: 2xx passes, 401 and 403 do not; headers contain the details.
+    /// nginx's `auth_request`: a 2xx response passes the request, 401 and 403 do not; headers
+    /// contain the details.
     Nginx,
-    /// `forward_auth`: any response other than 2xx goes to the visitor.
+    /// Caddy's `forward_auth`: any response other than 2xx is sent to the visitor.
     Caddy,
-    /// `forwardAuth`: like Caddy, described by `X-Forwarded-*`, which Traefik sets itself.
+    /// Traefik's `forwardAuth`: like Caddy, but requests are described by `X-Forwarded-*`, which
+    /// Traefik sets itself.
     Traefik,
-    /// HAProxy with the Lua file printed by this program: like Caddy.
+    /// HAProxy with the Lua file printed by this program; responses are the same as for Caddy.
     Haproxy,
-    /// `ext_authz` over HTTP: like Caddy; the query has the visitor's method and path.
+    /// Envoy's `ext_authz` over HTTP: like Caddy, but the query has the visitor's method and path.
     Envoy,
-    /// The program of Apache's `RewriteMap`: prints the response's only header as a line.
+    /// Apache's `RewriteMap` with the program `apache-map`, which prints the response's only header
+    /// as a line.
     Apache,
-    /// `auth-url`: 200, 401 (a redirect, served by our own listener) or 403.
+    /// ingress-nginx's `auth-url`: the response is 200, 401 (a redirect, served by our own
+    /// listener) or 403.
     IngressNginx,
 }
 
 /// Resource requested at a path of the endpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndpointRequest<'a> {
-    /// A decision; the rest of the path belongs to the visitor's request.
+    /// A decision for a front proxy; the rest of the path belongs to the visitor's request.
     Decision(Dialect, &'a str),
-    /// The page that is served directly instead of another.
+    /// The page to serve directly instead of the requested page.
     Page,
     /// An application's report about visitors.
     Report,
@@ -40,7 +45,7 @@ pub enum EndpointRequest<'a> {
 }
 
 impl Dialect {
-    /// All dialects, in the order of the documentation.
+    /// All dialects, in the order in which the documentation lists them.
     pub(crate) const ALL: [Self; 7] = [
         Self::Nginx,
         Self::Caddy,
@@ -51,7 +56,7 @@ impl Dialect {
         Self::IngressNginx,
     ];
 
-    /// Returns the word that paths and commands use for the dialect.
+    /// Returns the dialect's name in paths and commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",

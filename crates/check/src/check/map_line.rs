@@ -20,7 +20,8 @@ pub const MAX_LINE_BYTES: usize = 16 << 10;
 /// Maximum number of parsed response headers.
 const MAX_HEADERS: usize = 64;
 
-/// Returns the HTTP request that queries the endpoint for a key; `None` refuses the key.
+/// Returns the HTTP request that queries the decision endpoint for a key, or `None` if the key is
+/// invalid.
 pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> {
     let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
     if line.len() > MAX_LINE_BYTES || line.iter().any(is_control) {
@@ -66,9 +67,11 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
     Some(question)
 }
 
-/// Returns the line for Apache in a response's head, and the length of the response's body.
+/// Returns the line for Apache that a response's head contains, and the length of the response's
+/// body.
 ///
-/// A refusal by the endpoint without a line becomes one. A response without a decision has none.
+/// If the endpoint refuses a query without a line, a line for the refusal is returned. For a
+/// response without a decision, no line is returned.
 pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut headers);
@@ -90,7 +93,7 @@ pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     (line.or_else(refused), length.unwrap_or_default())
 }
 
-/// Parses a request line; returns `None` unless its version is HTTP/1.0 or later.
+/// Parses a request line; returns `None` if the HTTP version is missing or earlier than 1.0.
 fn method_and_target(line: &[u8]) -> Option<(Method, &[u8])> {
     let end = memchr::memmem::rfind(line, b" HTTP/")?;
     let line = line.get(..end)?;
@@ -109,23 +112,24 @@ fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok()
 }
 
-/// Header with the token; `Authorization` belongs to the visitor.
+/// Request header that contains the token; `Authorization` is not used, because visitors may send
+/// it.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-token");
 
 /// Token of the decision endpoint, compared in constant time.
 #[derive(Clone)]
 pub struct CheckToken {
-    /// Random key of this process, so that comparison times reveal nothing about the token.
+    /// Random key of this process, which prevents comparison times from revealing the token.
     key: hmac::Key,
     tag: hmac::Tag,
 }
 
 impl CheckToken {
-    /// Creates the comparison from the token.
+    /// Creates a `CheckToken` from the configured token.
     ///
     /// # Errors
     ///
-    /// Fails if the system provides no random numbers.
+    /// Returns an error if the system provides no random numbers.
     pub fn new(secret: &[u8]) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| std::io::Error::other("the system provides no random numbers"))?;

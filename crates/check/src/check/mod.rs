@@ -1,12 +1,12 @@
-//! Queries of front proxies: a request described by headers, and the decision in the proxy's
-//! format.
+//! Queries from front proxies: headers describe a request, and the answer contains the decision in
+//! the proxy's format.
 //!
-//! A [`Dialect`] is one proxy's way of describing a request that it received and of reading the
-//! decision. This module consists of plain functions from headers to headers; the decision is made
-//! elsewhere, in the same way as for this program's own proxy.
+//! A [`Dialect`] is the way in which a type of proxy describes a received request and expects the
+//! decision. This module only converts headers to headers; the decision is made elsewhere, as for
+//! this program's own proxy.
 //!
 //! Only the part of the description that the proxy's file sets itself is trusted: one header from
-//! one address. A duplicated header is an error, because one of the two may be the visitor's.
+//! one address. A duplicated header is an error, because one of the two may come from the visitor.
 
 mod answer;
 mod described;
@@ -30,7 +30,7 @@ pub use report::{MAX_REPORT_BYTES, ReportErrors, VisitorReport, YesNo, read_repo
 
 use axum::http::HeaderName;
 
-/// Header with the ID of the robot that a request claims to come from.
+/// Request header with the ID of the robot that a request claims to come from.
 pub const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 /// Response header with the verdict on the request's claim.
 pub const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
@@ -38,12 +38,13 @@ pub const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detectio
 /// Headers that only this program or a trusted proxy may set.
 pub const IDENTITY_HEADERS: [HeaderName; 2] = [IDENTIFICATION_HEADER, VERDICT_HEADER];
 
-/// Header with which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
-/// target, separated by spaces.
+/// Query header in which nginx, Caddy and HAProxy describe a request: address, scheme, method, host
+/// and target, separated by spaces.
 ///
-/// It is one line because each header costs the proxy and this program more than its content.
+/// The description is a single header, because a header's overhead exceeds the cost of its content.
 const REQUEST: HeaderName = HeaderName::from_static("x-robot-detection-request");
-/// Header for Envoy, whose query has the visitor's own method and target.
+/// Query header with the visitor's address for Envoy; Envoy's query already has the visitor's
+/// method and target.
 const CLIENT: HeaderName = HeaderName::from_static("x-robot-detection-client");
 const SCHEME: HeaderName = HeaderName::from_static("x-robot-detection-scheme");
 /// Header with the page that a proxy must serve directly instead of the requested page.
@@ -51,16 +52,19 @@ const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 
 /// Response header with the decision, for the front proxy.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
-/// Decision line in responses of the listener to malformed or oversized queries.
+/// Header line with the decision, which the listener adds to its responses to malformed or
+/// oversized queries.
 pub const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";
-/// Connection options of the visitor's request, which proxies do not forward.
+/// Query header with the connection options of the visitor's request, which proxies do not forward.
 const CONNECTION: HeaderName = HeaderName::from_static("x-robot-detection-connection");
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
-/// Header from which nginx builds its response; one line, as nginx copies each header each time.
+/// Header from which nginx builds its response; a single header, because nginx copies each header
+/// separately.
 const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
 
 /// Path of our own listener to which ingress-nginx redirects visitors.
 pub const REDIRECT_PATH: &str = "/robot-detection/redirect";
 
-/// Prefix of all headers of this program; a visitor's headers with it are not a description.
+/// Prefix of all headers that this program defines; a visitor's headers with this prefix are not
+/// trusted as a description.
 pub const PREFIX: &str = "x-robot-detection";

@@ -1,4 +1,5 @@
-//! The redirect target for visitors of ingress-nginx, which supports only a fixed redirect URL.
+//! The page to which visitors are redirected by ingress-nginx, which supports only a fixed redirect
+//! URL.
 
 use axum::http::{
     HeaderValue,
@@ -8,13 +9,14 @@ use percent_encoding::percent_decode_str;
 
 use super::REDIRECT_PATH;
 
-/// Parameter with the requested URL.
+/// URL parameter that contains the requested URL.
 const PARAMETER: &str = "rd=";
 
-/// Returns the URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`, and its
-/// page.
+/// Returns the requested URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`,
+/// and the URL's path and query.
 ///
-/// Only a page on the same host counts, so a link cannot redirect visitors to another host.
+/// Only a page on the same host is accepted, so that a link cannot redirect visitors to another
+/// host.
 pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
     if uri.path() != REDIRECT_PATH {
         return None;
@@ -61,7 +63,7 @@ mod tests {
             let uri = format!("{REDIRECT_PATH}?rd={rd}").parse().unwrap();
             let found = requested_page(&uri, "example.org");
             assert_eq!(found.as_ref().map(|(_, page)| page.as_str()), page, "{rd}");
-            // The URL for the way back names its host, whatever the page looks like.
+            // The URL for the way back always contains its host, whatever path the page has.
             let way_back = found.map(|(url, _)| url.to_str().unwrap().to_lowercase());
             assert!(way_back.is_none_or(|url| url.split('/').nth(2) == Some("example.org")));
         }

@@ -1,4 +1,4 @@
-//! Reports of an application behind another proxy about which visitors are people.
+//! Reports in which an application behind another proxy specifies which visitors are human.
 
 use std::{fmt::Write as _, net::IpAddr};
 
@@ -10,16 +10,16 @@ pub const MAX_REPORT_BYTES: usize = 64 << 10;
 /// Maximum number of visitors in a report.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Maximum number of invalid entries named in the error.
+/// Maximum number of invalid entries listed in the error.
 const MAX_TOLD: usize = 20;
 
-/// Entry of a front proxy's report about one visitor.
+/// An entry about one visitor in an application's report.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct VisitorReport {
     /// Address of the visitor.
     pub address: IpAddr,
-    /// User-Agent that the visitor sends.
+    /// User-Agent header that the visitor sends.
     #[serde(default)]
     pub user_agent: String,
     /// Whether the visitor is a person.
@@ -32,13 +32,13 @@ pub struct VisitorReport {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum YesNo {
-    /// Yes.
+    /// The visitor is a person.
     Yes,
-    /// No.
+    /// The visitor is not a person.
     No,
 }
 
-/// Error of an invalid report, with a line for each invalid entry.
+/// Error for an invalid report, with a line for each invalid entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportErrors {
     text: String,
@@ -46,7 +46,7 @@ pub struct ReportErrors {
 }
 
 impl ReportErrors {
-    /// Adds the error of an entry; the first entry has the number 1.
+    /// Adds an error for an entry; entries are numbered from 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
         if self.wrong <= MAX_TOLD {
@@ -55,11 +55,11 @@ impl ReportErrors {
         }
     }
 
-    /// Returns a value if all entries are valid.
+    /// Returns `right` if no error was added.
     ///
     /// # Errors
     ///
-    /// Returns the errors of all invalid entries.
+    /// Returns the error messages for all invalid entries.
     pub fn or<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
@@ -79,7 +79,8 @@ impl ReportErrors {
 ///
 /// # Errors
 ///
-/// Returns each invalid entry with its number; one invalid entry invalidates the whole report.
+/// Returns an error message for each invalid entry, with its number; a single invalid entry
+/// invalidates the whole report.
 pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     let text =
         std::str::from_utf8(body).map_err(|_| "the report is not valid UTF-8\n".to_owned())?;
@@ -100,7 +101,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     if entries.is_empty() || entries.len() > MAX_ENTRIES {
         let number = entries.len();
         return Err(format!(
-            "a report must have 1 to {MAX_ENTRIES} visitors, but this one has {number}\n"
+            "a report must contain 1 to {MAX_ENTRIES} visitors, but this report contains {number}\n"
         ));
     }
     let (mut reported, mut wrong) = (Vec::new(), ReportErrors::default());
@@ -127,7 +128,7 @@ fn of_line(line: &str) -> Result<VisitorReport, String> {
     let person = match word {
         "yes" => YesNo::Yes,
         "no" => YesNo::No,
-        _ => return Err("yes or no must follow the address".to_owned()),
+        _ => return Err("the address must be followed by yes or no".to_owned()),
     };
     Ok(VisitorReport {
         address,
@@ -201,7 +202,7 @@ mod tests {
                 &["line 1: missing field `person`"],
             ),
             ("[1", &["no JSON"]),
-            ("", &["1 to 1000 visitors, but this one has 0"]),
+            ("", &["1 to 1000 visitors, but this report contains 0"]),
             (&"192.0.2.7 no\n".repeat(1_001), &["about 1001"]),
             (&"x\n".repeat(30), &["line 20: ", "and 10 more"]),
         ] {

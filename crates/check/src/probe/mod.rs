@@ -1,7 +1,9 @@
-//! Probes with which `doctor` tests whether a proxy sends queries and applies the responses.
+//! Probes, which `doctor` sends to test whether a front proxy sends queries and applies the
+//! responses.
 //!
-//! A probe has a signed token that is valid once and for a minute. The server decides as for any
-//! other request, but does not count or log a probe: it stores its observations for `doctor`.
+//! A probe contains a signed token that can be used once within a minute. The server makes a
+//! decision as for any other request, but neither counts nor logs a probe: its observations are
+//! stored for `doctor`.
 
 mod probes;
 mod token;

@@ -1,4 +1,4 @@
-//! Accepts probes at the endpoint and the proxy, and stores observations about them.
+//! Accepts probes at the decision endpoint and the proxy, and stores observations about them.
 
 use std::{
     collections::HashMap,
@@ -20,37 +20,38 @@ use robot_detection_traffic::traffic::decision_name;
 
 use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
-/// Maximum number of used tokens that are remembered; further tokens are refused.
+/// Maximum number of used tokens in memory; while it is reached, further tokens are refused.
 const MAX_USED: usize = 1_000;
 /// Maximum number of stored bytes of a header's value.
 const MAX_VALUE_BYTES: usize = 200;
 
-/// Acceptor of probes that accepts each token once.
+/// Acceptor of probes, which accepts each token once.
 #[derive(Debug)]
 pub struct Probes {
-    /// Key of the tokens; `None` until the database has returned the seed.
+    /// Key that verifies tokens; `None` until the database has returned the seed.
     key: Option<ProbeKey>,
     /// Expiry of used tokens by ID, in seconds since 1970.
     used: Mutex<HashMap<String, i64>>,
     store: Store,
     clock: Clock,
-    /// Start of the process: earlier tokens may have been used before.
+    /// Start time of the process; tokens created earlier are refused, because they may already have
+    /// been used.
     started_ms: i64,
     runtime: Handle,
     tasks: TaskTracker,
 }
 
-/// Probe that waits for its decision.
+/// A probe that waits for the decision about it.
 #[derive(Debug)]
 pub struct Probe {
     probes: Arc<Probes>,
     id: String,
-    /// Whether the probe is excluded from all counters.
+    /// Whether the probe tests how the front proxy handles a missing response.
     pub is_silent: bool,
     note: Note,
 }
 
-/// Component at which a probe arrived.
+/// Component that received a probe.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbePoint {
@@ -60,23 +61,23 @@ pub enum ProbePoint {
     Proxy,
 }
 
-/// Record of a probe request that arrived here.
+/// Record of a probe request that reached this server.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Note {
-    /// Component at which the probe arrived.
+    /// Component that received the probe.
     pub door: ProbePoint,
-    /// Address of the visitor according to the probe request.
+    /// Address of the visitor, as the probe request specifies it.
     pub address: IpAddr,
     /// Path and query of the probe request.
     pub target: String,
-    /// Headers with lowercase names; long values are truncated.
+    /// Headers of the probe request, with lowercase names; long values are truncated.
     pub headers: Vec<(String, String)>,
-    /// Word for the decision; empty if no decision was made.
+    /// Name of the decision; empty if no decision was made.
     pub decision: String,
     pub(crate) cause: String,
 }
 
-/// Error of a token that is forged, expired or already used.
+/// Error for a token that is forged, expired or already used.
 #[derive(Debug)]
 pub struct ForgedToken;
 
@@ -94,11 +95,12 @@ impl Probes {
         }
     }
 
-    /// Removes the token from a request and records the request; returns `None` without a token.
+    /// Removes the token from a request and records the request; returns `None` if the request has
+    /// no token.
     ///
     /// # Errors
     ///
-    /// Fails if the token is forged, expired or already used.
+    /// Returns an error if the token is forged, expired or already used.
     #[inline]
     pub fn take(
         self: &Arc<Self>,
@@ -138,7 +140,8 @@ impl Probes {
         })))
     }
 
-    /// Uses the token of a reload; returns whether a held reload is accepted, or `None` if invalid.
+    /// Uses up a reload token; returns whether a reload is applied even if it would be held for
+    /// review, or `None` if the token is invalid.
     pub fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?;
         match self.use_once(token.strip_prefix("Bearer ")?)?.purpose {
@@ -192,7 +195,7 @@ impl Probe {
     }
 }
 
-/// Returns `false` for headers that contain secrets of the proxy.
+/// Returns `false` for headers that may contain secrets.
 fn is_shown(name: &HeaderName) -> bool {
     !matches!(
         name.as_str(),

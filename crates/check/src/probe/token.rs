@@ -1,4 +1,4 @@
-//! Tokens that only programs with access to the database can create.
+//! Tokens that only programs with access to the database can create, used for probes and reloads.
 
 use ring::hmac;
 
@@ -31,7 +31,7 @@ impl Token {
 pub enum Purpose {
     /// Probe sent by `doctor`.
     Answer,
-    /// A probe of `doctor` to which the endpoint does not respond.
+    /// Probe sent by `doctor` to which the decision endpoint must not respond.
     Silence,
     /// A reload of the configuration.
     Reload,
@@ -54,17 +54,17 @@ impl Purpose {
 }
 
 impl ProbeKey {
-    /// Derives the key from the seed of an installation.
+    /// Derives the key from an installation's seed.
     pub(crate) fn new(seed: [u64; 2]) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         Self(hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened()))
     }
 
-    /// Returns the key of a database's installation.
+    /// Returns the key of the installation that uses a database.
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if a database operation fails.
     pub async fn of(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self::new(store.pace().seed(random).await?))

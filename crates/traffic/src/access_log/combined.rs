@@ -2,15 +2,15 @@
 
 use memchr::{memchr, memchr2};
 
-/// Fields of an access log line, still escaped.
+/// Fields of an access log line, in escaped form.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RawEntry<'a> {
-    /// User-Agent; empty in the common format.
+    /// User-Agent of the request; empty in the common format.
     pub(super) user_agent: &'a [u8],
     pub(super) bytes: u64,
 }
 
-/// Parses a log line. Returns `None` if the line has another format or is cut off.
+/// Parses a log line. Returns `None` if the line has another format or is truncated.
 pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     let (bytes, rest) = after_request(request(line)?)?;
     let Some(referer) = next_quoted(rest) else {
@@ -25,7 +25,7 @@ pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     Some(RawEntry { user_agent, bytes })
 }
 
-/// Returns the request line logged in a log line, still escaped.
+/// Returns the request line that a log line contains, in escaped form.
 pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
     let request = request(line)?;
     let (_, _, end) = after_request_at(request)?;
@@ -34,7 +34,7 @@ pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
 
 /// Returns the rest of the log line after the opening quote of the request.
 ///
-/// The time ends before this quote. A user name may contain `]`, but no unescaped quote.
+/// The quote follows the time. A user name before the time may contain `]`, but no unescaped quote.
 pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     let mut from = 0;
     loop {
@@ -46,7 +46,7 @@ pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the number of bytes sent and the rest of the log line after this number.
+/// Returns the number of bytes sent and the rest of the log line after the number.
 ///
 /// The request ends at the first quote followed by a status and a byte count: with `escape=none`, a
 /// quote within the request looks like the closing one.

@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-/// Maximum length of a path in bytes, which limits how deep objects are parsed.
+/// Maximum length of a path in bytes, which limits how deeply objects are parsed.
 const MAX_BYTES: usize = 256;
 
-/// Path of a field in a JSON object, as names joined by dots.
+/// Path of a field in a JSON object: names joined by dots.
 ///
-/// ASCII letters of a name match in any case. A name may itself contain dots: `a.b` matches both
-/// `{"a": {"b": 1}}` and `{"a.b": 1}`.
+/// ASCII letters of a name match regardless of case. A name may itself contain dots: `a.b` matches
+/// both `{"a": {"b": 1}}` and `{"a.b": 1}`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FieldPath(Box<[u8]>);
 
@@ -18,7 +18,7 @@ pub struct FieldPath(Box<[u8]>);
 pub struct InvalidFieldPath;
 
 impl FieldPath {
-    /// Returns the usual field names for the User-Agent, best first.
+    /// Returns the usual field names for the User-Agent, in order of preference.
     pub fn usual_user_agents() -> Vec<Self> {
         usual(&[
             "http_user_agent",
@@ -32,7 +32,7 @@ impl FieldPath {
         ])
     }
 
-    /// Returns the usual field names for the number of bytes sent, best first.
+    /// Returns the usual field names for the number of bytes sent, in order of preference.
     pub fn usual_bytes() -> Vec<Self> {
         usual(&[
             "body_bytes_sent",

@@ -17,14 +17,14 @@ pub(super) struct Fields {
     bytes: Vec<FieldPath>,
 }
 
-/// Remaining part of each path at the current depth; `None` for paths that lead elsewhere.
+/// Remaining part of each path at the current depth; `None` for paths that lead to other members.
 #[derive(Clone, Copy, Debug, Default)]
 struct RemainingPaths<'p> {
     user_agents: [Option<&'p [u8]>; MAX_PATHS],
     bytes: [Option<&'p [u8]>; MAX_PATHS],
 }
 
-/// Values found so far, with the index of their path in the list.
+/// Values found so far, each with the index of its path in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct FieldValues<'a> {
     user_agent: Option<(usize, Raw<'a>)>,
@@ -55,7 +55,8 @@ impl Fields {
         })
     }
 
-    /// Returns the path at which a line has the first field, or else the second field.
+    /// Returns the path of the first field in a line or, if the field is missing, of the second
+    /// field.
     pub(super) fn found(&self, line: &[u8]) -> Option<&FieldPath> {
         let found = self.find(line)?;
         let text = found
@@ -80,7 +81,8 @@ fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
     std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
 }
 
-/// Parses an object; nested objects only as deep as a path leads, to protect the stack.
+/// Parses an object; to protect the stack, nested objects are parsed only as deeply as a path
+/// requires.
 fn object<'a>(
     scanner: &mut Scanner<'a>,
     wanted: &RemainingPaths<'_>,
@@ -133,7 +135,7 @@ fn value<'a>(
     Some(())
 }
 
-/// Returns a string, or the first string of an array: Caddy logs headers as arrays.
+/// Returns a string, or the first string of an array, because Caddy logs headers as arrays.
 fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
     // The scanner is a copy, so the end of the array need not be consumed.
     scanner.take(b'[');
@@ -162,7 +164,8 @@ impl<'p> RemainingPaths<'p> {
     }
 }
 
-/// Returns the first path that ends with the name, and whether other paths continue below it.
+/// Returns the first path that ends with the name, and whether other paths continue below the
+/// member.
 fn follow<'p>(
     paths: &[Option<&'p [u8]>; MAX_PATHS],
     name: &[u8],

@@ -1,4 +1,4 @@
-//! Line reader that does not copy the lines.
+//! Reads lines without copying them.
 
 use std::{
     fmt,
@@ -11,19 +11,19 @@ use memchr::memchr;
 /// Maximum length of a line in bytes; the rest of a longer line is skipped.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Size of the buffer, and maximum number of bytes read by one call.
+/// Size of the buffer, and maximum number of bytes that one call reads.
 // Eight times the longest line: moving a partial line to the front copies at most an eighth.
 const BLOCK_BYTES: usize = 512 * 1024;
 
-/// Line reader that buffers one block of the input.
+/// Line reader that buffers a block of the input.
 ///
-/// LF or CRLF ends a line; the last line needs no line ending.
+/// Lines end with LF or CRLF; the last line need not have a line ending.
 pub struct Lines<R> {
     input: R,
     block: Box<[u8]>,
     /// Start of the next line in the block.
     start: usize,
-    /// Position in the block up to which no line ending was found.
+    /// Position in the block up to which no line ending has been found.
     searched: usize,
     /// End of the data in the block.
     end: usize,
@@ -49,7 +49,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads more input; call after [`Lines::next_line`] has returned every buffered line.
+    /// Reads more input; must be called after [`Lines::next_line`] has returned every buffered
+    /// line.
     ///
     /// Returns `false` at the end of the input. Blocks while the input blocks.
     ///
@@ -74,7 +75,7 @@ impl<R: Read> Lines<R> {
         Ok(read > 0 || self.start < self.end)
     }
 
-    /// Returns the next line without its line ending, if the line is completely buffered.
+    /// Returns the next line without its line ending, if the complete line is buffered.
     pub fn next_line(&mut self) -> Option<&[u8]> {
         let unsearched = self.block.get(self.searched..self.end)?;
         let (line, next, was_ended) = match memchr(b'\n', unsearched) {
@@ -103,7 +104,8 @@ impl<R: Read> Lines<R> {
         self.dropped + self.start as u64
     }
 
-    /// Returns `true` if the last returned line had a line ending; otherwise it may still grow.
+    /// Returns `true` if the last returned line had a line ending; otherwise, the line may still
+    /// grow.
     pub fn was_ended(&self) -> bool {
         self.was_ended
     }
@@ -132,13 +134,13 @@ impl<R> fmt::Debug for Lines<R> {
 /// First bytes of a gzip member (RFC 1952 §2.3.1); no text line starts with them.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Number of compressed bytes read by one call.
+/// Number of compressed bytes that one call reads.
 const PACKED_BYTES: usize = 128 * 1024;
 
-/// Returns a reader for the text of a log, decompressed if the input is gzip, whatever its name.
+/// Returns a reader for the text of a log; gzip input is detected by its content and decompressed.
 ///
 /// Consecutive gzip members are read as one text (RFC 1952 §2.2). Memory use does not depend on the
-/// content.
+/// log's content.
 ///
 /// # Errors
 ///
@@ -167,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// Input that returns a few bytes at a time, with interruptions in between.
+    /// Input that returns a few bytes at a time, with interruptions between reads.
     struct Pieces<'a>(&'a [u8], usize, bool);
 
     impl Read for Pieces<'_> {

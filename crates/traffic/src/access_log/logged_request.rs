@@ -2,7 +2,7 @@
 
 use super::{FieldPath, combined, escapes::unescape, json::Fields};
 
-/// Names of JSON fields, best first; at most eight in each list.
+/// Names of JSON fields in order of preference; at most eight in each list.
 const REQUEST_LINES: &[&str] = &["request", "request_line", "requestLine"];
 const METHODS: &[&str] = &[
     "request_method",
@@ -31,7 +31,7 @@ pub(super) const HOSTS: &[&str] = &[
     "url.domain",
 ];
 
-/// Request described by a log line.
+/// A request described by a log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoggedRequest {
     /// HTTP method, if the line contains the method.
@@ -45,10 +45,11 @@ pub struct LoggedRequest {
 }
 
 impl LoggedRequest {
-    /// Parses a line in common, combined or JSON format. Returns `None` if it describes no request.
+    /// Parses a line in common, combined or JSON format. Returns `None` if the line does not
+    /// describe a request.
     ///
-    /// A line that starts with a brace is parsed as JSON. Its fields are searched under the names
-    /// used by nginx, Caddy, Traefik and others.
+    /// A line that starts with a brace is parsed as JSON. Fields are looked up under the names used
+    /// by nginx, Caddy, Traefik and others.
     ///
     /// # Example
     ///
@@ -132,7 +133,7 @@ fn field(line: &[u8], paths: Vec<FieldPath>) -> Option<Vec<u8>> {
     Some(unescaped(entry.user_agent))
 }
 
-/// Splits "GET /a HTTP/1.1" into method and target; `None` for text without a blank.
+/// Splits "GET /a HTTP/1.1" into method and target; returns `None` for text without a space.
 fn split(request: &str) -> Option<(&str, &str)> {
     let (method, rest) = request.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {

@@ -12,21 +12,22 @@
 //! host ident user [time] "request" status bytes "referer" "user agent" more…
 //! ```
 //!
-//! Text before the time is skipped: a virtual host, an IPv6 address, a user name with blanks. A
+//! Text before the time is skipped: a virtual host, an IPv6 address, a user name with spaces. A
 //! quoted field ends at a quote without a backslash. Servers write `\"`, `\\`, `\n`, `\xHH` and
-//! similar escape sequences for bytes that cannot appear in a log line; they are decoded. The byte
-//! count may be `-`. A line in the common format has no User-Agent.
+//! similar escape sequences for bytes that cannot appear in a log line; these sequences are
+//! decoded. The byte count may be `-`. A line in the common format has no User-Agent.
 //!
-//! *JSON* is one object per line, as written by nginx, Caddy and Traefik, with the fields that
-//! [`FieldPath`]s name.
+//! *JSON* is one object per line, as written by nginx, Caddy and Traefik. [`FieldPath`]s specify
+//! the fields to read.
 //!
 //! # Output
 //!
-//! `serve` writes the same formats, escaped as nginx does. In the combined format, more quoted
-//! fields follow the User-Agent: the robot's id, the kind of visitor (person, listed or unlisted
-//! robot), the decision, and the verdict on the robot's claim (`-` for a person or without
-//! verification); then the duration in seconds. The common format, which has no quoted field after
-//! the request, has them as words with escaped blanks. JSON uses nginx's names and is ASCII.
+//! `serve` writes the same formats, escaped as nginx does. In the combined format, additional
+//! quoted fields follow the User-Agent: the robot's id, the kind of visitor (person, listed or
+//! unlisted robot), the decision, and the verdict on the robot's claim (`-` for a person or without
+//! verification); then the duration in seconds. In the common format, which has no quoted field
+//! after the request, these fields are words with escaped spaces. JSON uses nginx's names and is
+//! ASCII.
 //!
 //! # Example
 //!

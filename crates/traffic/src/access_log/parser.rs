@@ -11,11 +11,11 @@ use super::{
     json::Fields,
 };
 
-/// Parser for the lines of an access log, called for one line after the other.
+/// Parser for the lines of an access log, called for each line in turn.
 #[derive(Clone, Debug)]
 pub struct Parser {
     form: Form,
-    /// Buffer for the unescaped User-Agent, reused so that no line allocates.
+    /// Buffer for the unescaped User-Agent, reused so that parsing a line does not allocate.
     unescaped: Vec<u8>,
     reads_clients: bool,
 }
@@ -49,7 +49,8 @@ impl Parser {
         Self::new(Form::Combined)
     }
 
-    /// Creates a parser for JSON objects with the given paths of User-Agent and byte count.
+    /// Creates a parser for JSON objects that have the User-Agent and byte count at the given
+    /// paths.
     ///
     /// In each list, the first path found in a line is used; at most 8 paths are searched.
     pub fn json(user_agents: Vec<FieldPath>, bytes: Vec<FieldPath>) -> Self {
@@ -64,9 +65,9 @@ impl Parser {
         }
     }
 
-    /// Sets whether client addresses are parsed too; default `false`.
+    /// Sets whether client addresses are also parsed; default `false`.
     ///
-    /// In JSON lines, client addresses are searched under the names used by nginx, Caddy, Traefik
+    /// In JSON lines, client addresses are looked up under the names used by nginx, Caddy, Traefik
     /// and others.
     #[must_use]
     pub fn clients(mut self, read: bool) -> Self {
@@ -76,7 +77,7 @@ impl Parser {
 
     /// Parses a log line. Returns `None` if the line has another format.
     ///
-    /// Takes time linear in the length of the line.
+    /// The time required is linear in the line's length.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Entry<'a>> {
         let raw = match &self.form {
             Form::UserAgents => {
@@ -125,7 +126,7 @@ fn present(user_agent: &[u8]) -> Option<&[u8]> {
     (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
 }
 
-/// Names of JSON fields, best first; at most eight.
+/// Names of JSON fields in order of preference; at most eight.
 const CLIENTS: &[&str] = &[
     "remote_addr",
     "request.client_ip",
@@ -148,7 +149,8 @@ pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
 
 /// Returns the client address of a log line in the common or combined format.
 ///
-/// The address is the first word, or the second after a virtual host, which may be an address too.
+/// The address is the first word, or the second word after a virtual host, which may also be an
+/// address.
 fn client_of_combined(line: &[u8]) -> Option<IpAddr> {
     let mut words = line.split(|byte| *byte == b' ');
     let (first, second) = (words.next()?, words.next()?);
@@ -243,7 +245,8 @@ mod tests {
         assert_eq!(user_agent(&mut plain, ""), None);
     }
 
-    /// Generates bytes that are significant in the formats more often than others.
+    /// Generates lines in which bytes that are significant in log formats are more frequent than
+    /// others.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let telling = b"\"\\ []{}:,-x019u".to_vec();
         let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];

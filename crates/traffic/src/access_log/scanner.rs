@@ -1,8 +1,8 @@
-//! JSON scanner that works in place, with just enough syntax to find a field.
+//! JSON scanner that works in place and recognizes only the syntax needed to find a field.
 
 use memchr::memchr2;
 
-/// Scanner at a position in a JSON text.
+/// A scanner at a position in a JSON text.
 ///
 /// Skipped values are not validated: only their strings and brackets are recognized.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Scanner<'a> {
     rest: &'a [u8],
 }
 
-/// String without its quotes, still escaped.
+/// JSON string without its quotes, in escaped form.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
@@ -22,13 +22,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the next non-blank byte without consuming the byte.
+    /// Returns the next byte that is not white space, without consuming the byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.first().copied()
     }
 
-    /// Consumes the given byte if it is the next one.
+    /// Consumes the given byte if it comes next.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {

@@ -1,4 +1,4 @@
-//! Lookup and recording of a site's canonical URLs.
+//! Looks up and records a site's canonical URLs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use robot_detection_store::store::LearnedCanonical;
 pub struct Canonicals {
     pub(super) table: Arc<ArcSwap<Table>>,
     pub(super) learnt: mpsc::Sender<LearnedCanonical>,
-    /// Stops the keeper when the last clone is dropped.
+    /// Guard that stops the keeper when the last clone is dropped.
     pub(super) _following: Arc<DropGuard>,
 }
 
@@ -28,7 +28,7 @@ impl Canonicals {
         HeaderValue::try_from(self.table.load().find(&url)?).ok()
     }
 
-    /// Queues the canonical URL found in a response; dropped if the queue is full.
+    /// Queues the canonical URL found in a response; if the queue is full, the URL is dropped.
     pub(super) fn learn(&self, url: String, canonical: Option<String>) {
         let _ = self.learnt.try_send(LearnedCanonical { url, canonical });
     }

@@ -1,4 +1,4 @@
-//! Task that stores canonical URLs in the database and loads those of all instances.
+//! Task that stores canonical URLs in the database and loads the URLs stored by all instances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::store::{LearnedCanonical, MAX_CANONICALS, Store, StoreError};
 
-/// Time for which a stored canonical URL is used, as pages change.
+/// Time for which a stored canonical URL is used; the time is limited because pages change.
 const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
 
 /// Maximum number of canonical URLs waiting to be written.
@@ -24,7 +24,7 @@ const MAX_WAITING: usize = 1_000;
 /// Interval for reloading the canonical URLs found by other instances and the site robot.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Pause between two writes, as each write is followed by a reload.
+/// Pause between two writes; each write is followed by a reload.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Number of rows loaded by one query.
@@ -43,7 +43,8 @@ pub struct CanonicalKeeper {
 }
 
 impl CanonicalKeeper {
-    /// Creates the canonical URLs of a site and the keeper, which stops with their last clone.
+    /// Creates the canonical URLs of a site and their keeper, which stops when the last clone of
+    /// the URLs is dropped.
     pub fn new(
         site: &str,
         store: Store,
@@ -70,7 +71,7 @@ impl CanonicalKeeper {
         (canonicals, keeper)
     }
 
-    /// Loads the canonical URLs of a site once, without updates.
+    /// Loads the canonical URLs of a site once, without updating them later.
     ///
     /// # Errors
     ///
@@ -138,7 +139,7 @@ impl CanonicalKeeper {
         Ok(())
     }
 
-    /// Logs the first error of an outage of the database.
+    /// Logs the first error of a database outage.
     fn note(&mut self, done: &Result<(), StoreError>) {
         if let (Err(error), false) = (done, self.is_failing) {
             warn!("could not read or write canonical URLs: {error}");
@@ -147,7 +148,7 @@ impl CanonicalKeeper {
     }
 }
 
-/// Returns both URLs in the form used as keys, if they differ and have the same origin.
+/// Returns both URLs in the form used as keys, if the URLs differ and have the same origin.
 pub(super) fn same_site(url: &Url, canonical: &Url) -> Option<(String, String)> {
     let is_same = url.origin() == canonical.origin() && url != canonical;
     let known = |url: &Url| {

@@ -1,7 +1,8 @@
-//! Canonical URLs named by the site's own pages, used as redirect targets for robots.
+//! Canonical URLs declared in the site's own pages, used as redirect targets for robots.
 //!
-//! Canonical URLs come from the site robot and from responses to robots that are to be redirected:
-//! 200 responses to requests without a cookie, a password and a query are read in passing.
+//! Canonical URLs come from the site robot and from responses to robots that may be redirected: 200
+//! responses to requests without a cookie, a password and a query are analysed while they are
+//! forwarded.
 
 mod canonicals;
 mod keeper;

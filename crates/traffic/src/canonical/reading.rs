@@ -17,13 +17,14 @@ use super::{canonicals::Canonicals, keeper::same_site, table::known_as};
 use robot_detection_site_robot::document::{Page, decode};
 use robot_detection_site_robot::site_robot::{canonical, source::canonical_in};
 
-/// Maximum number of compressed and decompressed bytes read of a page, enough for most heads.
+/// Maximum number of compressed and decompressed bytes of a page that are searched; enough for most
+/// HTML heads.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Maximum length of a URL in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Search for the canonical URL in one response.
+/// Reader that searches a response for the canonical URL.
 #[derive(Debug)]
 pub struct CanonicalReader {
     canonicals: Canonicals,
@@ -32,7 +33,7 @@ pub struct CanonicalReader {
     known_as: String,
 }
 
-/// Start of a page's body.
+/// Collected start of a page's body.
 #[derive(Debug)]
 struct PageStart {
     reading: CanonicalReader,
@@ -42,7 +43,7 @@ struct PageStart {
 }
 
 pin_project! {
-    /// Response body whose start is read in passing.
+    /// Response body whose start is searched while the body is forwarded.
     #[derive(Debug)]
     pub struct CanonicalBody<B> {
         #[pin]
@@ -52,7 +53,7 @@ pin_project! {
 }
 
 impl CanonicalReader {
-    /// Starts reading the response to a request. Returns `None` if the request names no host.
+    /// Creates a reader for the response to a request. Returns `None` if the request has no host.
     pub fn of<B>(canonicals: &Canonicals, request: &Request<B>, is_https: bool) -> Option<Self> {
         let host = match request.uri().authority() {
             Some(authority) => authority.as_str(),
@@ -70,7 +71,8 @@ impl CanonicalReader {
         })
     }
 
-    /// Reads the head of a response; the returned body is searched too if the head requires it.
+    /// Reads the head of a response; the returned body is also searched if the head contains no
+    /// canonical URL.
     pub fn read<B>(self, status: StatusCode, headers: &HeaderMap, body: B) -> CanonicalBody<B> {
         let page = match status {
             StatusCode::OK => self.read_head(headers),
@@ -161,7 +163,7 @@ impl<B: Body<Data = Bytes>> Body for CanonicalBody<B> {
                 page.take(data.unwrap_or_default()) || this.inner.is_end_stream()
             }
             (Some(Err(_)), page) => {
-                // Discard a response that broke off.
+                // Discard an incomplete response.
                 *page = None;
                 false
             }

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 /// Maximum number of steps from a URL to its final canonical URL.
 ///
-/// A page may name a canonical URL that itself names another one; longer chains are circles.
+/// A page's canonical URL may itself declare another canonical URL; longer chains are regarded as
+/// circular.
 const MAX_STEPS: u32 = 5;
 
-/// Canonical URLs by URL, both as host, path and query without a scheme.
+/// Table of canonical URLs by page URL; both consist of host, path and query without a scheme.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     urls: HashMap<Box<str>, Box<str>>,
 }
 
 impl Table {
-    /// Creates the table; circular chains, long chains and links to other hosts are left out.
+    /// Creates the table; circular chains, long chains and links to other hosts are omitted.
     pub(super) fn new(named: impl IntoIterator<Item = (String, String)>, max: usize) -> Self {
         let named = named.into_iter().take(max);
         let named: HashMap<Box<str>, Box<str>> = named
@@ -28,7 +29,7 @@ impl Table {
         }
     }
 
-    /// Returns path and query of a URL's canonical URL.
+    /// Returns the path and query of a URL's canonical URL.
     pub(super) fn find(&self, url: &str) -> Option<&str> {
         let canonical = self.urls.get(url)?;
         canonical.find('/').and_then(|at| canonical.get(at..))
@@ -40,7 +41,8 @@ impl Table {
     }
 }
 
-/// Returns the end of a URL's chain of canonical URLs; `None` if the chain is a circle or too long.
+/// Returns the last URL in a URL's chain of canonical URLs; `None` if the chain is circular or too
+/// long.
 fn end(url: &str, named: &HashMap<Box<str>, Box<str>>) -> Option<Box<str>> {
     let mut url = url;
     for _ in 0..MAX_STEPS {
@@ -56,8 +58,8 @@ fn host_of(url: &str) -> Option<&str> {
     url.split_once('/').map(|(host, _)| host)
 }
 
-/// Returns a URL in the form used as a key: lower-case host without the default port, then path and
-/// query.
+/// Returns a URL in the form used as a key: the lower-case host without the default port, followed
+/// by path and query.
 pub(super) fn known_as(host: &str, path_and_query: &str) -> String {
     let short = host.strip_suffix(":80").or(host.strip_suffix(":443"));
     let host = short.unwrap_or(host);

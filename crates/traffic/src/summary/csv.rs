@@ -1,10 +1,10 @@
-//! Summaries as CSV (RFC 4180) in which spreadsheets find no formulas to run.
+//! Summaries as CSV (RFC 4180), protected against formula injection in spreadsheets.
 
 use std::io::{self, Write};
 
 use super::Summary;
 
-/// Writes one table for each grouping, with a header row; shares are fractions of the totals.
+/// Writes a table with a header row for each grouping; shares are fractions of the totals.
 ///
 /// # Errors
 ///
@@ -33,16 +33,17 @@ pub fn write<S: Summary>(
     Ok(())
 }
 
-/// Returns a CSV row whose cells every program reads as text.
+/// Returns a CSV row in which all programs treat the cells as text.
 pub fn row(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<_> = cells.into_iter().map(|cell| csv_cell(&cell)).collect();
     cells.join(",") + "\n"
 }
 
-/// Returns a CSV cell that every program reads as text.
+/// Returns a CSV cell that all programs treat as text.
 ///
-/// Cells contain User-Agents, which visitors choose, and spreadsheets run text that starts like a
-/// formula, also with full-width signs; a leading apostrophe prevents this (OWASP, CSV injection).
+/// Visitors choose their User-Agents, which cells contain, and spreadsheets execute text that
+/// starts like a formula, even with full-width signs. A leading apostrophe prevents this (OWASP,
+/// CSV injection).
 pub fn csv_cell(cell: &str) -> String {
     let clean = clean(cell);
     let is_formula = clean.trim_start().starts_with([
@@ -60,7 +61,7 @@ pub fn csv_cell(cell: &str) -> String {
     safe
 }
 
-/// Replaces each control character of a text by U+FFFD.
+/// Replaces each control character in a text with U+FFFD.
 fn clean(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(clean).collect()

@@ -1,6 +1,7 @@
-//! Sums of requests, as rows, CSV and JSON.
+//! Request totals as rows, CSV and JSON.
 //!
-//! Commands, pages and JSON answers all use this module, so that their tables agree.
+//! Commands, console pages and JSON responses all use this module, so that their tables are
+//! consistent.
 
 mod csv;
 mod json;

@@ -1,6 +1,6 @@
 //! Counts of hits and bytes, and tables of such counts.
 
-/// Number of hits and of bytes sent in response.
+/// Number of requests, and number of bytes sent in responses.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Count {
     /// Number of requests.
@@ -9,21 +9,21 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// Rows of a table, most hits first.
+/// Table whose rows are sorted by hits, most first.
 #[derive(Debug)]
 pub struct Rows {
-    /// Column names of the cells.
+    /// Names of the columns for the cells.
     pub columns: &'static [&'static str],
     /// Rows in display order.
     pub rows: Vec<Row>,
 }
 
-/// Row of a table; a `None` cell means unknown.
+/// A table row; a `None` cell means that the value is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// Values that identify the group of the row.
+    /// Values that identify the row's group.
     pub cells: Vec<Option<String>>,
-    /// Count of the group.
+    /// Count of the row's group.
     pub count: Count,
 }
 
@@ -40,7 +40,7 @@ impl Count {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// Returns this count's shares of hits and bytes in `all`; 0 if `all` is empty.
+    /// Returns the shares of `all` hits and bytes that this count makes up; 0 if `all` is empty.
     pub fn shares_of(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }
@@ -58,7 +58,8 @@ fn share(part: u64, all: u64) -> f64 {
 }
 
 impl Rows {
-    /// Keeps the first `top` rows (0: all); returns the number and total count of removed rows.
+    /// Keeps only the first `top` rows (0: all rows); returns the number and total count of the
+    /// removed rows.
     pub fn truncate(&mut self, top: usize) -> (usize, Count) {
         let mut rest = Count::default();
         if top == 0 || self.rows.len() <= top {
@@ -71,7 +72,7 @@ impl Rows {
         (gone.len(), rest)
     }
 
-    /// Sorts the rows, most hits first.
+    /// Sorts the rows by hits, most first.
     pub fn sort(&mut self) {
         self.rows.sort_by(|a, b| {
             let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
@@ -107,6 +108,6 @@ pub trait Grouping: Copy + PartialEq {
     /// Grouping by kind of visitor.
     const TOTAL: Self;
 
-    /// Returns the plural name of the groups, used as the name of a JSON array.
+    /// Returns the plural name of the groups, which is used as the name of a JSON array.
     fn plural(self) -> &'static str;
 }

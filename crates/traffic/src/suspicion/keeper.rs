@@ -16,20 +16,20 @@ use super::{Suspicion, conduct_value, fleet_value};
 /// Interval between two exchanges with the database.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Milliseconds after which unchanged flags are saved again, to show that the instance is alive.
+/// Milliseconds after which unchanged flags are saved again, to show that the instance is running.
 const AGAIN_MS: i64 = 60_000;
 
-/// Milliseconds for which the stored flags of an instance are valid.
+/// Milliseconds for which an instance's stored flags are valid.
 pub const LASTS_MS: i64 = 3 * AGAIN_MS;
 
-/// Task that saves the flagged visitors of one process.
+/// Task that saves the visitors flagged by one process.
 pub(super) struct Keeper {
     store: Store,
     clock: Clock,
-    /// Random name of this process, different for each start.
+    /// Random name of this process, generated at each start.
     instance: String,
     told: Option<(i64, String)>,
-    /// Whether there are other instances, which need the sketch of this one.
+    /// Whether other instances exist, which need the sketch of this instance.
     has_others: bool,
 }
 
@@ -49,7 +49,7 @@ impl Keeper {
         loop {
             if let Err(error) = self.tell(suspicion).await {
                 // The health check of the database logs outages.
-                debug!("could not exchange suspects with other instances: {error}");
+                debug!("could not exchange flagged visitors with other instances: {error}");
             }
             if stop
                 .run_until_cancelled(tokio::time::sleep(EVERY))
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds a request and its response.
+    /// Adds a request and its response to the observations.
     fn ask(suspicion: &Suspicion, agent: &str, path: &str, client: IpAddr) {
         let request = Request::builder().uri(path).header("User-Agent", agent);
         let slip = suspicion.leave(&request.body(()).unwrap(), client).unwrap();

@@ -1,15 +1,18 @@
-//! Detection of robots among visitors that claim to be people: fleets and odd conduct.
+//! Detection of robots among visitors that claim to be human: fleets and automated behaviour.
 //!
-//! Each human request leaves an observation in a slot without locking or allocating; without a free
-//! slot, it is dropped. A task moves the slots into the sketches of `robot-detection-fleets`,
-//! evaluates them every few seconds, and swaps the set of flagged visitors. All data is in memory,
-//! at most 4 MiB, and ends with the process. The database stores current flags for commands, and
-//! the current window for other instances.
+//! An observation of each human request is stored in a slot without locking or allocating; if no
+//! slot is free, the observation is dropped. A task moves observations into the sketches of
+//! `robot-detection-fleets`, evaluates the sketches every few seconds, and replaces the set of
+//! flagged visitors. All data is kept in memory, at most 4 MiB, and lost when the process ends. The
+//! database stores current flags for commands, and the current window for other instances.
 
 mod keeper;
 mod request;
 mod slots;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod suspicion;
 mod values;
 

@@ -8,10 +8,10 @@ use axum::http::{
 };
 use robot_detection_fleets::Observation;
 
-/// Multiplier derived from the golden ratio that spreads the bits of a word.
+/// Multiplier, derived from the golden ratio, that spreads the bits of a word.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns the observation of a request, or `None` if the method is neither GET nor HEAD.
+/// Returns the observation of a request, or `None` if the request's method is neither GET nor HEAD.
 ///
 /// Conditional request headers are ignored: a 304 response shows that the client has the page in
 /// its cache.
@@ -22,7 +22,8 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
     seen(request.uri(), request.headers(), request.version(), client)
 }
 
-/// Returns the observation of a request with any method, or `None` without a User-Agent.
+/// Returns the observation of a request with any method, or `None` if the request has no
+/// User-Agent.
 pub(super) fn seen<'r>(
     uri: &'r Uri,
     headers: &'r HeaderMap,
@@ -43,7 +44,7 @@ pub(super) fn seen<'r>(
     })
 }
 
-/// Returns the User-Agent and fingerprint of a client, or `None` without a User-Agent.
+/// Returns a client's User-Agent and fingerprint, or `None` if the client sends no User-Agent.
 pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
     let said = HeaderValues::of(headers);
     Some((said.user_agent?, said.fingerprint(version)))
@@ -59,7 +60,8 @@ struct HeaderValues<'h> {
 }
 
 impl<'h> HeaderValues<'h> {
-    /// Reads all headers in one pass: a request has few, and lookups by name cost more.
+    /// Reads all headers in one pass, because requests have few headers and lookups by name cost
+    /// more.
     fn of(headers: &'h HeaderMap) -> Self {
         let mut said = Self::default();
         for (name, value) in headers {
@@ -79,7 +81,8 @@ impl<'h> HeaderValues<'h> {
     /// Returns a hash of properties that are the same in all requests of a browser: accepted
     /// encodings, presence of `Accept-Language`, and HTTP version.
     ///
-    /// A browser requests videos without an encoding and therefore has a second fingerprint.
+    /// A browser requests videos without accepting encodings and therefore has a second
+    /// fingerprint.
     fn fingerprint(&self, version: Version) -> u64 {
         let (words, rest) = self.encodings.unwrap_or_default().as_chunks::<8>();
         let words = words.iter().map(|word| u64::from_le_bytes(*word));

@@ -1,4 +1,4 @@
-//! Slots in which requests leave their observations.
+//! Slots in which observations of requests are stored.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,34 +6,35 @@ use robot_detection_fleets::{Closed, MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Obs
 
 use crate::slots::{self, Ticket, Words};
 
-/// Number of slots of a process; half a megabyte in total.
+/// Number of slots in a process, which take half a megabyte in total.
 const SLOTS: usize = 1_024;
 
-/// Whether the response came from a trap.
+/// Bit that is set if the response came from a trap.
 const IN_TRAP: u64 = 1 << 2;
-/// Position of the status in the state.
+/// Bit position of the HTTP status in the slot's state.
 const STATUS_AT: u32 = 16;
 
 const HAS_REFERRER: u64 = 1 << 16;
 
-/// Slots of all requests.
+/// Slots for the observations of all requests.
 pub(super) type Slots = slots::Slots<StoredObservation, SLOTS>;
 
-/// Observation left by one request.
+/// Stored observation of one request.
 #[derive(Debug, Default)]
 pub(super) struct StoredObservation {
     user_agent: Words<{ MAX_USER_AGENT_BYTES / 8 }>,
     target: Words<{ MAX_TARGET_BYTES / 8 }>,
-    /// Address, fingerprint, and the lengths together with flags.
+    /// Address, fingerprint, and a word that combines lengths and flags.
     more: Words<4>,
 }
 
-/// Slot of a request that has no response yet.
+/// Reference to the slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ObservationTicket(Ticket);
 
 impl Slots {
-    /// Stores an observation, without time and status, in a free slot; `None` without a free slot.
+    /// Stores an observation, without time and status, in a free slot; returns `None` if no slot is
+    /// free.
     pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<ObservationTicket> {
         self.claim(0, |left| left.write(seen))
             .map(ObservationTicket)
@@ -50,7 +51,8 @@ impl Slots {
         self.release(slip.0);
     }
 
-    /// Removes the observations of finished requests. Returns the number of removed observations.
+    /// Removes the observations of finished requests, and returns the number of removed
+    /// observations.
     pub(super) fn take(&self, at_s: i64, mut take: impl FnMut(&Observation<'_>)) -> usize {
         self.drain(|left, told| left.read(at_s, told, &mut take))
     }

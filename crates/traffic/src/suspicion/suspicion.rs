@@ -1,4 +1,4 @@
-//! Detection of fleets and odd conduct in one process.
+//! Detection of fleets and automated behaviour in one process.
 
 use std::{
     net::IpAddr,
@@ -24,8 +24,8 @@ use super::{
     slots::{ObservationTicket, Slots},
 };
 
-/// Shortest and longest pause between two drains of the slots. The shortest one is used under load
-/// and suffices for fifty thousand requests a second.
+/// Shortest and longest pause between two drains of the slots. The shortest pause is used under
+/// load and suffices for fifty thousand requests per second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
 /// Milliseconds between two evaluations of the sketches.
@@ -40,10 +40,10 @@ pub struct Suspicion {
 #[derive(Debug)]
 struct Inner {
     slots: Slots,
-    /// Locked by the task that empties the slots, never by a request.
+    /// Sketches; locked by the task that empties the slots, never by a request.
     fleets: Mutex<Fleets>,
     flags: ArcSwap<Flags>,
-    /// Number of requests that found no free slot.
+    /// Number of requests for which no slot was free.
     missed: AtomicU64,
     clock: Clock,
 }
@@ -53,12 +53,12 @@ struct Inner {
 pub struct VisitorFlags {
     /// Whether the visitor has the User-Agent and fingerprint of a fleet.
     pub is_in_fleet: bool,
-    /// Whether the visitor's address or network shows conduct that humans do not.
+    /// Whether requests from the visitor's address or network show behaviour that is not human.
     pub is_odd: bool,
 }
 
 impl Suspicion {
-    /// Creates empty sketches with a seed that all instances share.
+    /// Creates a detection with empty sketches and a seed shared by all instances.
     pub fn new(clock: &Clock, seed: u64) -> Self {
         let mut fleets = Fleets::new(seed);
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
@@ -73,7 +73,7 @@ impl Suspicion {
         }
     }
 
-    /// Stores the observation of a request, if there is any, in a free slot.
+    /// Stores the observation of a request in a free slot, if the request is observed.
     #[inline]
     pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<ObservationTicket> {
         let slip = self.inner.slots.leave(&observation(request, client)?);
@@ -83,7 +83,7 @@ impl Suspicion {
         slip
     }
 
-    /// Records the response to a request, which is evaluated if a person sent it.
+    /// Records the response to a request; the request is evaluated if a human visitor sent it.
     ///
     /// `is_trap` specifies whether a [trap](crate::traps) was requested.
     #[inline]
@@ -95,7 +95,8 @@ impl Suspicion {
         }
     }
 
-    /// Returns the current flags and the number of requests without a free slot since the start.
+    /// Returns the current flags, and the number of requests since the start for which no slot was
+    /// free.
     pub fn flags(&self) -> (Arc<Flags>, u64) {
         (
             self.inner.flags.load_full(),
@@ -134,7 +135,7 @@ impl Suspicion {
         self.judge();
     }
 
-    /// Returns the sketch of the current window, for other instances.
+    /// Returns the sketch of the current window, for use by other instances.
     pub(super) fn sketch(&self) -> Sketch {
         self.drain();
         self.with_fleets(|fleets| fleets.sketch())
@@ -194,7 +195,7 @@ impl Suspicion {
             warn!(
                 requests,
                 addresses,
-                "detected a fleet that claims to be a browser: {requests} requests from about {addresses} addresses with one User-Agent; see Suspects in the console"
+                "detected a fleet that claims to be a browser: {requests} requests with the same User-Agent from about {addresses} addresses; see Suspects in the console"
             );
         }
         self.inner.flags.store(Arc::new(flags));

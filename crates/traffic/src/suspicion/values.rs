@@ -1,4 +1,4 @@
-//! Fleets and conduct as JSON and text.
+//! Formats fleets and suspicious addresses as JSON and text.
 
 use robot_detection_fleets::{Conduct, Fleet, Reasons};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub fn fleet_value(fleet: &Fleet) -> Value {
     })
 }
 
-/// Returns an address or network as JSON.
+/// Returns an address or network with suspicious behaviour as JSON.
 pub fn conduct_value(conduct: &Conduct) -> Value {
     json!({
         "network": conduct.network().to_string(),
@@ -45,7 +45,7 @@ fn reasons_value(reasons: Reasons) -> Value {
     value.collect()
 }
 
-/// Formats seconds since 1970 as RFC 3339; times out of range become 1970.
+/// Formats a time in seconds since 1970 as RFC 3339; times out of range are formatted as 1970.
 pub fn moment(at_s: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     at.format(&Rfc3339).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Counters of one cell, to which any number of threads add.
+//! Counters of one cell, which any number of threads can increment.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,10 +8,10 @@ use std::{
 use robot_detection_layer::{layer::Outcome, policy::Action};
 use robot_detection_store::store::{TrafficCount, TrafficKey};
 
-/// Number of status classes; class 0 is none of 1xx to 5xx.
+/// Number of status classes; class 0 contains statuses other than 1xx to 5xx.
 pub(super) const CLASSES: usize = 6;
 
-/// Counters by status class.
+/// Counters of a cell, by status class.
 #[derive(Debug, Default)]
 pub(super) struct Cell([Numbers; CLASSES]);
 
@@ -79,16 +79,16 @@ impl Numbers {
     }
 }
 
-/// Returns the word for the decision, with a separate word for a dry run.
+/// Returns the name of a decision; a decision that was only logged (dry run) has a separate name.
 pub fn decision_name(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }
 
-/// Decision for a request.
+/// Decision for a request, as part of a counter's key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Decision {
     action: Action,
-    /// Whether the decision was only logged (dry run); a pass counts as a pass in a dry run too.
+    /// Whether the decision was only logged (dry run); `false` for a pass, even in a dry run.
     is_noted: bool,
 }
 

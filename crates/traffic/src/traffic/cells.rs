@@ -1,4 +1,4 @@
-//! Cells of the counters by visitor and decision.
+//! Counter cells by visitor and decision.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,30 +15,30 @@ use super::{
     paths::RecordedPath,
 };
 
-/// Maximum number of cells with names; three hundred bytes each, enough for five thousand robots on
-/// several sites with verdicts and rules.
+/// Maximum number of cells with names, of about three hundred bytes each; enough for five thousand
+/// robots on several sites with verdicts and rules.
 pub(super) const MAX_CELLS: usize = 32_768;
 
 /// Maximum number of cells without names, used once [`MAX_CELLS`] is reached.
 const MAX_OTHERS: usize = 4_096;
 
-/// Maximum number of hosts of signing unlisted robots counted by name: the owner of a domain can
-/// sign with any number of host names.
+/// Maximum number of unlisted robots that are counted by the host name with which they sign; the
+/// limit is needed because the owner of a domain can sign with any number of host names.
 const MAX_SIGNERS: usize = 200;
 
-/// Bit of a place that marks a cell without names.
+/// Bit of a cell's place that marks a cell without names.
 const OTHERS: u32 = 1 << 30;
 
-/// Name under which sites and robots beyond the limits are counted.
+/// Name under which sites and robots beyond the maximum numbers are counted.
 pub(super) const OTHER: &str = "other";
 
-/// Word for a missing verdict.
+/// Word that stands for a missing verdict.
 pub(super) const NO_VERDICT: &str = "none";
 
 /// Cause for human requests that pass, which have no outcome.
 pub(super) const NOT_A_ROBOT: &str = "not-a-robot";
 
-/// Counters of all visitors except people.
+/// Counters for all visitors except people.
 #[derive(Debug)]
 pub(super) struct Table {
     cells: FixedMap<CellKey, Cell>,
@@ -47,11 +47,12 @@ pub(super) struct Table {
     signers: FixedMap<Box<str>, ()>,
     /// Number of cells created so far, used to order them.
     made: AtomicUsize,
-    /// Held while counters are read and reset, so that no reader sees an intermediate state.
+    /// Lock that is held while counters are read and reset, so that no reader sees an intermediate
+    /// state.
     taking: Mutex<()>,
 }
 
-/// Visitor and decision that identify a cell.
+/// Key of a cell, which consists of visitor and decision.
 #[derive(Debug)]
 pub(super) struct CellKey {
     pub(super) site: Arc<str>,
@@ -67,7 +68,7 @@ pub(super) struct CellKey {
 /// Key for looking up a cell.
 #[derive(Clone, Copy)]
 pub(super) struct CellLookup<'a> {
-    /// Key of people at the same site.
+    /// Key of people's cell at the same site.
     pub(super) site: &'a CellKey,
     pub(super) kind: Kind,
     pub(super) verdict: Option<Verdict>,
@@ -85,13 +86,13 @@ pub struct RequestCount {
     pub kind: Kind,
     /// Verdict on the robot's claim.
     pub verdict: Option<Verdict>,
-    /// Word for the decision.
+    /// Name of the decision.
     pub decision: &'static str,
     /// Robot id; empty for people.
     pub robot: Box<str>,
     /// Requests by status class; index 0 counts all other statuses.
     pub by_status: [u64; CLASSES],
-    /// Order of creation.
+    /// Position in the order in which the cells were created.
     pub(super) made: usize,
 }
 
@@ -115,7 +116,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Returns the name under which a robot is counted; empty for people.
+    /// Returns the name under which a visitor is counted; empty for people.
     pub(super) fn named<'o>(&self, outcome: &'o Outcome) -> &'o str {
         let name = outcome.robot().unwrap_or_default();
         if outcome.signer().is_none() {
@@ -128,7 +129,7 @@ impl Table {
         is_known.map_or(UNLISTED, |()| name)
     }
 
-    /// Returns the cell for a request and its place; `None` if all cells are in use.
+    /// Returns the cell for a request, with the cell's place; `None` if all cells are in use.
     pub(super) fn of(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));
@@ -207,7 +208,7 @@ impl CellLookup<'_> {
 }
 
 impl CellKey {
-    /// Returns the key of people whose requests pass.
+    /// Returns the key for people's requests that pass.
     pub(super) fn of_people(site: Arc<str>, site_number: u64) -> Self {
         Self {
             site,
@@ -221,7 +222,7 @@ impl CellKey {
         }
     }
 
-    /// Returns the path to store for a request: a pattern for people.
+    /// Returns the path to store for a request; for people, the path's pattern.
     pub(super) fn path(&self, settled: &RecordedPath) -> String {
         let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
         settled.path.kept_text(is_person)

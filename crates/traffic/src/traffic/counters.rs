@@ -1,4 +1,4 @@
-//! Counters of all requests, updated atomically without waiting.
+//! Counters for all requests, updated atomically without waiting.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,11 @@ use super::{
     paths::{PathSlots, Ticket, Window},
 };
 
-/// Maximum number of sites counted by name: each label value is a time series in Prometheus.
+/// Maximum number of sites counted by name, because each label value is a time series in
+/// Prometheus.
 const MAX_SITES: usize = 2_000;
 
-/// Bit of a visitor number that marks the rest as a site number.
+/// Bit of a visitor number which marks that the remaining bits are a site number.
 const PEOPLE: u32 = 1 << 31;
 
 /// Counters of all sites.
@@ -37,19 +38,20 @@ pub(super) struct Counters {
 /// Counters of one site.
 #[derive(Debug)]
 pub struct SiteCounters {
-    /// Key for passing people, the most frequent case, which needs no lookup.
+    /// Key for human requests that pass; stored here because this most frequent case then needs no
+    /// lookup.
     key: CellKey,
     people: Cell,
     table: Arc<Table>,
     /// Slots for request paths; `None` if paths are not stored.
     paths: Option<Arc<PathSlots>>,
-    /// Number of requests whose path found no free slot.
+    /// Number of requests with a path that was dropped because no slot was free.
     skipped: AtomicU64,
     notes: Arc<EvidenceQueue>,
 }
 
 impl Counters {
-    /// Creates counters, with slots for paths if `keeps_paths` is set.
+    /// Creates counters; slots for paths are included if `keeps_paths` is set.
     pub(super) fn new(keeps_paths: bool, notes: Arc<EvidenceQueue>) -> Self {
         Self {
             notes,
@@ -107,7 +109,7 @@ impl Counters {
         taken
     }
 
-    /// Moves recorded paths to the window. Returns the number of paths.
+    /// Moves recorded paths to the window, and returns the number of moved paths.
     pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
         let Some(ring) = &self.paths else { return 0 };
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
@@ -136,7 +138,8 @@ impl Counters {
         self.paths.is_some()
     }
 
-    /// Returns all requests since the start, in the order in which the cells were created.
+    /// Returns the counts of all requests since the start, in the order in which the cells were
+    /// created.
     pub(super) fn counted(&self) -> Vec<RequestCount> {
         let _taking = self.table.taking();
         let mut counted: Vec<_> = self
@@ -161,7 +164,8 @@ impl Counters {
 impl SiteCounters {
     /// Stores the path of a request in a free slot, if paths are stored.
     ///
-    /// Stored unchanged; another thread later reduces a human visitor's path to its pattern.
+    /// The path is stored unchanged; another thread later reduces a human visitor's path to its
+    /// pattern.
     #[inline]
     pub fn record_path(&self, path: &str) -> Option<Ticket> {
         let ticket = self.paths.as_ref()?.claim_path(path);
@@ -173,7 +177,8 @@ impl SiteCounters {
 
     /// Records the response to a human request that passed.
     ///
-    /// Called before the body ends, so that a download or a WebSocket does not occupy a slot.
+    /// This method is called before the body ends, so that a download or a WebSocket does not
+    /// occupy a slot.
     #[inline]
     pub fn answered(&self, ticket: Ticket, status: u16) {
         if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
@@ -181,7 +186,7 @@ impl SiteCounters {
         }
     }
 
-    /// Counts a request if it is a visit; `None` means a human request that passed.
+    /// Counts a request if it is a visit; an outcome of `None` means a human request that passed.
     pub fn count(
         &self,
         outcome: Option<&Outcome>,
@@ -212,7 +217,7 @@ impl SiteCounters {
         }
     }
 
-    /// Stores the evidence of a request that is counted elsewhere.
+    /// Stores the evidence for a request that is counted elsewhere.
     pub fn record_evidence_only(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
         if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
             paths.release(ticket);
@@ -226,7 +231,7 @@ impl SiteCounters {
         }
     }
 
-    /// Adds a request to its cell. Returns the cell's place.
+    /// Adds a request to its cell, and returns the cell's place.
     fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
         // Our own requests have no kind.
         let kind = outcome.kind()?;

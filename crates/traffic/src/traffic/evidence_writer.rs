@@ -13,19 +13,20 @@ const MAX_HELD: usize = 1_000;
 /// Number of added notes after which surplus evidence is deleted.
 const PRUNE_AFTER: usize = 500;
 
-/// Evidence writer of one process.
+/// Writer of one process's evidence.
 #[derive(Debug)]
 pub(super) struct EvidenceWriter {
     store: Store,
-    /// Name unique to each start, as each batch number must be used only once.
+    /// Name of the writer, unique to each start, because each batch number must be used only once.
     name: String,
     days: u32,
     /// Notes whose verification is still running.
     unsettled: Vec<Note>,
     held: Vec<Evidence>,
-    /// Batch that may not have been added; retried unchanged until it has been added.
+    /// Batch that may not have reached the database yet; it is retried unchanged until it has been
+    /// added.
     batch: Option<(i64, Vec<Evidence>)>,
-    /// Number of the last batch.
+    /// Number of the latest batch.
     number: i64,
     /// Number of notes added since the last deletion of surplus evidence.
     added: usize,
@@ -48,7 +49,7 @@ impl EvidenceWriter {
             pruned: None,
             outage: OutageLogger::new(
                 "database unavailable, buffering evidence in memory",
-                "database available again, evidence is written",
+                "database available again, writing buffered evidence",
             ),
         }
     }

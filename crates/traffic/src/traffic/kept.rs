@@ -1,4 +1,4 @@
-//! Traffic counters of a process and the tasks that store them.
+//! Traffic counters of a process, and the tasks that store the counters.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,8 +24,8 @@ use super::{
     writer::Writer,
 };
 
-/// Shortest and longest pause between two drains of the path slots. The shortest one is used under
-/// load and suffices for eighty thousand requests a second.
+/// Shortest and longest pause between two drains of the path slots. The shortest pause is used
+/// under load and suffices for eighty thousand requests per second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
 /// Traffic counters and evidence of a process; clones share all state.
@@ -42,11 +42,11 @@ struct Inner {
     /// Paths of the current minute; locked by tasks of this module, never by a request.
     window: Mutex<Window>,
     notes: Arc<EvidenceQueue>,
-    /// Database writers; `None` if the counters are only shown in `/metrics`.
+    /// Writers to the database; `None` if the counters are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
-    /// Days for which evidence is stored; 0 disables evidence.
+    /// Number of days for which evidence is stored; 0 disables evidence.
     evidence_days: u32,
-    /// Database; `None` if traffic is not stored.
+    /// Database for the traffic; `None` if traffic is not stored.
     store: Option<Store>,
     clock: Clock,
 }
@@ -57,14 +57,15 @@ struct Writers {
     evidence: Option<EvidenceWriter>,
 }
 
-/// Viewer of live decisions, registered until dropped.
+/// Registration of a viewer of live decisions, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct LiveViewer {
     traffic: Traffic,
 }
 
 impl Traffic {
-    /// Creates counters, stored in the database if there is one, with paths if `keeps_paths`.
+    /// Creates traffic counters. Counts are stored in the database, if any, with paths if
+    /// `keeps_paths` is set.
     pub fn new(
         store: Option<Store>,
         keeps_paths: bool,
@@ -114,7 +115,8 @@ impl Traffic {
         self.inner.counters.site(name)
     }
 
-    /// Returns all requests since the start, in the order in which the cells were created.
+    /// Returns the counts of all requests since the start, in the order in which the cells were
+    /// created.
     pub fn counted(&self) -> Vec<RequestCount> {
         self.inner.counters.counted()
     }
@@ -124,7 +126,8 @@ impl Traffic {
         self.inner.counters.people()
     }
 
-    /// Returns a layer that counts the requests of a site; wrap it around the deciding layer.
+    /// Returns a layer that counts the requests for a site; wrap it around the layer that makes
+    /// decisions.
     pub fn layer(&self, site: &str) -> TrafficLayer {
         TrafficLayer::new(self.site(site))
     }
@@ -144,12 +147,14 @@ impl Traffic {
         self.inner.evidence_days
     }
 
-    /// Returns the number of requests missing in the evidence because too many came at once.
+    /// Returns the number of requests missing from the evidence because too many arrived at the
+    /// same time.
     pub fn lost_evidence(&self) -> u64 {
         self.inner.notes.lost()
     }
 
-    /// Returns the decisions after a number, oldest first, and the start time of their collection.
+    /// Returns the decisions after the decision with a given number, oldest first, and the start
+    /// time of their collection.
     pub fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
         let now_ms = self.inner.clock.now_ms();
         self.inner.notes.live().look(behind, now_ms)
@@ -160,7 +165,7 @@ impl Traffic {
         self.inner.notes.live().last()
     }
 
-    /// Registers a live viewer; `None` if there are too many.
+    /// Registers a live viewer; returns `None` if there are too many viewers.
     pub fn view(&self) -> Option<LiveViewer> {
         let has_room = self.inner.notes.live().begin_view();
         has_room.then(|| LiveViewer {
@@ -168,7 +173,7 @@ impl Traffic {
         })
     }
 
-    /// Stores counts until `stop` is cancelled.
+    /// Stores the counts regularly until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         // Separate tasks, so that the slots do not fill up while the database is slow.
         let suspicion = async {
@@ -202,7 +207,7 @@ impl Traffic {
         }
     }
 
-    /// Stores all counts so far, so that readers see them.
+    /// Stores all current counts immediately, so that readers see them.
     pub async fn catch_up(&self) {
         if let Some(writers) = &self.inner.writers {
             self.write(&mut *writers.lock().await, false).await;
@@ -240,7 +245,8 @@ impl Traffic {
         }
     }
 
-    /// Empties the slots into the window. Returns the number of slots and the result of `done`.
+    /// Empties the slots into the window; returns the number of emptied slots and the result of
+    /// `done`.
     fn with_window<T>(&self, done: impl FnOnce(&mut Window) -> T) -> (usize, T) {
         let window = self.inner.window.lock();
         // After a panic, a partly updated window is still accurate enough.

@@ -18,7 +18,7 @@ use robot_detection_layer::layer::Outcome;
 
 use super::{SiteCounters, Ticket};
 
-/// Status of a request whose client disconnected before the response; nginx logs the same number.
+/// Status recorded if the client disconnected before the response; nginx logs the same number.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Layer that counts the requests of an application; see `RobotDetection::traffic_layer`.
@@ -34,12 +34,12 @@ pub struct TrafficService<S> {
     counters: Arc<SiteCounters>,
 }
 
-/// Request in progress, counted when dropped.
+/// Active request, counted when this value is dropped.
 #[derive(Debug)]
 struct Counting {
     counters: Arc<SiteCounters>,
     begun: Instant,
-    /// Slot that stores the path.
+    /// Ticket of the slot that stores the path.
     ticket: Option<Ticket>,
     outcome: Option<Outcome>,
     status: u16,

@@ -1,4 +1,4 @@
-//! Recent decisions for live viewers.
+//! Stores recent decisions for live viewers.
 
 use std::{
     collections::VecDeque,
@@ -11,13 +11,13 @@ use std::{
 use robot_detection_layer::layer::VisitSwitch;
 use robot_detection_store::store::Evidence;
 
-/// Maximum number of stored rows: ten seconds at fifty a second.
+/// Maximum number of stored rows: ten seconds at fifty rows per second.
 const MAX_ROWS: usize = 500;
 
-/// Maximum number of streams; each costs a connection and reads the rows every second.
+/// Maximum number of viewers; each viewer occupies a connection and reads the rows every second.
 const MAX_VIEWERS: usize = 16;
 
-/// Time for which rows are still collected after the last read, as the viewer may return.
+/// Time for which rows are still collected after the last read, because the viewer may return.
 const REST_MS: i64 = 60_000;
 
 /// Recent decisions, collected only while there are viewers.
@@ -31,7 +31,7 @@ pub(super) struct Live {
 #[derive(Debug, Default)]
 struct State {
     rows: VecDeque<LiveRow>,
-    /// Number of the last row.
+    /// Number of the latest row.
     last: u64,
     /// Start of the collection, in milliseconds since 1970.
     since_ms: i64,
@@ -39,12 +39,12 @@ struct State {
     viewers: usize,
 }
 
-/// Decision for a request with a consecutive number.
+/// A decision for a request, with a consecutive number.
 #[derive(Clone, Debug)]
 pub struct LiveRow {
     /// Consecutive number of the decision.
     pub number: u64,
-    /// Request and decision.
+    /// The request and the decision for it.
     pub decided: Arc<Evidence>,
 }
 
@@ -74,7 +74,8 @@ impl Live {
         state.rows.push_back(row);
     }
 
-    /// Returns the rows after a number, oldest first, and the start time of their collection.
+    /// Returns the rows after the row with a given number, oldest first, and the start time of
+    /// their collection.
     pub(super) fn look(&self, behind: u64, now_ms: i64) -> (Vec<LiveRow>, i64) {
         let mut state = self.state();
         if !self.is_watched.load(Relaxed) {
@@ -86,12 +87,12 @@ impl Live {
         (rows.cloned().collect(), state.since_ms)
     }
 
-    /// Returns the number of the last row.
+    /// Returns the number of the latest row.
     pub(super) fn last(&self) -> u64 {
         self.state().last
     }
 
-    /// Registers a viewer; returns `false` if there are too many.
+    /// Registers a viewer; returns `false` if there are too many viewers.
     pub(super) fn begin_view(&self) -> bool {
         let mut state = self.state();
         let has_room = state.viewers < MAX_VIEWERS;
@@ -104,7 +105,7 @@ impl Live {
         state.viewers = state.viewers.saturating_sub(1);
     }
 
-    /// Stops collecting rows that have not been read for a while.
+    /// Stops collecting rows if no viewer has read them for a while.
     pub(super) fn rest(&self, now_ms: i64) {
         let mut state = self.state();
         if state.viewers == 0 && now_ms.saturating_sub(state.looked_ms) > REST_MS {
@@ -113,7 +114,8 @@ impl Live {
         }
     }
 
-    /// Called with the state locked, so that rows are not read while they are deleted.
+    /// Starts or stops the collection of rows; must be called with the state locked, so that rows
+    /// are not read while they are deleted.
     fn watch(&self, watch: bool) {
         self.is_watched.store(watch, Relaxed);
         self.switch.describe_all(watch);

@@ -13,23 +13,23 @@ use robot_detection_store::store::{AddressRetention, BrokenRule, EVIDENCE_EVENTS
 
 use super::{cell::Decision, cells::NO_VERDICT, live::Live};
 
-/// Maximum number of waiting notes per event; the writer empties the queue every five seconds.
+/// Maximum number of waiting notes per kind of event; the writer empties the queue every five
+/// seconds.
 const MAX_WAITING: usize = 512;
 
-/// Time after which the result of a verification is no longer awaited; the longest verification
-/// takes a minute.
+/// Maximum time to wait for the result of a verification; the longest verification takes a minute.
 const PROOF_MS: i64 = 2 * 60 * 1_000;
 
 /// Settings for stored evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceSettings {
-    /// Number of days; default 30, 0 disables evidence.
+    /// Number of days for which evidence is stored; default 30, 0 disables evidence.
     pub days: u32,
-    /// How much of each address is stored.
+    /// Part of each client address that is stored.
     pub addresses: AddressRetention,
 }
 
-/// Notes of requests on their way to the database and to live viewers.
+/// Queue of requests on their way to the database and to live viewers.
 #[derive(Debug)]
 pub(super) struct EvidenceQueue {
     switch: VisitSwitch,
@@ -37,17 +37,17 @@ pub(super) struct EvidenceQueue {
     addresses: AddressRetention,
     sender: mpsc::Sender<Note>,
     receiver: Mutex<mpsc::Receiver<Note>>,
-    /// Number of waiting notes by event, in the order of [`EVIDENCE_EVENTS`].
+    /// Number of waiting notes for each event, in the order of [`EVIDENCE_EVENTS`].
     waiting: [AtomicUsize; EVIDENCE_EVENTS.len()],
     lost: AtomicU64,
     live: Live,
 }
 
-/// Request that may be stored as evidence.
+/// A request that may be stored as evidence.
 #[derive(Debug)]
 pub(super) struct Note {
     evidence: Evidence,
-    /// Verification that was still running.
+    /// Verification of the claim, if it was still running.
     proof: Option<ClaimProof>,
     /// Event under which the request is stored if the claim is not disproved.
     otherwise: Option<&'static str>,
@@ -80,7 +80,7 @@ impl EvidenceQueue {
         }
     }
 
-    /// Returns the switch that layers follow.
+    /// Returns the switch that makes layers describe visits.
     pub(super) fn switch(&self) -> &VisitSwitch {
         &self.switch
     }
@@ -89,7 +89,7 @@ impl EvidenceQueue {
         &self.live
     }
 
-    /// Records a request whose visit is described.
+    /// Records a request with the description of its visit.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());
@@ -189,7 +189,8 @@ impl EvidenceQueue {
         }
     }
 
-    /// Returns a note's evidence, if any, or the note itself while its verification is running.
+    /// Returns a note's evidence, if any; while the verification is running, returns the note
+    /// itself as an error.
     pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Box<Note>> {
         let Some(proof) = &note.proof else {
             return Ok(Some(note.evidence));

@@ -1,4 +1,4 @@
-//! Counts that are not in the database yet.
+//! Counts that have not been written to the database yet.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use robot_detection_store::store::{
 
 use super::paths::Window;
 
-/// Maximum number of counts before minutes are merged; a hundred bytes each.
+/// Maximum number of counts, of about a hundred bytes each, before minutes are merged.
 const MAX_COUNTS: usize = 50_000;
 
-/// Maximum number of hours, then days, with separate paths; up to a megabyte each.
+/// Maximum number of hours, and later of days, with separate paths; each takes up to a megabyte.
 const MAX_WINDOWS: usize = 4;
 
-/// Counts that wait for the database, by key and minute.
+/// Counts that wait to be written to the database, by key and minute.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
@@ -48,7 +48,7 @@ impl Pending {
         counts.map(counted).collect()
     }
 
-    /// Merges counts of the same span at its first minute.
+    /// Merges counts within the same span into the span's first minute.
     fn coarsen(&mut self, span: TrafficSpan) {
         for ((minute, key), count) in std::mem::take(&mut self.counts) {
             let place = (span.start(minute), key);
@@ -57,7 +57,7 @@ impl Pending {
     }
 }
 
-/// Paths that wait for the database, by hour.
+/// Paths that wait to be written to the database, by hour.
 #[derive(Debug, Default)]
 pub(super) struct PendingPaths {
     windows: BTreeMap<i64, Window>,

@@ -4,37 +4,37 @@ use serde_json::{Map, Value};
 
 use robot_detection_store::store::TrafficSum;
 
-/// Cause for suspects that are only marked.
+/// Cause recorded for suspects that are only marked.
 const MARKED: &str = "suspect";
 
-/// Cause for the rule of `[suspects]`.
+/// Cause recorded for the rule of `[suspects]`.
 const RULE: &str = "suspects";
 
-/// Cause for submitted confirmations.
+/// Cause recorded for submitted confirmations.
 const WAY_OUT: &str = "way-out";
 
-/// Status class of accepted confirmations.
+/// Status class of the responses to accepted confirmations.
 const REDIRECTED: u8 = 3;
 
 /// Number of human requests, and outcomes of suspects' requests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SuspectFigures {
-    /// Human requests, including those of suspects.
+    /// Number of human requests, including those from suspects.
     pub people: u64,
-    /// Requests of suspects to which no other rule applied.
+    /// Number of requests from suspects to which no other rule applied.
     pub suspects: u64,
-    /// Requests of suspects answered with a heaven page.
+    /// Number of requests from suspects that were answered with a heaven page.
     pub copies: u64,
-    /// Requests of suspects that were slowed down.
+    /// Number of requests from suspects that were slowed down.
     pub slowed: u64,
-    /// Requests of suspects that were refused.
+    /// Number of requests from suspects that were refused.
     pub refused: u64,
     /// Number of accepted confirmations.
     pub let_out: u64,
 }
 
 impl SuspectFigures {
-    /// Calculates the figures from traffic sums.
+    /// Calculates the figures from stored traffic sums.
     pub fn of(sums: &[TrafficSum]) -> Self {
         let mut all = Self::default();
         for TrafficSum { key, count, .. } in sums {

@@ -15,9 +15,10 @@ use super::{
     pending::{Pending, PendingPaths},
 };
 
-/// Milliseconds between two batches; a killed process loses the counts since the last batch.
+/// Milliseconds between two batches; a process that is killed loses the counts since the last
+/// batch.
 ///
-/// A divisor of a minute, so that no batch contains requests of two minutes.
+/// The value divides a minute evenly, so that no batch contains requests from two minutes.
 const EVERY_MS: i64 = 5_000;
 
 const MINUTE_MS: i64 = 60_000;
@@ -25,18 +26,19 @@ const MINUTE_MS: i64 = 60_000;
 /// Minutes between two deletions of old counts.
 const PRUNE_EVERY: i64 = 60;
 
-/// Traffic writer of one process.
+/// Writer of one process's traffic counts.
 #[derive(Debug)]
 pub(super) struct Writer {
     store: Store,
-    /// Name unique to each start, as each batch number must be used only once.
+    /// Name of the writer, unique to each start, because each batch number must be used only once.
     name: String,
     pending: Pending,
     pending_paths: PendingPaths,
     sites: Vec<Arc<str>>,
-    /// Batch that may not have been added; retried unchanged until it has been added.
+    /// Batch that may not have reached the database yet; it is retried unchanged until it has been
+    /// added.
     batch: Option<Batch>,
-    /// Number of the last batch.
+    /// Number of the latest batch.
     number: i64,
     begun: i64,
     /// Time up to which requests have been collected.
@@ -73,7 +75,7 @@ impl Writer {
             pruned: None,
             outage: OutageLogger::new(
                 "database unavailable, buffering traffic counters in memory",
-                "database available again, traffic counters are written",
+                "database available again, writing buffered traffic counters",
             ),
         }
     }
@@ -82,7 +84,7 @@ impl Writer {
         &self.name
     }
 
-    /// Returns the time until the next batch; batches also fall on every full minute.
+    /// Returns the time until the next batch; a batch is also due at every full minute.
     pub(super) fn until_next(now_ms: i64) -> Duration {
         let left_ms = EVERY_MS - now_ms.rem_euclid(EVERY_MS);
         Duration::from_millis(left_ms.unsigned_abs())
@@ -98,7 +100,7 @@ impl Writer {
         self.collected_ms = now_ms;
     }
 
-    /// Moves the paths of a finished minute, or of the last minute at exit, to the pending paths.
+    /// Moves the paths of a finished minute, or at exit of the last minute, to the pending paths.
     pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;
@@ -142,7 +144,8 @@ impl Writer {
         }
     }
 
-    /// Deletes old counts and packs those of past periods. Returns `true` once everything is done.
+    /// Deletes old counts and compacts the counts of past periods. Returns `true` once everything
+    /// is done.
     async fn prune(&self) -> Result<bool, StoreError> {
         self.store.traffic().prune(self.collected_ms).await?;
         match self.store.traffic().pack(self.collected_ms).await {
@@ -154,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Returns the next batch; `None` if there is nothing new.
+    /// Returns the next batch, or `None` if there is nothing to write.
     fn next_batch(&mut self) -> Option<Batch> {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         if self.pending.is_empty() && self.pending_paths.is_empty() && self.noted == Some(minute) {
@@ -174,7 +177,7 @@ impl Writer {
         })
     }
 
-    /// Logs the number of requests that are lost when the process ends.
+    /// Logs the number of requests whose counts are lost when the process ends.
     pub(super) fn tell_lost(&self) {
         let batch = self.batch.iter().flat_map(|batch| &batch.counted);
         let lost: u64 = batch.map(|counted| counted.count.requests).sum();

@@ -1,8 +1,9 @@
-//! Traps: paths that no human visitor sees, disallowed by robots.txt, and the pages served there.
+//! Traps: paths that human visitors do not see and that robots.txt disallows, and the pages served
+//! at these paths.
 //!
-//! [`TrapPaths`] are secret to each installation: derived from the seed that its instances share
-//! and from the site name. A client that requests such a path has read it in robots.txt despite the
-//! `Disallow` rule, or follows every link of a page, visible or not.
+//! [`TrapPaths`] are secret to each installation: they are derived from the seed shared by its
+//! instances and from the site name. A client that requests such a path either took it from
+//! robots.txt despite the `Disallow` rule, or follows every link on a page, visible or not.
 
 mod page;
 mod paths;

@@ -7,7 +7,7 @@ use super::TrapPaths;
 
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Pages for the traps of a site.
+/// Pages served at a site's trap paths.
 #[derive(Clone, Debug)]
 pub struct TrapPages {
     paths: TrapPaths,
@@ -31,7 +31,7 @@ impl TrapPages {
         &self.paths
     }
 
-    /// Returns the response with the page at a path, for GET and HEAD.
+    /// Returns the response to a GET or HEAD request for a trap page, if the path is a trap path.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;
@@ -51,7 +51,7 @@ impl TrapPages {
     }
 }
 
-/// Returns a page with a notice for human visitors and a link to the next trap.
+/// Returns a trap page with a notice for human visitors and a link to the next trap.
 fn page(paths: &TrapPaths, path: &str) -> Bytes {
     let next = paths.next(path).unwrap_or_default();
     Bytes::from(format!(

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use ring::hmac;
 
-/// Number of traps of a site.
+/// Number of traps on a site.
 const TRAPS: usize = 3;
 
-/// Path segments that look like those of an ordinary site.
+/// Path segments that resemble those of an ordinary site.
 const PLACES: [&str; 16] = [
     "archive", "library", "notes", "reports", "press", "topics", "series", "papers", "events",
     "projects", "records", "reviews", "guides", "letters", "studies", "issues",
@@ -24,7 +24,7 @@ const WORDS: [&str; 32] = [
 pub struct TrapPaths(Vec<String>);
 
 impl TrapPaths {
-    /// Derives the trap paths from the seed of an installation and the name of a site.
+    /// Derives a site's trap paths from the installation's seed and the site name.
     pub fn new(seed: [u64; 2], site: &str) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         let key = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
@@ -48,7 +48,7 @@ impl TrapPaths {
         self.0.iter().map(String::as_str)
     }
 
-    /// Returns the trap path that the page at `path` links to.
+    /// Returns the trap path to which the page at `path` links.
     pub fn next(&self, path: &str) -> Option<&str> {
         let place = self.iter().position(|trap| trap == path)?;
         self.iter().cycle().nth(place + 1)

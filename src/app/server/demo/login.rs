@@ -1,4 +1,4 @@
-//! A login for people: a form, a password that it tells, a cookie.
+//! The demonstration site's login: a form that displays its password, and a cookie.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -17,12 +17,12 @@ use super::{
     site::{DemoPage, MEMBERS, members_page},
 };
 
-/// Where the form is sent.
+/// Path to which the login form is submitted.
 pub(super) const ENTER: &str = "/login";
-/// Where the button to leave leads.
+/// Path to which the logout button is submitted.
 pub(super) const LEAVE: &str = "/logout";
 
-/// Shown on the form; it keeps out only those who do not read.
+/// Password shown on the login form; it protects nothing.
 const PASSWORD: &str = "lantern";
 const COOKIE: &str = "harbour";
 static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("login.html")));
@@ -30,18 +30,19 @@ static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("lo
 const MAX_FORM_BYTES: usize = 4_096;
 const FORM_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the cookie of a member holds; of this process alone.
+/// Value of a logged-in member's cookie; valid only in this process.
 static TOKEN: LazyLock<String> = LazyLock::new(|| {
-    // Not for secrets: the password is on the form. It only keeps cookies of earlier starts out.
+    // The token protects no secrets, as the form shows the password. It only invalidates cookies
+    // from earlier starts.
     let random = |number: u8| RandomState::new().hash_one(number);
     format!("{:016x}{:016x}", random(1), random(2))
 });
 
-/// Extension of requests of whoever is a member without a cookie: our own robot.
+/// Request extension that identifies a member without a cookie: our own site robot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member;
 
-/// Returns `true` if a member asks.
+/// Returns `true` if a request is from a logged-in member.
 pub(super) fn is_member<B>(request: &Request<B>) -> bool {
     if request.extensions().get::<Member>().is_some() {
         return true;
@@ -52,7 +53,7 @@ pub(super) fn is_member<B>(request: &Request<B>) -> bool {
     cookies.any(|cookie| cookie.split_once('=') == Some((COOKIE, TOKEN.as_str())))
 }
 
-/// Shows the form, which leads to a page of the site.
+/// Returns the login form; after the login, the visitor is redirected to the page `to`.
 pub(super) fn form(to: &'static str, said: &str) -> Response<Body> {
     let text = FORM
         .replace("{to}", to)
@@ -66,7 +67,7 @@ pub(super) fn form(to: &'static str, said: &str) -> Response<Body> {
     response
 }
 
-/// Lets in who knows the password.
+/// Logs a visitor in if the submitted password is right.
 pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     let body = time::timeout(FORM_TIMEOUT, to_bytes(request.into_body(), MAX_FORM_BYTES));
     let Ok(Ok(body)) = body.await else {
@@ -75,7 +76,8 @@ pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     let (mut to, mut is_right) = (MEMBERS, false);
     for (name, value) in url::form_urlencoded::parse(&body) {
         match &*name {
-            // Only to pages that are known: a form must not redirect to wherever a link says.
+            // Only known pages are accepted, so that a link cannot redirect visitors to another
+            // site.
             "to" => to = members_page(&value).unwrap_or(MEMBERS),
             "password" => is_right = value.trim().eq_ignore_ascii_case(PASSWORD),
             _ => {}
@@ -86,11 +88,11 @@ pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     }
     form(
         to,
-        "<p class=\"wrong\" role=\"alert\">That is not the password. It stands below the field.</p>",
+        "<p class=\"wrong\" role=\"alert\">Wrong password. The password is shown below the field.</p>",
     )
 }
 
-/// Lets go.
+/// Logs a visitor out.
 pub(super) fn leave() -> Response<Body> {
     go("/", "", "; Max-Age=0")
 }
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_knows_the_password_is_a_member() {
+    async fn the_password_logs_a_visitor_in() {
         let answer = post("to=%2Fmembers-only-stuff%2Fcat.html&password=Lantern").await;
         assert_eq!(answer.status(), 303);
         assert_eq!(answer.headers()["location"], "/members-only-stuff/cat.html");
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_does_not_stays_outside_and_is_sent_nowhere_else() {
+    async fn a_wrong_password_or_foreign_target_is_rejected() {
         for form in [
             "",
             "password=x",

@@ -1,4 +1,4 @@
-//! The demonstration: an invented library with a members' area, and what our robot makes of it.
+//! The demonstration: a fictional library with a members' area, and heaven pages generated from it.
 
 mod login;
 mod site;

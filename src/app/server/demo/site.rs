@@ -1,4 +1,4 @@
-//! The pages of the demonstration site; those for members are shown to members.
+//! The pages of the demonstration site; pages for members are shown only to members.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ macro_rules! members_pages {
     };
 }
 
-/// The files as they come with the program.
+/// Source files of the demonstration site's pages, bundled with the program.
 const FILES: &[Page] = members_pages! {
     "", "index.html";
     "cat.html", "cat.html";
@@ -44,7 +44,7 @@ const FILES: &[Page] = members_pages! {
     "tides.html", "tides.html";
 };
 
-/// The pages as they are sent, each made once.
+/// Pages of the demonstration site as they are served; each is rendered once.
 static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
     let files = FILES.iter().copied();
     let pages = files.map(|(path, kind, file)| match kind {
@@ -55,7 +55,7 @@ static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
     pages.collect()
 });
 
-/// Answers a visitor, whose pages for everybody carry the link to a trap, if there are any.
+/// Answers a visitor's request; public pages contain the link to a trap if traps are active.
 pub(in crate::app) async fn visit(
     request: Request<Body>,
     snippet: Option<String>,
@@ -76,7 +76,7 @@ pub(in crate::app) async fn visit(
     response
 }
 
-/// Answers as the demonstration site does.
+/// Answers a request for a page of the demonstration site.
 pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     let (method, path) = (request.method(), request.uri().path());
     match (method, path) {
@@ -93,7 +93,7 @@ pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     }
     let mut response = pages::answer(&PAGES, method, path);
     if page.is_some() {
-        // A cache in between would show members' pages to everybody.
+        // A shared cache could otherwise show members' pages to all visitors.
         let no_store = HeaderValue::from_static("private, no-store");
         response
             .headers_mut()
@@ -102,7 +102,7 @@ pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     response
 }
 
-/// Returns the path of a page for members, as its links have it.
+/// Returns the path of a members' page as it appears in links; `None` for other paths.
 pub(super) fn members_page(path: &str) -> Option<&'static str> {
     let path = path.strip_suffix("index.html").unwrap_or(path);
     let mut paths = FILES.iter().map(|(path, ..)| *path);
@@ -111,20 +111,20 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
 
 /// Page of the demonstration site.
 ///
-/// It is read from a file of this program: lines such as `title: …`, an empty
-/// line, and the mark-up of the main part.
+/// The page is parsed from a bundled file: lines such as `title: …`, an empty line, and the markup
+/// of the main part.
 #[derive(Debug, Default, Template)]
 #[template(path = "demo/page.html")]
 pub(super) struct DemoPage {
     title: &'static str,
-    /// Name and content of META tags.
+    /// Name and content of each META tag.
     metas: Vec<(&'static str, &'static str)>,
-    /// Link of the navigation that leads here.
+    /// Navigation link that points to this page.
     here: &'static str,
     content: OwnHtml,
 }
 
-/// Mark-up that comes with the program.
+/// Markup that is bundled with the program.
 #[derive(Debug, Default)]
 struct OwnHtml(&'static str);
 
@@ -136,7 +136,7 @@ impl DemoPage {
         ("/robot-heaven/", "Robot heaven"),
     ];
 
-    /// Returns a page as it is sent.
+    /// Renders the page in a source file.
     pub(super) fn html(file: &'static str) -> String {
         let (head, content) = file.split_once("\n\n").unwrap_or(("", file));
         let mut page = Self {
@@ -161,7 +161,7 @@ impl fmt::Display for OwnHtml {
     }
 }
 
-/// It is ours, not of anybody who visits.
+/// The markup is bundled with the program and contains no visitor input.
 impl HtmlSafe for OwnHtml {}
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Our robot walks the demonstration site, as a member, and heaven is made of what it finds.
+//! Runs the site robot on the demonstration site as a member, and generates heaven pages from its
+//! descriptions.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -16,13 +17,15 @@ use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
 use crate::operations::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 
-/// How long visitors wait for the first walk; it goes on behind them.
+/// Time for which the server's start waits for the first run; the run then continues in the
+/// background.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Site where there is no address that visitors could use.
+/// Site URL used if the listener has no address that visitors could use.
 const NOWHERE: &str = "http://localhost";
 
-/// Walks the site at a URL, and returns the pages made of it; later walks start from the admin page.
+/// Runs the site robot on the site at a URL and returns the generated pages; later runs are started
+/// on the admin page.
 pub(in crate::app) async fn walk(
     robots: &RobotDetection,
     url: &str,
@@ -31,7 +34,7 @@ pub(in crate::app) async fn walk(
     let settings = match settings(url, heaven_path) {
         Ok(settings) => settings,
         Err(error) => {
-            warn!(%error, "the demonstration has no robot heaven of its own: {error}");
+            warn!(%error, "cannot generate robot heaven for the demonstration site: {error}");
             return None;
         }
     };
@@ -40,7 +43,7 @@ pub(in crate::app) async fn walk(
     let robot = match robot(robots, settings.site()) {
         Ok(robot) => robot,
         Err(error) => {
-            warn!(%error, "the demonstration site is not walked: {error}");
+            warn!(%error, "cannot create the site robot for the demonstration site: {error}");
             return None;
         }
     };
@@ -54,7 +57,9 @@ pub(in crate::app) async fn walk(
         runs,
     };
     if time::timeout(PATIENCE, walks.once()).await.is_err() {
-        warn!("the site robot takes its time; robots are sent to the start of robot heaven");
+        warn!(
+            "the site robot is still running; until it finishes, robots are redirected to robot heaven's start page"
+        );
     }
     let pages = MadePages::of(walks.heaven.clone(), settings);
     let stop = robots.stop();
@@ -65,12 +70,12 @@ pub(in crate::app) async fn walk(
 }
 
 fn settings(url: &str, heaven_path: &str) -> Result<HeavenSettings, HeavenError> {
-    // On a Unix socket there is no URL, and the robot asks the application itself anyway.
+    // A Unix socket has no URL; the robot calls the application directly in any case.
     let settings = HeavenSettings::new(url).or_else(|_| HeavenSettings::new(NOWHERE))?;
     Ok(settings
         .path(heaven_path)
         .name("Harbour Library")
-        .summary("An invented library by the water, with a room for members.")
+        .summary("A fictional library by the water, with a reading room for members.")
         .needs_login(|path| path.starts_with(MEMBERS))
         .redirects_here(|path| path.starts_with(MEMBERS)))
 }
@@ -88,7 +93,7 @@ fn robot(robots: &RobotDetection, site: &str) -> Result<SiteRobot, SiteRobotErro
         .build()
 }
 
-/// Walks, one after the other.
+/// Runs of the demonstration's site robot, one after the other.
 struct Walks {
     robot: SiteRobot,
     heaven: ServedHeaven,
@@ -103,11 +108,11 @@ impl Walks {
             self.robot.run().await.map(drop)
         };
         if let Err(error) = walked {
-            warn!(%error, "the site robot broke off: {error}");
+            warn!(%error, "the site robot run on the demonstration site failed: {error}");
             self.runs.failed(DEFAULT_SITE, error.to_string());
         }
         if let Err(error) = self.heaven.reload().await {
-            warn!(%error, "robot heaven stays as it was: {error}");
+            warn!(%error, "cannot reload the pages of robot heaven: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The printed files, each rendered from a template.
+//! The configuration files for front proxies, each rendered from a template.
 
 use askama::Template;
 use clap::ValueEnum;
@@ -16,45 +16,45 @@ pub enum ProxyFile {
     Nginx,
     /// Caddy with `forward_auth`
     Caddy,
-    /// forwardAuth, for the file provider
+    /// Traefik with `forwardAuth`, for the file provider
     Traefik,
-    /// The main configuration, which loads the Lua file
+    /// HAProxy's main configuration, which loads the Lua file
     Haproxy,
-    /// The Lua file
+    /// Lua file for HAProxy
     HaproxyLua,
-    /// `ext_authz` over HTTP
+    /// Envoy with `ext_authz` over HTTP
     Envoy,
-    /// `RewriteMap`; --standalone: Apache in front of and behind robot-detection
+    /// Apache with `RewriteMap`; --standalone: Apache in front of and behind robot-detection
     Apache,
-    /// Ingress annotations: `auth-url`
+    /// ingress-nginx, annotations with `auth-url`
     IngressNginx,
-    /// `SecurityPolicy`
+    /// Envoy Gateway with `SecurityPolicy`
     EnvoyGateway,
-    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
+    /// Istio: mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
     Istio,
 }
 
-/// Part of nginx's configuration that includes a file.
+/// Place in nginx's configuration where the printed file is included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum NginxPart {
-    /// Once, inside http { }
+    /// For nginx's http { }, included once
     Http,
-    /// Inside each server { }
+    /// For each server { } in nginx
     Server,
-    /// Next to each group of `proxy_set_header`, `fastcgi_param` and the like
+    /// For each nginx level that sets `proxy_set_header`, `fastcgi_param` and the like
     Location,
-    /// Next to each group of `add_header`
+    /// For each nginx level that sets `add_header`
     Response,
 }
 
 /// Options for printing a front proxy's file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOptions<'o> {
-    /// Whether the file is complete by itself; if not, an existing configuration includes it.
+    /// Whether the file is a complete configuration; if not, an existing configuration includes it.
     pub standalone: bool,
-    /// Part of nginx's configuration that includes the file, unless standalone.
+    /// Place in nginx's configuration where the file is included, unless the file is standalone.
     pub part: Option<NginxPart>,
-    /// Port on which the proxy of a standalone file listens.
+    /// Port on which the proxy listens, for a standalone file.
     pub listen: &'o str,
     /// Whether requests pass while the decision endpoint is unavailable.
     pub fails_open: bool,
@@ -62,7 +62,8 @@ pub struct FileOptions<'o> {
     pub map_command: &'o str,
 }
 
-/// Headers that nginx removes before requests reach a site: the ten of this program come first.
+/// Headers that nginx removes before requests reach a site; the first ten are defined by this
+/// program.
 static CLEARED: [&str; 28] = [
     "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
@@ -98,29 +99,33 @@ static CLEARED: [&str; 28] = [
 #[template(path = "proxy_config/nginx.txt", escape = "none")]
 struct Nginx<'f> {
     front: &'f Front,
-    /// Part of the configuration; `None` for a standalone file.
+    /// Place in the configuration where the file is included; `None` for a standalone file.
     part: Option<NginxPart>,
     listen: &'f str,
     fails_open: bool,
 }
 
 impl Nginx<'_> {
-    /// nginx's `return` accepts no variable as status; the most common status comes first.
+    /// Redirect statuses, most common first, because nginx's `return` does not accept a variable as
+    /// status.
     const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
     const REFUSALS: [u16; 15] = [
         400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508, 413, 414, 431,
     ];
-    /// Statuses with which an HTTP parser refuses a query.
+    /// Statuses with which the endpoint's HTTP parser refuses a query.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Request headers that never reach the site.
+    /// Request headers defined by this program, which never reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
-    /// Cleared request headers: `OURS`, and headers that only the site's own configuration sets.
+    /// Request headers that are cleared: `OURS`, and headers that only the site's own configuration
+    /// may set.
     const CLEARED: &'static [&'static str] = &CLEARED;
-    /// Fields that only logs read or that few responses have, each with its own name.
+    /// Names of fields that are used only in logs or occur in few responses; each has its own
+    /// expression.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
 
-    /// Returns the variables that store the first response, each with its header.
+    /// Returns the names of variables that store headers of the first response, each with the
+    /// header's name.
     fn kept(&self) -> Vec<(String, String)> {
         let always = [
             ("answer", "x_robot_detection_answer"),
@@ -137,13 +142,13 @@ impl Nginx<'_> {
         always.into_iter().chain(given).collect()
     }
 
-    /// Returns the name of a header in the environment of a CGI program.
+    /// Returns the name of the environment variable in which CGI passes a header.
     fn cgi(name: &str) -> String {
         format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))
     }
 
-    /// Returns the expression that parses the status and the other fields of a response: one
-    /// expression for all, because each one costs nginx more than its matches.
+    /// Returns the regular expression that parses the status and the other fields of a response.
+    /// All fields share one expression, because an expression costs nginx more than its matches.
     fn answer() -> String {
         let passed_over = [DECIDED, BECAUSE].map(|field| format!(r"(?:\t{field}=[^\t]*+)?"));
         let read =
@@ -173,14 +178,16 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    /// Entry point for forwardAuth queries, so that Traefik can monitor the decision endpoint.
+    /// Address of Traefik's entry point for forwardAuth queries, through which Traefik can monitor
+    /// the decision endpoint.
     const QUESTION: &'static str = "127.0.0.1:9149";
 }
 
 impl Caddy<'_> {
-    /// Port on loopback that responds while the decision endpoint is unavailable.
+    /// Loopback port on which the proxy itself responds while the decision endpoint is unavailable.
     const AWAY_PORT: u16 = 9149;
-    /// Prefixes of names that CGI confuses with names of ours or of the forwarding family.
+    /// Prefixes of header names that CGI cannot distinguish from our own header names or forwarding
+    /// headers.
     const ODD_PREFIXES: [&'static str; 8] = [
         "X_",
         "X.",
@@ -220,7 +227,8 @@ struct Envoy<'f> {
 }
 
 impl Envoy<'_> {
-    /// Visitor headers that must not reach the site; Envoy limits the size of each expression.
+    /// Expressions for visitors' headers that must not reach the site; there are several, because
+    /// Envoy limits an expression's size.
     const FORGED: [&'static str; 9] = [
         "x-robot-detection-([op].*)?",
         "x[^a-z0-9-]robot.*",
@@ -246,9 +254,10 @@ struct Apache<'f> {
 
 impl Apache<'_> {
     const REDIRECTS: [u16; 5] = Nginx::REDIRECTS;
-    /// Statuses with their own line for Apache; others become 403.
+    /// Refusal statuses with their own line in Apache's file; other statuses become 403.
     const REFUSALS: [u16; 11] = [400, 401, 402, 404, 406, 410, 421, 429, 451, 503, 508];
-    /// Headers with their own value in the response, and the words for their variables.
+    /// Headers that have their own field in the response, and the words used in their variables'
+    /// names.
     const FIELDS: [(&'static str, &'static str); 9] = [
         ("x-robot-detection", "ID"),
         ("x-robot-detection-verdict", "VERDICT"),
@@ -261,7 +270,7 @@ impl Apache<'_> {
         ("accept-signature", "SIGN"),
     ];
 
-    /// Returns the key of a lookup, with the fields that the map's program reads.
+    /// Returns the key of a map lookup, with the fields that the map program reads.
     fn key(front: &Front) -> String {
         let mut fields = vec![
             "%{REMOTE_ADDR}".to_owned(),
@@ -284,7 +293,8 @@ impl Apache<'_> {
         format!("{}\t{}", fields.len(), fields.join("\t"))
     }
 
-    /// Returns expressions for names that a server may confuse with ours or forwarding headers.
+    /// Returns expressions for header names that a server may confuse with our own headers or
+    /// forwarding headers.
     fn odd_names(front: &Front) -> Vec<String> {
         let mut odd = vec![
             "^(?!x-robot-detection(?:-[a-z0-9]+)*$)x[^a-z0-9]robot[^a-z0-9]detection(?:[^a-z0-9]|$)".to_owned(),
@@ -312,7 +322,8 @@ impl Apache<'_> {
         fields.into_iter().chain(given).collect()
     }
 
-    /// Returns the spellings of the identity headers that WSGI and the like treat as equal.
+    /// Returns the spellings of the identity headers that WSGI and similar interfaces treat as
+    /// equal.
     fn identity_spellings() -> Vec<String> {
         let mut all = Vec::new();
         for words in [
@@ -330,13 +341,13 @@ impl Apache<'_> {
         all
     }
 
-    /// Returns the other headers that only this program sends.
+    /// Returns the names of the other headers that only this program may send.
     fn ours() -> impl Iterator<Item = &'static str> {
         let ours = CLEARED.into_iter();
         ours.filter(|name| name.starts_with("X-Robot-Detection-"))
     }
 
-    /// Returns the headers that only a proxy in front of Apache may send.
+    /// Returns the names of headers that only a proxy in front of Apache may send.
     fn forwarding() -> impl Iterator<Item = &'static str> {
         let others = CLEARED.into_iter();
         let others = others.filter(|name| !name.starts_with("X-Robot-Detection-"));
@@ -374,18 +385,18 @@ struct Istio<'f> {
     fails_open: bool,
 }
 
-/// Returns the headers that Envoy forwards, each of which must be named.
+/// Returns the names of headers that Envoy includes in queries; Envoy requires an explicit list.
 fn envoy_headers(front: &Front) -> Vec<String> {
     let more = ["Cookie", "Authorization"].into_iter();
     let names = front.asked_headers(&[]).chain(more);
     names.map(str::to_ascii_lowercase).collect()
 }
 
-/// Renders a file.
+/// Renders a front proxy's configuration file.
 ///
 /// # Errors
 ///
-/// Fails if the proxy does not support an option.
+/// Returns an error if the proxy does not support an option.
 pub fn proxy_file(
     file: ProxyFile,
     front: &Front,
@@ -453,7 +464,7 @@ pub fn proxy_file(
     Ok(format!("{}\n", text.trim()))
 }
 
-/// Returns a command whose words have no special meaning in any configuration.
+/// Returns the command if its words have no special meaning in any configuration.
 fn plain_command(command: &str) -> Result<&str, PlaceError> {
     command
         .split(' ')
@@ -461,7 +472,7 @@ fn plain_command(command: &str) -> Result<&str, PlaceError> {
     Ok(command)
 }
 
-/// A port without an address means all addresses.
+/// Returns HAProxy's bind address; a port without an address means all addresses.
 fn bind(listen: &str) -> String {
     if is_port(listen) {
         format!(":{listen}")
@@ -475,7 +486,7 @@ fn is_port(listen: &str) -> bool {
 }
 
 impl ProxyFile {
-    /// Returns the word for the file.
+    /// Returns the file's name as used in commands.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
@@ -514,7 +525,7 @@ impl ProxyFile {
                 "{name} refuses visitors while the endpoint is unavailable: set check.fails to closed"
             )),
             Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
-                format!("{name} does not support HTTP/2 with {h2c}: use http://"),
+                format!("{name} does not support HTTP/2 without TLS ({h2c}): use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
                 error(format!(
@@ -522,7 +533,7 @@ impl ProxyFile {
                 ))
             }
             Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(
-                "--listen {:?} is not a port: {name} needs one such as 443",
+                "--listen {:?} is not a port: {name} needs a port such as 443",
                 options.listen
             )),
             _ => Ok(()),

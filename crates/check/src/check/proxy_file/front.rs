@@ -8,19 +8,20 @@ use super::{
 /// Data for rendering a front proxy's file.
 #[derive(Clone, Debug)]
 pub struct Front {
-    /// Server of the decision endpoint.
+    /// Server that provides the decision endpoint.
     pub check: Place,
     /// Token that identifies the front proxy.
     pub token: Option<String>,
-    /// Server of this program's own pages.
+    /// Server that provides this program's own pages.
     pub own: Place,
     /// Sites in the order of their numbers, starting with 1.
     pub sites: Vec<FrontSite>,
     /// Headers that rules add to responses.
     pub given: Vec<RuleHeader>,
-    /// Names of headers that conditions of rules read.
+    /// Names of headers used in conditions of rules.
     pub read: Vec<String>,
-    /// Sentences about rule parts that have no effect behind a proxy with one query per request.
+    /// Sentences about parts of rules that have no effect behind a proxy that sends one query per
+    /// request.
     pub unjudged: Vec<String>,
     /// Header in which a trusted proxy sends the visitor's address, if any.
     pub client_header: Option<String>,
@@ -58,7 +59,7 @@ const ASKED: [&str; 28] = [
     "X-Robot-Detection-Probe",
 ];
 
-/// Site behind a front proxy.
+/// A site behind a front proxy.
 #[derive(Clone, Debug)]
 pub struct FrontSite {
     /// Number of the site's upstream.
@@ -69,13 +70,13 @@ pub struct FrontSite {
     pub path: String,
     /// Servers of the site's upstream.
     pub servers: Vec<Place>,
-    /// Whether the upstream gets the visitor's `Host`.
+    /// Whether the visitor's `Host` is forwarded to the upstream.
     pub preserve_host: bool,
     /// Paths that this program serves itself.
     pub own: Vec<OwnPath>,
 }
 
-/// Path that this program serves itself.
+/// A path that this program serves itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OwnPath {
     path: String,
@@ -84,14 +85,14 @@ pub struct OwnPath {
     pub(super) what: &'static str,
 }
 
-/// Hosts with the same sites.
+/// A group of hosts with the same sites.
 #[derive(Clone, Debug)]
 pub(super) struct HostGroup<'f> {
     pub(super) number: usize,
     names: Vec<&'f str>,
-    /// Sites of the host, longest path first.
+    /// Sites of the group's hosts, longest path first.
     pub(super) sites: Vec<&'f FrontSite>,
-    /// Numbers of the host groups that this group excludes because they are named.
+    /// Numbers of the host groups excluded from this group for all other hosts.
     others: Vec<usize>,
 }
 
@@ -100,7 +101,7 @@ impl OwnPath {
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can contain.
+    /// Returns an error if a text contains characters that are not supported in proxies' files.
     pub fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
         Ok(Self {
             path: plain(path)?.to_owned(),
@@ -113,7 +114,7 @@ impl OwnPath {
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can contain.
+    /// Returns an error if a text contains characters that are not supported in proxies' files.
     pub fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
         let path = format!("/{}", path.trim_matches('/'));
         let below = Self {
@@ -145,7 +146,7 @@ impl OwnPath {
         format!("path,url_dec -m {how} {}", self.path)
     }
 
-    /// Returns the end of an expression that begins with `^`.
+    /// Returns the rest of a regular expression for the path, after its initial `^`.
     pub(super) fn apache(&self) -> String {
         let end = if self.is_prefix { "" } else { "$" };
         format!("{}{end}", escaped(&self.path))
@@ -182,11 +183,11 @@ impl OwnPath {
 }
 
 impl FrontSite {
-    /// Creates a site with the servers of the configuration.
+    /// Creates a site with the configured upstream servers.
     ///
     /// # Errors
     ///
-    /// Fails on text that no file can contain.
+    /// Returns an error if a text contains characters that are not supported in proxies' files.
     pub fn new(
         number: usize,
         hosts: &[String],
@@ -258,7 +259,7 @@ impl FrontSite {
         (!path.is_empty()).then(|| format!("path,url_dec -m reg ^{}(/|$)", escaped(path)))
     }
 
-    /// Returns the condition that selects the site's requests.
+    /// Returns HAProxy's condition that selects the site's requests.
     pub(super) fn haproxy_when(&self, group: &HostGroup<'_>) -> String {
         let host = group.haproxy_when();
         let path = (!self.path.is_empty()).then(|| format!("robot_detection_site_{}", self.number));
@@ -270,7 +271,7 @@ impl FrontSite {
         }
     }
 
-    /// Returns the server's own `Host`, if the upstream does not get the visitor's.
+    /// Returns the server's own `Host` if the visitor's `Host` is not forwarded to the upstream.
     pub(super) fn own_host(&self) -> Option<String> {
         let first = self.servers.first().filter(|_| !self.preserve_host)?;
         let url = first.url();
@@ -336,7 +337,7 @@ impl Front {
         groups
     }
 
-    /// Returns the names of headers that decisions read, except those in `without`.
+    /// Returns the names of headers needed for decisions, except those in `without`.
     pub(super) fn asked_headers<'n>(
         &'n self,
         without: &'n [&str],
@@ -364,14 +365,14 @@ impl Front {
         self.asked(false)
     }
 
-    /// Returns the servers of this program, and the servers of the sites unless `only_own`.
+    /// Returns the servers of this program and, unless `only_own` is set, the servers of the sites.
     pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
         let sites = self.sites.iter().filter(move |_| !only_own);
         let servers = sites.flat_map(|site| &site.servers);
         [&self.check, &self.own].into_iter().chain(servers)
     }
 
-    /// Returns the paths that this program serves on any host, each once.
+    /// Returns the paths that this program serves on any host, without duplicates.
     pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
         each_once(self.sites.iter())
     }
@@ -382,12 +383,12 @@ impl<'f> HostGroup<'f> {
         !self.names.is_empty()
     }
 
-    /// Returns the paths that this program serves on these hosts, each once.
+    /// Returns the paths that this program serves on the group's hosts, without duplicates.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
         each_once(self.sites.iter().copied())
     }
 
-    /// Returns the names of the hosts; `None` for all hosts.
+    /// Returns the host names for ingress rules; `None` stands for all hosts.
     pub(super) fn ingress_names(&self) -> Vec<Option<&'f str>> {
         if self.is_named() {
             self.names.iter().copied().map(Some).collect()
@@ -486,7 +487,7 @@ fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath>
     all
 }
 
-/// Escapes the special characters of regular expressions.
+/// Escapes characters that are special in regular expressions.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

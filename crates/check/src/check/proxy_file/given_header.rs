@@ -1,4 +1,4 @@
-//! Headers that rules add, for use in a proxy's file.
+//! Headers that rules add to responses, as rendered in a proxy's file.
 
 use axum::http::{HeaderName, header};
 
@@ -6,7 +6,7 @@ use robot_detection_layer::policy::ResponseHeaders;
 
 use super::place::plain;
 
-/// Header that rules add to responses.
+/// A response header added by rules.
 #[derive(Clone, Debug)]
 pub struct RuleHeader {
     pub(super) number: usize,
@@ -14,7 +14,8 @@ pub struct RuleHeader {
 }
 
 impl RuleHeader {
-    /// Returns each of the names once, except those that every file contains.
+    /// Returns the headers with these names, except duplicates and headers that every file already
+    /// contains.
     pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
         // The configuration rejects headers that rules must not add.
         let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
@@ -27,12 +28,14 @@ impl RuleHeader {
         numbered.collect()
     }
 
-    /// Returns `true` if the header is added to the site's own instead of replacing it.
+    /// Returns `true` if the header is added to the site's header of the same name instead of
+    /// replacing it.
     pub(super) fn is_added(&self) -> bool {
         ResponseHeaders::is_list(&self.name)
     }
 
-    /// Returns `true` if every file copies the header in responses to refused visitors.
+    /// Returns `true` if every proxy's file already copies the header into responses to refused
+    /// visitors.
     pub(super) fn is_of_answers(&self) -> bool {
         self.name == header::LINK || self.name == header::WWW_AUTHENTICATE
     }
@@ -46,7 +49,7 @@ impl RuleHeader {
         words.collect::<Vec<_>>().join("-")
     }
 
-    /// Returns nginx's variable for the header in the site's response.
+    /// Returns the nginx variable for the header in the site's response.
     pub(super) fn nginx(&self) -> String {
         format!("$upstream_http_{}", self.name.as_str().replace('-', "_"))
     }

@@ -1,4 +1,5 @@
-//! Requests that bypass the query in an nginx configuration, as printed by `nginx -T`.
+//! Finds places in an nginx configuration, as printed by `nginx -T`, where requests bypass the
+//! query.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,10 +8,10 @@ use std::{
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
-/// Location of nginx that queries this program.
+/// nginx location that queries this program.
 const QUERY_LOCATION: &str = "/robot-detection-check";
-/// Directives that a level inherits only if it has none with the same name, each with the name of
-/// our line and the part that contains it.
+/// Directives that an nginx level inherits only if it does not set the same directive itself, each
+/// with the name that our line sets and the part that contains this line.
 const GROUPS: [(&str, &str, &str); 6] = [
     ("proxy_set_header", "X-Robot-Detection", "location"),
     ("grpc_set_header", "X-Robot-Detection", "location"),
@@ -20,15 +21,16 @@ const GROUPS: [(&str, &str, &str); 6] = [
     ("add_header", "X-Robots-Tag", "response"),
 ];
 
-/// Problem at one place of the configuration.
+/// A problem at one place in an nginx configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
     /// File and line of the problem.
     place: String,
-    /// nginx block of the problem: a location or a server.
+    /// nginx block with the problem: a location or a server.
     block: String,
     text: String,
-    /// Whether requests reach the site without a query; if not, part of the response is lost.
+    /// Whether requests reach the site without a query; `false` if only a part of the response is
+    /// lost.
     pub(crate) escapes: bool,
 }
 
@@ -37,7 +39,7 @@ pub struct Finding {
 pub struct Inspection {
     /// Problems found in the nginx configuration.
     pub findings: Vec<Finding>,
-    /// Number of servers that query this program.
+    /// Number of nginx servers that query this program.
     pub servers: usize,
     known: HashSet<Finding>,
 }
@@ -47,15 +49,16 @@ pub struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// Block whose directives are in force, by directive name.
+    /// For each directive name, the block that provides the effective directives.
     groups: HashMap<&'static str, &'d Directive>,
 }
 
-/// Finds the places where requests bypass the query.
+/// Finds the places in an nginx configuration where requests bypass the query.
 ///
 /// # Errors
 ///
-/// Fails if the text is not an nginx configuration, or if it is nested too deeply or too long.
+/// Returns an error if the text is not an nginx configuration, is nested too deeply, or is too
+/// long.
 pub fn inspect(text: &str) -> Result<Inspection, TextError> {
     let source = Source::of(text);
     let main = parse(&source)?;
@@ -99,11 +102,14 @@ impl Inspection {
                 self.note(location, "requests bypass robot-detection");
             }
         } else if is_local(server) {
-            self.note(server, "is not queried: it listens on this machine only");
+            self.note(
+                server,
+                "this server sends no queries, because it listens only on this machine",
+            );
         } else {
             self.escape(
                 server,
-                "no request of this server is queried; include the file of --part server",
+                "this server sends no queries to robot-detection; include the file of --part server",
             );
         }
     }
@@ -121,7 +127,7 @@ impl Inspection {
         if level.asks() {
             let own_satisfy = block.children("satisfy").next();
             if level.satisfies_any && (is_server || own_satisfy.is_some()) {
-                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any lets a request pass that robot-detection refuses, and one that robot-detection passes needs no password; use satisfy all");
+                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any allows requests that robot-detection refuses, and requests that robot-detection passes need no password; use satisfy all");
             }
             self.lost(block, above);
         } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
@@ -130,7 +136,7 @@ impl Inspection {
                     "auth_request off: requests bypass robot-detection; remove this line".to_owned()
                 }
                 Some(other) => format!(
-                    "auth_request {} replaces the query; remove this line, and query that server from your application",
+                    "auth_request {} replaces the query to robot-detection; remove this line, and let your application query the other server",
                     other.first()
                 ),
                 None => {
@@ -145,7 +151,8 @@ impl Inspection {
         }
     }
 
-    /// Reports the parts of responses that a level loses although its requests are queried.
+    /// Reports the parts of robot-detection's responses that an nginx level loses although it sends
+    /// queries.
     fn lost(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         for (group, ours, part) in GROUPS {
@@ -163,7 +170,7 @@ impl Inspection {
                     "the site does not get the robot's identity"
                 };
                 let text = format!(
-                    "{what}: the {group} lines here replace the ones of robot-detection; include the file of --part {part} next to them"
+                    "{what}: the {group} lines here replace those of robot-detection; include the file of --part {part} next to them"
                 );
                 self.note(first.within(block), &text);
             } else if let Some(cancelled) = cancelled
@@ -181,10 +188,13 @@ impl Inspection {
         if let Some(first) = sets.peek().copied()
             && !sets.any(mentions_us)
         {
-            self.note(first.within(block), "auth_request_set here replaces the ones of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
+            self.note(first.within(block), "auth_request_set here replaces the lines of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
         }
         for found in block.own("return").filter(|one| returns_content(one)) {
-            self.note(found.within(block), "return responds without a query");
+            self.note(
+                found.within(block),
+                "return responds without a query to robot-detection",
+            );
         }
         if is_server {
             for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
@@ -196,7 +206,7 @@ impl Inspection {
         }
     }
 
-    /// Reports the `error_page` lines by which a level loses the responses of robot-detection.
+    /// Reports `error_page` lines that replace robot-detection's responses at an nginx level.
     fn lost_pages(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         let own: Vec<_> = block.children("error_page").collect();
@@ -208,7 +218,7 @@ impl Inspection {
                 let remedy = if is_server {
                     "include the file of --part server before this line"
                 } else {
-                    "remove this line, or accept that"
+                    "remove this line, or accept this behaviour"
                 };
                 let text = format!(
                     "error_page 403 replaces the responses of robot-detection: refused and redirected robots get a plain 403; {remedy}"
@@ -253,7 +263,7 @@ impl Inspection {
     }
 }
 
-/// Position of a directive, and its block.
+/// Position of a directive, with the block that contains it.
 struct Position {
     place: String,
     block: String,
@@ -311,7 +321,7 @@ fn is_question(directive: &Directive) -> bool {
     directive.name == "auth_request" && directive.is(QUERY_LOCATION)
 }
 
-/// Returns `true` for a location of the printed files.
+/// Returns `true` if a location comes from the files printed by this program.
 fn is_ours(location: &Directive) -> bool {
     let name = location.args.last().map_or("", String::as_str);
     let passes = location.children("proxy_pass").next();
@@ -343,12 +353,13 @@ fn returns_content(directive: &Directive) -> bool {
     status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1
 }
 
-/// Returns `true` if a block redirects or refuses all requests, without content of the site.
+/// Returns `true` if a block redirects or refuses all requests and never serves content of the
+/// site.
 fn refers(block: &Directive) -> bool {
     block.children("return").any(|one| !returns_content(one))
 }
 
-/// Returns `false` if a pattern begins with a path other than the query's.
+/// Returns `false` if a rewrite's pattern begins with a path other than that of the query location.
 fn may_rewrite_question(directive: &Directive) -> bool {
     let Some(pattern) = directive.first().strip_prefix('^') else {
         return true;
@@ -372,7 +383,7 @@ fn is_local(server: &Directive) -> bool {
 mod tests {
     use super::*;
 
-    /// Three files as printed by `nginx -T`.
+    /// Three configuration files as printed by `nginx -T`.
     const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
 # configuration file /etc/nginx/nginx.conf:
 events { }
@@ -426,8 +437,8 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
             "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
             "/etc/nginx/sites/a.conf:11 location /text: note: return",
             "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
-            "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
-            "/etc/nginx/nginx.conf:7 server: note: is not queried",
+            "/etc/nginx/nginx.conf:6 server b.example: escapes: this server sends no queries",
+            "/etc/nginx/nginx.conf:7 server: note: this server sends no queries",
         ];
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (found, expected) in found.iter().zip(expected) {

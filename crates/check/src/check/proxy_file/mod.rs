@@ -1,8 +1,8 @@
-//! The files that make front proxies query this program, rendered from a configuration.
+//! Renders the configuration files with which front proxies query this program.
 //!
-//! The templates contain the text in each proxy's own language; this module provides the values and
-//! their spelling. A value with a special meaning for any proxy is refused, not escaped, because
-//! each of these languages escapes differently.
+//! The templates contain the text in each proxy's own language; this module provides the values. A
+//! value with a special meaning for any proxy is refused and not escaped, because each of these
+//! languages has different escape rules.
 
 mod files;
 mod front;

@@ -1,21 +1,21 @@
-//! The text of an nginx configuration as printed by `nginx -T`: each file after its name.
+//! Parses an nginx configuration as printed by `nginx -T`, in which each file follows its name.
 
 use std::{iter::Peekable, mem, str::Chars};
 
 /// Maximum nesting of blocks and included files.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of directives; a file counts each time it is included.
+/// Maximum number of directives; a file's directives are counted each time the file is included.
 const MAX_DIRECTIVES: usize = 500_000;
 /// Line with which `nginx -T` starts a file.
 const MARK: &str = "# configuration file ";
 
-/// Files of a configuration, the main file first.
+/// Files of an nginx configuration, starting with the main file.
 #[derive(Debug)]
 pub(super) struct Source<'t> {
     files: Vec<(&'t str, &'t str)>,
 }
 
-/// nginx directive with its block.
+/// An nginx directive and, if it has one, its block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directive {
     pub(super) name: String,
@@ -25,7 +25,7 @@ pub(super) struct Directive {
     line: usize,
 }
 
-/// Error of a text that cannot be parsed.
+/// Error for an nginx configuration that cannot be parsed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct TextError {
@@ -34,7 +34,7 @@ pub struct TextError {
 }
 
 impl<'t> Source<'t> {
-    /// Splits a text into its files; without file names, it is one file.
+    /// Splits a text into files; a text without file names is treated as one file.
     pub(super) fn of(text: &'t str) -> Self {
         // Name, start and end of each file; nginx's output before the first is not configuration.
         let mut found: Vec<(&str, usize, usize)> = Vec::new();
@@ -65,7 +65,7 @@ impl<'t> Source<'t> {
         self.files.first().map_or("", |(name, _)| name).to_owned()
     }
 
-    /// Returns the files that an `include` matches: a path, or a pattern with `*` and `?`.
+    /// Returns the files that match the path of an `include`, or its pattern with `*` and `?`.
     fn included(&self, pattern: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
         let main = self.name();
         let directory = main.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
 }
 
 impl Directive {
-    /// Returns the first argument, or an empty text.
+    /// Returns the directive's first argument, or an empty text.
     pub(super) fn first(&self) -> &str {
         self.args.first().map_or("", String::as_str)
     }
@@ -174,12 +174,12 @@ impl Directive {
         self.args.len() == 1 && self.first() == arg
     }
 
-    /// Returns the directives with a name in the block.
+    /// Returns the directives with the given name in the block.
     pub(super) fn children<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         self.block.iter().filter(move |one| one.name == name)
     }
 
-    /// Returns the directives with a name in the block and in its `if` blocks.
+    /// Returns the directives with the given name in the block and in its `if` blocks.
     pub(super) fn own<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         let conditional = self.children("if").flat_map(move |one| one.children(name));
         self.children(name).chain(conditional)
@@ -190,7 +190,7 @@ impl Directive {
         self.block.iter().any(|one| is(one) || one.any(is))
     }
 
-    /// Returns the file name and line number.
+    /// Returns the directive's file name and line number.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }
@@ -203,7 +203,7 @@ enum Word {
     End,
 }
 
-/// Words of an nginx file.
+/// Reader that splits an nginx file into words.
 struct Words<'t> {
     file: &'t str,
     /// Line number of the last character read.
@@ -236,7 +236,7 @@ impl Words<'_> {
         while self.next_char().is_some_and(|c| c != '\n') {}
     }
 
-    /// Reads up to a quote; a truncated text ends there.
+    /// Reads a quoted word up to its closing quote, or up to the end of a truncated text.
     fn quoted(&mut self, quote: char) -> String {
         let mut text = String::new();
         while let Some(c) = self.next_char() {
@@ -251,7 +251,7 @@ impl Words<'_> {
         text
     }
 
-    /// Reads a word without quotes: a brace after a dollar is part of it.
+    /// Reads a word without quotes; a brace after a dollar sign belongs to the word.
     fn bare(&mut self, first: char) -> String {
         let mut text = String::from(first);
         let mut is_escaped = first == '\\';
@@ -292,7 +292,7 @@ impl Words<'_> {
     }
 }
 
-/// Returns `true` if a name matches a pattern, in which `*` and `?` match no slash.
+/// Returns `true` if a name matches a pattern; `*` and `?` do not match a slash.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     // Position of the last star, and the end of the part of the name that it matched.
     let (mut star, mut p, mut n) = (None, 0, 0);

@@ -1,8 +1,8 @@
-//! Server addresses in the spelling of each proxy.
+//! Server addresses, spelled as each proxy requires.
 
 use std::fmt;
 
-/// Server: an address with a port, or a Unix socket.
+/// Address of a server: a host with a port, or a Unix socket.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Place {
     protocol: Protocol,
@@ -20,7 +20,7 @@ enum Protocol {
     Unix,
 }
 
-/// Error of a value that a proxy's file cannot contain.
+/// Error for a value that a proxy's file cannot contain.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlaceError(pub String);
@@ -30,12 +30,12 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// Fails on any other text, and on a path after the port.
+    /// Returns an error for any other text, or if a path follows the port.
     pub fn parse(text: &str) -> Result<Self, PlaceError> {
         if let Some(path) = text.strip_prefix("unix:") {
             // Each proxy resolves relative paths from its own directory.
             if !path.starts_with('/') {
-                let text = format!("{text}: a proxy's file needs an absolute path");
+                let text = format!("{text} is not an absolute path, as a proxy's file requires");
                 return Err(PlaceError(text));
             }
             return Ok(Self {
@@ -53,14 +53,14 @@ impl Place {
         });
         let wrong = || {
             PlaceError(format!(
-                "{text:?} is not a server such as http://127.0.0.1:3000"
+                "{text:?} is not the address of a server, such as http://127.0.0.1:3000"
             ))
         };
         let (rest, protocol, port) = found.next().ok_or_else(wrong)?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         if authority.contains('/') || authority.is_empty() {
             let text = format!(
-                "{text} has a path, which proxies' files do not support: omit it, or put robot-detection in front"
+                "{text} has a path, which proxies' files do not support: omit the path, or put robot-detection in front"
             );
             return Err(PlaceError(text));
         }
@@ -128,7 +128,7 @@ impl Place {
         }
     }
 
-    /// Returns the server's port, or an empty text.
+    /// Returns the server's port, or an empty text for a Unix socket.
     pub(super) fn port(&self) -> &str {
         self.at.rsplit_once(':').map_or("", |(_, port)| port)
     }
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// Writes the server as the configuration spells it.
+/// Writes the server's address as spelled in the configuration.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.protocol {
@@ -160,7 +160,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns a text without special meaning for any proxy.
+/// Returns the text if it has no special meaning for any proxy.
 pub(super) fn plain(text: &str) -> Result<&str, PlaceError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~+,=@:-[]*".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -186,7 +186,7 @@ fn forged_headers_do_not_reach_the_site() {
     assert!(text.contains(regex), "{text}");
 }
 
-/// Traefik rejects a file that has the same key twice in a map.
+/// Traefik rejects a file in which a map contains the same key twice.
 #[test]
 fn header_occurs_once_in_each_traefik_map() {
     let mut front = front();

@@ -12,7 +12,7 @@ pub(super) fn quoted(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     escape(text, limit, |byte| matches!(byte, b'"' | b'\\'), out);
 }
 
-/// Appends an unquoted word: blanks are escaped too, and an empty text becomes `-`.
+/// Appends an unquoted word, in which spaces are also escaped; an empty text becomes `-`.
 pub(super) fn word(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     if text.is_empty() {
         out.push(b'-');

@@ -10,8 +10,8 @@ use super::escape::{json, quoted, word};
 
 /// Maximum length of a field in bytes, including escape sequences; a longer field is truncated.
 ///
-/// The sum is below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so every line can be
-/// read back.
+/// The sum of all maximum lengths is below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES),
+/// so that every line can be read back.
 const MAX_TARGET_BYTES: usize = 24 * 1024;
 const MAX_USER_AGENT_BYTES: usize = 16 * 1024;
 const MAX_REFERER_BYTES: usize = 8 * 1024;
@@ -51,7 +51,7 @@ impl FromStr for LineFormat {
     }
 }
 
-/// Request to write to the access log.
+/// A request to be written to the access log.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     /// Address of the client.
@@ -66,7 +66,7 @@ pub struct Line<'a> {
     pub target: &'a str,
     /// HTTP version of the request.
     pub version: &'a str,
-    /// Response to the request; `None` if another server sends the response.
+    /// Response to the request; `None` if another server sent the response.
     pub answer: Option<LoggedAnswer>,
     /// `Referer` header.
     pub referer: Option<&'a [u8]>,
@@ -78,13 +78,13 @@ pub struct Line<'a> {
     pub robot: Option<&'a str>,
     /// `person`, `listed` or `unlisted`; `-` for an administrator and the site robot.
     pub visitor: &'a str,
-    /// Decision for the request, also in a dry run.
+    /// Decision for the request, even if not enforced (dry run).
     pub decision: &'a str,
     /// Reason for the decision.
     pub cause: &'a str,
-    /// Verdict on the robot's claim, if any.
+    /// Verdict on the robot's claim, if the claim was verified.
     pub verdict: Option<&'a str>,
-    /// Reasons for which the visitor is a suspect.
+    /// Reasons why the visitor is a suspect.
     pub reasons: Reasons,
 }
 
@@ -93,9 +93,9 @@ pub struct Line<'a> {
 pub struct LoggedAnswer {
     /// HTTP status of the response.
     pub status: u16,
-    /// Number of bytes of the body that were sent.
+    /// Number of body bytes sent.
     pub body_bytes: u64,
-    /// Duration until the end of the body.
+    /// Time from the request to the end of the body.
     pub duration: Duration,
 }
 
@@ -122,7 +122,7 @@ impl Line<'_> {
         // Writing to memory never fails.
         let _ = write!(
             out,
-            // The two unknown names are those of identd and HTTP authentication.
+            // The two unknown fields are the user names from identd and HTTP authentication.
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
             self.client,
             at.day(),
@@ -237,7 +237,7 @@ impl Line<'_> {
     }
 }
 
-/// Appends an object member after another one; `None` is written as `null`.
+/// Appends a member to an object that already has members; `None` is written as `null`.
 fn member(name: &str, text: Option<&[u8]>, limit: usize, out: &mut Vec<u8>) {
     let _ = write!(out, ",\"{name}\":");
     match text {

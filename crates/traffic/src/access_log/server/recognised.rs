@@ -1,4 +1,4 @@
-//! Fields by which the lines of an unknown log are recognized.
+//! Recognizes fields in the lines of a log with an unknown format.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
@@ -10,20 +10,20 @@ use crate::access_log::{
     logged_request::HOSTS,
 };
 
-/// Name of the field without which every visitor counts as nameless.
+/// Name of the User-Agent field; without this field, every visitor is counted as nameless.
 const USER_AGENT: &str = "User-Agent";
 
 /// Fields recognized in the lines of a log.
 #[derive(Clone, Debug, Default)]
 pub struct RecognisedFields {
     form: &'static str,
-    /// Name of the field for each meaning, such as `status`.
+    /// Name of the recognized field for each meaning, such as `status`.
     fields: BTreeMap<&'static str, String>,
     has_readable_line: bool,
 }
 
 impl RecognisedFields {
-    /// Adds the fields of a log line.
+    /// Adds the fields found in a log line.
     pub fn add(&mut self, line: &[u8]) {
         self.has_readable_line |= ResponseParser::default().read(line).is_some();
         if line.trim_ascii_start().starts_with(b"{") {
@@ -72,7 +72,7 @@ impl RecognisedFields {
     }
 }
 
-/// Formats the fields such as `JSON with time (ts), status (status)`.
+/// Formats the recognized fields, for example `JSON with time (ts), status (status)`.
 impl fmt::Display for RecognisedFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fields.is_empty() {
@@ -90,14 +90,14 @@ impl fmt::Display for RecognisedFields {
     }
 }
 
-/// Fields of a response in a log line, still escaped.
+/// Fields that describe a response in a log line, in escaped form.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Whole<'a> {
-    /// Time such as `01/Mar/2026:10:00:00 +0000`.
+    /// Time of the response, such as `01/Mar/2026:10:00:00 +0000`.
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
     pub(super) bytes: u64,
-    /// Referer; `None` in the common format.
+    /// Referer of the request; `None` in the common format.
     pub(super) referrer: Option<&'a [u8]>,
     pub(super) user_agent: &'a [u8],
     /// Quoted fields after the User-Agent.
@@ -106,7 +106,7 @@ pub(super) struct Whole<'a> {
     pub(super) rest: &'a [u8],
 }
 
-/// Parses all fields of a line; returns `None` if [`read`] does.
+/// Parses all fields of a log line; returns `None` for lines that [`read`] cannot parse.
 pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
     let RawEntry { user_agent, bytes } = read(line)?;
     let request = request(line)?;

@@ -1,4 +1,4 @@
-//! Responses and clients described by access log lines.
+//! Parses responses and clients from access log lines.
 
 use std::{borrow::Cow, net::IpAddr, sync::LazyLock};
 
@@ -10,7 +10,7 @@ use crate::access_log::{
     FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS, parser::client,
 };
 
-/// Names of JSON fields, best first; at most eight in each list.
+/// Names of JSON fields in order of preference; at most eight in each list.
 pub(super) const TIMES: &[&str] = &[
     "time",
     "time_iso8601",
@@ -29,14 +29,14 @@ pub(super) const STATUSES: &[&str] = &[
     "httpRequest.status",
 ];
 
-/// Response described by an access log line.
+/// A response described by an access log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoggedResponse<'a> {
     /// Time of the response, in seconds since 1970.
     pub at_s: i64,
     /// HTTP status; 0 if the line has no status.
     pub status: u16,
-    /// Bytes of the response body.
+    /// Number of bytes in the response body.
     pub bytes: u64,
     /// Duration in microseconds; 0 if the line has no duration.
     pub micros: u64,
@@ -44,20 +44,20 @@ pub struct LoggedResponse<'a> {
     pub user_agent: Option<&'a [u8]>,
     /// Requested host.
     pub host: Option<Cow<'a, str>>,
-    /// Name of the site, only in the log of a server of this project.
+    /// Name of the site; present only in logs written by this project's server.
     pub site: Option<Cow<'a, str>>,
-    /// Decision for the request, only in the log of a server of this project.
+    /// Decision for the request; present only in logs written by this project's server.
     pub decision: Option<Cow<'a, str>>,
-    /// Verdict on the robot's claim, only in the log of a server of this project.
+    /// Verdict on the robot's claim; present only in logs written by this project's server.
     pub verdict: Option<Cow<'a, str>>,
 }
 
-/// Parser for the responses in access log lines, called for one line after the other.
+/// Parser for the responses in access log lines, called for each line in turn.
 #[derive(Debug, Default)]
 pub struct ResponseParser {
     /// Buffer for the unescaped User-Agent.
     unescaped: Vec<u8>,
-    /// Time parsed last: many lines have the same time.
+    /// Text of the time parsed last, because many consecutive lines have the same time.
     time: Vec<u8>,
     at_s: i64,
 }
@@ -130,7 +130,8 @@ impl ResponseParser {
         })
     }
 
-    /// Parses a time in the given format, or in RFC 3339 if empty, as seconds since 1970.
+    /// Parses a time in the given format, or in RFC 3339 if the format is empty; returns seconds
+    /// since 1970.
     fn second(&mut self, time: &[u8], format: &str) -> Option<i64> {
         if time != self.time || time.is_empty() {
             let text = str::from_utf8(time).ok()?;
@@ -189,7 +190,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     str::from_utf8(whole).ok()?.parse().ok()
 }
 
-/// Parses `0.001234` as microseconds.
+/// Parses a number of seconds such as `0.001234`; returns microseconds.
 fn micros(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text.trim_ascii()).ok()?;
     let (seconds, fraction) = text.split_once('.')?;
@@ -198,7 +199,7 @@ fn micros(text: &[u8]) -> Option<u64> {
     seconds.checked_mul(1_000_000)?.checked_add(fraction)
 }
 
-/// Returns the name of a virtual host, which precedes the address in some logs.
+/// Returns the name of a virtual host, which some logs contain before the address.
 fn virtual_host(line: &[u8]) -> Option<&[u8]> {
     let mut words = line.split(|byte| *byte == b' ');
     let (host, client) = (words.next()?, words.next()?);
@@ -230,7 +231,7 @@ pub(super) fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
     Fields::new(paths(texts), paths(numbers))
 }
 
-/// Names of JSON fields, best first; at most eight.
+/// Names of JSON fields in order of preference; at most eight.
 const REFERRERS: &[&str] = &[
     "http_referer",
     "request.headers.Referer",

@@ -2,7 +2,7 @@
 
 use crate::summary::Grouping;
 
-/// Declares all groupings in one list, so that each has its words.
+/// Declares all groupings in one list, each with its words.
 macro_rules! groupings {
     ($($(#[$attribute:meta])* $By:ident = $word:literal, $plural:literal;)*) => {
         /// Attribute by which traffic is grouped.
@@ -13,7 +13,7 @@ macro_rules! groupings {
         }
 
         impl By {
-            /// All groupings, in the order of the tables.
+            /// All groupings, in the order in which tables are shown.
             pub const ALL: &'static [Self] = &[$(Self::$By),*];
 
             /// Returns the word for this grouping in parameters and options.
@@ -33,23 +33,23 @@ macro_rules! groupings {
 }
 
 groupings! {
-    /// Robots
+    /// Group by robot
     Robot = "robot", "robots";
-    /// Companies and projects that run robots
+    /// Group by operator: company or project that runs the robots
     Operator = "operator", "operators";
-    /// Purposes of robots
+    /// Group by purpose of the robots
     Purpose = "purpose", "purposes";
-    /// Robots with the verdicts on their claims
+    /// Group by robot and verdict on its claim
     Verdict = "verdict", "verdicts";
-    /// Decisions for requests
+    /// Group by decision
     Decision = "decision", "decisions";
-    /// Rules and other causes of decisions
+    /// Group by rule or other cause of the decision
     Cause = "cause", "causes";
-    /// Sites
+    /// Group by site
     Site = "site", "sites";
-    /// Classes of HTTP statuses
+    /// Group by class of HTTP statuses
     Status = "status", "statuses";
-    /// People, robots, unlisted robots and requests without User-Agent
+    /// Group by kind of visitor: people, robots, unlisted robots, and requests without User-Agent
     Total = "total", "totals";
 }
 

@@ -10,8 +10,8 @@ use super::{By, Figures};
 const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
 
-/// Step widths for charts: maximum duration in minutes, span of the figures to read, and minutes of
-/// a step. Each fits the chart, and no more figures are read than shown.
+/// Step widths for charts: maximum duration in minutes, span of the figures to read, and minutes
+/// per step. Each fits the chart, and no more figures are read than are shown.
 const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (2 * HOUR, TrafficSpan::Minute, 1),
     (6 * HOUR, TrafficSpan::Minute, 5),
@@ -22,7 +22,7 @@ const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (i64::MAX, TrafficSpan::Day, 30 * DAY),
 ];
 
-/// 1970 began on a Thursday; weeks begin on Mondays.
+/// Offset of the first Monday, because 1970 began on a Thursday and weeks begin on Mondays.
 const MONDAY: i64 = 3 * DAY;
 
 /// Time divided into equal steps for a chart.
@@ -30,13 +30,13 @@ const MONDAY: i64 = 3 * DAY;
 pub struct TimeSteps {
     /// First minute of the first step.
     pub began: i64,
-    /// Minutes of each step.
+    /// Number of minutes in each step.
     pub step: i64,
     /// Number of steps.
     pub steps: usize,
-    /// Whether the first step begins before the requested minutes, so that it is incomplete.
+    /// Whether the first step begins before the requested period and is therefore incomplete.
     pub begins_late: bool,
-    /// Whether the last step ends after the requested minutes.
+    /// Whether the last step ends after the requested period.
     pub is_cut: bool,
 }
 
@@ -45,14 +45,14 @@ pub struct TimeSteps {
 pub struct Line {
     /// Cells that identify the group.
     pub cells: Vec<Option<String>>,
-    /// Sum of all steps.
+    /// Total count of all steps.
     pub count: Count,
     /// Count of each step.
     pub steps: Vec<Count>,
 }
 
 impl TimeSteps {
-    /// Returns the longest span whose figures are detailed enough for a range of minutes.
+    /// Returns the longest span with figures that are detailed enough for a range of minutes.
     pub fn span(minutes: &Range<i64>) -> TrafficSpan {
         Self::step(minutes).0
     }
@@ -119,7 +119,7 @@ impl<'d> Figures<'d> {
         steps
     }
 
-    /// Returns each key with the last step in which requests were counted.
+    /// Returns each key with the last step in which the key's requests were counted.
     pub fn last_seen(&self) -> impl Iterator<Item = (&TrafficKey, &'d TrafficStep)> {
         let mut steps: Vec<&'d TrafficStep> = self.steps().iter().collect();
         steps.sort_by_key(|step| step.began + step.span.minutes());
@@ -135,7 +135,7 @@ impl<'d> Figures<'d> {
         keys.filter_map(|(key, last)| Some((key, last?)))
     }
 
-    /// Returns the figures of each table row over time, most hits first.
+    /// Returns the figures of each table row over time, sorted by hits, most first.
     pub fn lines(&self, by: By, course: &TimeSteps) -> Vec<Line> {
         let (places, rows) = self.groups(by);
         let line = |cells| Line {

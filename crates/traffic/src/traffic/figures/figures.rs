@@ -11,16 +11,16 @@ use robot_detection_store::store::{
 
 use super::{By, TrafficFilter};
 
-/// Robots of the registry by id.
+/// Index of the registry's robots by ID.
 #[derive(Clone, Debug)]
 pub struct KnownRobots<'d> {
     by_id: HashMap<&'d str, &'d Robot>,
 }
 
-/// Traffic counts of a period with the robots that sent the requests.
+/// Traffic counts for a period, with the robots that sent the requests.
 #[derive(Debug)]
 pub struct Figures<'d> {
-    /// Keys of the counts, at the places that cells refer to.
+    /// Keys of the counts; cells refer to keys by their index.
     keys: Cow<'d, [TrafficKey]>,
     /// Count of each key; zero for keys that the filter excludes.
     counts: Vec<Count>,
@@ -29,14 +29,14 @@ pub struct Figures<'d> {
     robots: KnownRobots<'d>,
 }
 
-/// Cells of a row; `None` means unknown.
+/// Cells of a table row; `None` means that the value is unknown.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// Groups of a table: the row number of each key, and the cells of each row.
+/// Groups of a table, with the row number of each key and the cells of each row.
 pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
-    /// Indexes the robots of a detector.
+    /// Creates an index of a detector's robots.
     pub fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -44,19 +44,19 @@ impl<'d> KnownRobots<'d> {
         }
     }
 
-    /// Returns the robot of a traffic key; `None` if it is no longer in the registry.
+    /// Returns the robot of a traffic key; `None` if the robot is no longer in the registry.
     pub fn of(&self, key: &TrafficKey) -> Option<&'d Robot> {
         self.by_id(&key.robot)
     }
 
-    /// Returns the robot with this id.
+    /// Returns the robot with the given ID.
     pub fn by_id(&self, id: &str) -> Option<&'d Robot> {
         self.by_id.get(id).copied()
     }
 }
 
 impl<'d> Figures<'d> {
-    /// Creates figures from sums, without figures over time.
+    /// Creates figures from traffic sums, without figures over time.
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
@@ -69,7 +69,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Creates figures from sums and figures over time.
+    /// Creates figures from traffic sums and figures over time.
     pub fn over_time(
         keys: &'d [TrafficKey],
         part: &'d TrafficRange,
@@ -118,7 +118,7 @@ impl<'d> Figures<'d> {
         &self.robots
     }
 
-    /// Returns all keys, at the places that cells refer to.
+    /// Returns all keys; cells refer to keys by their index.
     pub(super) fn keys(&self) -> &[TrafficKey] {
         &self.keys
     }
@@ -138,7 +138,7 @@ impl<'d> Figures<'d> {
         (places.collect(), rows)
     }
 
-    /// Returns the rows with their counts; keys without a group are left out.
+    /// Returns the rows with their counts; keys without a group are omitted.
     fn grouped(&self, by: By) -> Vec<Row> {
         let (places, cells) = self.groups(by);
         let row = |cells| Row {
@@ -154,7 +154,7 @@ impl<'d> Figures<'d> {
         rows
     }
 
-    /// Returns the values that identify a key's row; there are thousands of keys, but few rows.
+    /// Returns the values that identify a key's row; thousands of keys share a few rows.
     fn group_of<'k>(&'k self, by: By, key: &'k TrafficKey) -> Option<(Option<&'k str>, &'k str)> {
         let of_robot = |group| names_robot(key).then_some(group);
         let robot = || self.robots.of(key);

@@ -12,13 +12,13 @@ use robot_detection_layer::{
 };
 use robot_detection_store::store::{Store, StoreError, TrafficKey, TrafficSpan};
 
-/// Word for an unknown operator or purpose.
+/// Word that stands for an unknown operator or purpose.
 pub const NONE_KNOWN: &str = "-";
 
-/// Word for all decisions that keep a request from the upstream.
+/// Word for all decisions that prevent a request from reaching the upstream.
 pub const KEPT_FROM_UPSTREAM: &str = "spared";
 
-/// Words for visitors, each with the kinds it includes.
+/// Words for groups of visitors, each with the kinds of visitors that the word includes.
 pub const VISITORS: &[(&str, &[Kind])] = &[
     ("people", Kind::PEOPLE),
     ("robots", Kind::ROBOTS),
@@ -32,11 +32,11 @@ pub const VISITORS: &[(&str, &[Kind])] = &[
 /// Conditions that requests must meet; `None` matches all requests.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrafficFilter {
-    /// Kinds of visitors: a word of [`VISITORS`].
+    /// Kinds of visitors, as a word of [`VISITORS`].
     pub visitors: Option<String>,
     /// Name of the site.
     pub site: Option<String>,
-    /// Id of the robot.
+    /// ID of the robot.
     pub robot: Option<String>,
     /// Operator of the robot: a company or project.
     pub operator: Option<String>,
@@ -99,7 +99,8 @@ impl TrafficFilter {
     }
 }
 
-/// Returns `true` if a request was not passed on; `false` for a decision of a dry run.
+/// Returns `true` if a decision prevented a request from reaching the upstream; `false` for dry-run
+/// decisions.
 pub fn is_spared(decision: &str) -> bool {
     let mut others = Action::ALL.iter().filter(|action| **action != Action::Pass);
     others.any(|action| action.as_str() == decision)
@@ -122,7 +123,7 @@ pub fn decision_words() -> Vec<&'static str> {
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Start and end of the period to report.
+/// Start and end of the reported period.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeRange {
     /// Start of the period.
@@ -143,7 +144,7 @@ pub enum TimesError {
 }
 
 impl TimeRange {
-    /// Returns the period in minutes since 1970, limited to minutes with counts.
+    /// Returns the period in minutes since 1970, limited to the time for which counts are stored.
     ///
     /// # Errors
     ///
@@ -153,8 +154,8 @@ impl TimeRange {
         self.within(first, now_ms).ok_or(TimesError::Backwards)
     }
 
-    /// Returns the period, given the first day with counts. Returns `None` if `since` is later than
-    /// `until`.
+    /// Returns the period in minutes; `first` is the first day with counts. Returns `None` if
+    /// `since` is later than `until`.
     pub fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
         // The current minute counts too.
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
@@ -167,7 +168,7 @@ impl TimeRange {
     }
 }
 
-/// Returns the reported minutes, extended to whole hours or days where only these are stored.
+/// Returns the reported period, extended to whole hours or days if only these are stored.
 pub fn told(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
     let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
     TrafficSpan::covered(&pieces).unwrap_or(minutes.clone())

@@ -1,8 +1,11 @@
-//! Stored traffic as figures for pages, JSON, CSV and commands.
+//! Calculates figures from the stored traffic, for pages, JSON, CSV and commands.
 
 mod by;
 mod course;
-#[expect(clippy::module_inception, reason = "the file is named for its type")]
+#[expect(
+    clippy::module_inception,
+    reason = "the submodule is named after the type that it defines"
+)]
 mod figures;
 mod filter;
 mod moment;

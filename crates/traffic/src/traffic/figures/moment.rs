@@ -5,7 +5,7 @@ use std::str::FromStr;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _};
 use chrono_tz::Tz;
 
-/// Absolute or relative point in time.
+/// An absolute or relative point in time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moment {
     /// Start of all stored data.
@@ -28,7 +28,7 @@ impl Moment {
 }
 
 impl Moment {
-    /// Parses a time; a time without a zone is in `zone`.
+    /// Parses a point in time; a time without a zone is interpreted in `zone`.
     ///
     /// # Errors
     ///

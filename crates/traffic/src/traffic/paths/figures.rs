@@ -1,4 +1,4 @@
-//! Sums of paths as shown on pages, in reports and to programs.
+//! Calculates path counts for pages, reports and JSON.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,7 +14,7 @@ use robot_detection_store::store::{
 
 use super::{OTHER, form::Form};
 
-/// Word for people, used where robots have their id.
+/// Word that represents people where a robot ID would otherwise be used.
 pub const PEOPLE: &str = "people";
 
 /// Pattern that matches every path.
@@ -25,26 +25,26 @@ const TOP: &str = "/*";
 pub struct PathFilter {
     /// Robot id, or [`PEOPLE`].
     pub robot: Option<String>,
-    /// Path or pattern: a `*` matches one segment, a final `*` all remaining segments.
+    /// Path or pattern; a `*` matches one segment, a final `*` matches all remaining segments.
     pub path: Option<String>,
 }
 
 /// Attribute by which path figures are grouped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathGroup {
-    /// Paths as stored; folded paths appear as their pattern.
+    /// Group by stored path; folded paths are grouped under their pattern.
     Path,
-    /// Patterns of two segments.
+    /// Group by pattern of two segments.
     Pattern,
-    /// Next level of segments below the filter's pattern.
+    /// Group by the next segment below the filter's pattern.
     Below,
-    /// Visitors: robots, or people.
+    /// Group by visitor: each robot, and people.
     Visitor,
-    /// Document format requested by robots: pages, Markdown, feeds.
+    /// Group by the document format that robots requested: pages, Markdown, feeds.
     Form,
 }
 
-/// Number of requests for a path or group, too low by at most `more`.
+/// Number of requests for a path or group; the count may be too low by at most `more`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PathFigure {
     /// Path, pattern, visitor or document format.
@@ -57,18 +57,19 @@ pub struct PathFigure {
     pub more: u64,
 }
 
-/// Path sums of a period with the possible error of each.
+/// Path counts for a period, each with its maximum error.
 #[derive(Debug)]
 pub struct PathFigures {
     rows: Vec<PathSum>,
     cuts: BTreeMap<String, PathOmissions>,
     filter: PathFilter,
-    /// Requests counted by pattern: visitors and their numbers, by site and pattern.
+    /// Requests counted under a pattern: the visitors and their numbers of requests, by site and
+    /// pattern.
     folded: HashMap<(String, String), Vec<(String, u64)>>,
 }
 
 impl PathFigure {
-    /// Returns the number of requests by robots.
+    /// Returns the number of requests from robots.
     pub fn robots(&self) -> u64 {
         self.count.requests.saturating_sub(self.people)
     }
@@ -87,7 +88,7 @@ impl PathFigure {
         })
     }
 
-    /// Returns the possible error for display; empty if the figure is exact.
+    /// Returns the maximum error as text; empty if the figure is exact.
     pub fn bound(&self) -> String {
         match self.more {
             0 => String::new(),
@@ -97,7 +98,7 @@ impl PathFigure {
 }
 
 impl PathFigures {
-    /// Creates figures from sums.
+    /// Creates figures from stored path sums.
     pub fn new(sums: PathSums, filter: PathFilter) -> Self {
         let mut folded = HashMap::<_, Vec<_>>::new();
         for row in sums.rows.iter().filter(|row| row.key.path.ends_with('*')) {
@@ -114,7 +115,7 @@ impl PathFigures {
         }
     }
 
-    /// Returns the `top` most frequent groups (0: all) and the total number of groups.
+    /// Returns the `top` most frequent groups (0: all groups) and the total number of groups.
     pub fn top(&self, group: PathGroup, top: usize) -> (Vec<PathFigure>, usize) {
         let mut figures = BTreeMap::<String, PathFigure>::new();
         for row in &self.rows {
@@ -189,8 +190,9 @@ impl PathFigures {
 
     /// Returns the maximum number of requests missing from a path's or pattern's count.
     ///
-    /// A folded request is counted for a pattern above, with the same visitor or with `other`; for
-    /// each visitor, the cut limits the number of folded requests.
+    /// A folded request is counted under a more general pattern, for the same visitor or for
+    /// `other`. For each visitor, the number of omitted requests limits the number of folded
+    /// requests.
     fn more(&self, path: &str, robot: Option<&str>) -> u64 {
         let is_path = path_pattern(path.as_bytes(), false) != path;
         let above = std::iter::successors(path_above(path), |path| path_above(path));
@@ -240,7 +242,7 @@ impl PathFilter {
     }
 }
 
-/// Formats figures as CSV that is also safe for spreadsheets.
+/// Formats figures as CSV that is safe to open in spreadsheets.
 pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     let mut csv = format!(
         "{heading},requests,at_most_more,robots,people,redirects,client_errors,server_errors\n"

@@ -5,10 +5,10 @@
 pub(super) enum Form {
     Html,
     Markdown,
-    /// Feeds and sitemaps: lists of pages for programs.
+    /// Feeds and sitemaps, which list pages for programs.
     Feed,
     Other,
-    /// Unknown, as only a pattern is stored.
+    /// Unknown format, because only a pattern is stored.
     Unknown,
 }
 
@@ -16,7 +16,7 @@ const HTML: &[&str] = &["html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cg
 const MARKDOWN: &[&str] = &["md", "markdown", "mdx"];
 const FEEDS: &[&str] = &["rss", "atom", "rdf"];
 
-/// Names of feeds, whatever their extension.
+/// File names of feeds, with any extension.
 const FEED_NAMES: &[&str] = &["feed", "rss", "atom"];
 
 impl Form {

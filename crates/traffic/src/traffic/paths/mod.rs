@@ -1,10 +1,10 @@
 //! Approximate counts of requested pages: sketches of paths and their patterns.
 //!
-//! A request leaves visitor, path and status in a slot of a [`PathSlots`]. Once a second the slots are
-//! moved to a [`Window`] of at most a few thousand paths; a path without room is counted under its
-//! pattern, a pattern under the one above. So the sums are exact, and each count is too low by at
-//! most the number of folded requests. For people only patterns are stored, which contain no ids or
-//! secrets.
+//! Visitor, path and status of a request are stored in a slot of a [`PathSlots`]. Once a second,
+//! the slots are moved to a [`Window`] of at most a few thousand paths. A path that does not fit is
+//! counted under its pattern, and a pattern under the next more general pattern. The sums are
+//! therefore exact, and each count is too low by at most the number of folded requests. For people,
+//! only patterns are stored, which contain no IDs or secrets.
 
 mod figures;
 mod form;

@@ -1,4 +1,4 @@
-//! Path of one request, stored without an allocation.
+//! Request paths that are stored without an allocation.
 
 use robot_detection_layer::policy::with_normal_path;
 use robot_detection_store::store::{MAX_PATH_BYTES, path_pattern, stored_path};
@@ -26,12 +26,12 @@ impl ShortPath {
         }
     }
 
-    /// Creates a path from the content of a slot.
+    /// Creates a path from a slot's content.
     pub(super) fn read(bytes: [u8; MAX_PATH_BYTES], len: u8, is_cut: bool) -> Self {
         Self { bytes, len, is_cut }
     }
 
-    /// Returns the text to store: for people the pattern of the path.
+    /// Returns the text to store: the path or, for people, the path's pattern.
     pub fn kept_text(&self, is_person: bool) -> String {
         let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
         with_normal_path(kept, |normal| {
@@ -56,7 +56,7 @@ impl ShortPath {
     }
 }
 
-/// Returns the bytes of a path to store, and whether more bytes follow.
+/// Returns the bytes of a path that are stored, and whether the path has more bytes.
 #[inline]
 pub(super) fn first_bytes(path: &str) -> (&[u8], bool) {
     let path = path.as_bytes();

@@ -1,21 +1,21 @@
-//! Slots in which requests leave their paths.
+//! Slots in which request paths are stored.
 
 use robot_detection_store::store::MAX_PATH_BYTES;
 
 use super::note::{ShortPath, first_bytes};
 use crate::slots::{Slots, Ticket, Words};
 
-/// Number of slots of a process (half a megabyte), enough for the requests between two drains.
+/// Number of slots in a process (half a megabyte); enough for the requests between two drains.
 const SLOTS: usize = 4_096;
 
-/// Position of the path length in the state, and flag of a truncated path.
+/// Bit positions of the path length and of the flag for a truncated path in the slot's state.
 const LENGTH_AT: u32 = 8;
 const IS_CUT: u64 = 1 << 2;
-/// Positions of the status class and the visitor number in the state.
+/// Bit positions of the status class and the visitor number in the slot's state.
 const CLASS_AT: u32 = 16;
 const VISITOR_AT: u32 = 32;
 
-/// Path slots of all requests.
+/// Slots for the paths of all requests.
 pub(in crate::traffic) type PathSlots = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
 /// Content of the slot of a finished request.
@@ -27,7 +27,7 @@ pub(in crate::traffic) struct RecordedPath {
 }
 
 impl PathSlots {
-    /// Stores a path in a free slot; `None` without a free slot.
+    /// Stores a path in a free slot; returns `None` if no slot is free.
     #[inline]
     pub(in crate::traffic) fn claim_path(&self, path: &str) -> Option<Ticket> {
         let (path, is_cut) = first_bytes(path);
@@ -38,14 +38,14 @@ impl PathSlots {
         })
     }
 
-    /// Records visitor and status class of a path's request, so that it is counted.
+    /// Records the visitor and status class for a stored path, so that the request is counted.
     #[inline]
     pub(in crate::traffic) fn settle_path(&self, ticket: Ticket, visitor: u32, class: u8) {
         let class = u64::from(class) << CLASS_AT;
         self.settle(ticket, u64::from(visitor) << VISITOR_AT | class);
     }
 
-    /// Empties the slots of finished requests. Returns the number of emptied slots.
+    /// Empties the slots of finished requests, and returns the number of emptied slots.
     pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&RecordedPath)) -> usize {
         self.drain(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();

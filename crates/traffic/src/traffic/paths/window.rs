@@ -1,4 +1,4 @@
-//! Paths and their counts, limited in number.
+//! A limited number of paths and their counts.
 
 use std::{
     cmp::Reverse,
@@ -13,34 +13,34 @@ use robot_detection_store::store::{
 
 use super::OTHER;
 
-/// Maximum number of separately counted paths and patterns; two hundred bytes each.
+/// Maximum number of separately counted paths and patterns, of about two hundred bytes each.
 const MAX_ENTRIES: usize = 4_096;
 
-/// Maximum number of rows of a site written to the database for a minute.
+/// Maximum number of rows that are written to the database for one site and minute.
 const MAX_OF_SITE: usize = 512;
 
 /// Sketch of the paths requested in a period.
 ///
-/// A path without room is folded into the entry of its pattern: smallest counts first, paths before
-/// patterns. No request is lost, so sums are exact; a path may have been requested more often than
-/// counted, by at most its [`PathOmissions`].
+/// If there is no room, paths are folded into the entries of their patterns: smallest counts first,
+/// paths before patterns. No request is lost, so sums are exact. A path may have been requested
+/// more often than counted, by at most its [`PathOmissions`].
 #[derive(Debug, Default)]
 pub struct Window {
     entries: HashMap<Entry, PathCount>,
     cuts: BTreeMap<Arc<str>, PathOmissions>,
 }
 
-/// Site, robot and path of a count.
+/// Site, robot and path for which requests are counted.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 struct Entry {
     site: Arc<str>,
-    /// Id of the robot; empty for people.
+    /// ID of the robot; empty for people.
     robot: Arc<str>,
     path: Box<str>,
 }
 
 impl Window {
-    /// Counts requests for a path, or for a pattern in the case of people.
+    /// Counts requests for a path or, for people, a pattern.
     pub fn add(&mut self, site: &Arc<str>, robot: &Arc<str>, path: &str, count: PathCount) {
         let entry = Entry {
             site: Arc::clone(site),
@@ -54,7 +54,7 @@ impl Window {
         }
     }
 
-    /// Counts requests whose path is unknown.
+    /// Counts requests with an unknown path.
     pub fn skip(&mut self, site: &Arc<str>, requests: u64) {
         if requests > 0 {
             self.cut(site).skipped += requests;
@@ -73,7 +73,7 @@ impl Window {
         }
     }
 
-    /// Returns `true` if nothing was counted.
+    /// Returns `true` if no requests were counted.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.cuts.is_empty()
     }
@@ -83,7 +83,7 @@ impl Window {
         self.entries.len()
     }
 
-    /// Empties the window. Returns the rows to store for a minute since 1970.
+    /// Empties the window, and returns the rows to store for a minute (in minutes since 1970).
     pub fn take(&mut self, minute: i64) -> CountedPaths {
         let mut sites = HashMap::<Arc<str>, usize>::new();
         for entry in self.entries.keys() {
@@ -108,7 +108,7 @@ impl Window {
         }
     }
 
-    /// Folds the smallest selected entries into their patterns until `left` remain.
+    /// Folds the smallest selected entries into their patterns until `left` entries remain.
     fn fold(&mut self, is_of: impl Fn(&Entry) -> bool, left: usize) {
         loop {
             let entries = self.entries.iter().filter(|(entry, _)| is_of(entry));
@@ -129,7 +129,7 @@ impl Window {
         }
     }
 
-    /// Folds the smallest `number` entries. Returns the number of folded entries.
+    /// Folds the `number` smallest entries, and returns the number of folded entries.
     fn fold_smallest(
         &mut self,
         entries: Vec<(Entry, u64)>,
@@ -171,7 +171,8 @@ impl Entry {
         path_pattern(self.path.as_bytes(), false) != *self.path
     }
 
-    /// Returns the number of patterns above the entry; 0 for all paths.
+    /// Returns the number of patterns more general than this entry's pattern; 0 for an entry that
+    /// is a path.
     fn depth(&self) -> usize {
         if self.is_path() {
             return 0;
@@ -179,7 +180,7 @@ impl Entry {
         std::iter::successors(path_above(&self.path), |path| path_above(path)).count()
     }
 
-    /// Returns the entry into which this one is folded; `None` if it cannot be folded.
+    /// Returns the entry into which this entry is folded; `None` if this entry cannot be folded.
     fn folded(&self) -> Option<Self> {
         if let Some(pattern) = path_above(&self.path) {
             let path = pattern.into();
@@ -206,7 +207,7 @@ impl Entry {
     }
 }
 
-/// Returns the shared copy of a name, creating it if it is new.
+/// Returns the shared copy of a name, which is created for a new name.
 pub fn shared_name<S: BuildHasher>(names: &mut HashSet<Arc<str>, S>, name: &str) -> Arc<str> {
     if let Some(known) = names.get(name) {
         return Arc::clone(known);

@@ -144,7 +144,8 @@ fn line_with_the_longest_fields_can_be_read_back() {
     }
 }
 
-/// Generates bytes that are significant in the formats more often than others.
+/// Generates texts in which bytes that are significant in log formats are more frequent than
+/// others.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let telling = b"\"\\ []{}:,-x019u\n".to_vec();
     let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
