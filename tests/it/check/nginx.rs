@@ -379,7 +379,7 @@ async fn unprotected_locations_are_found_in_nginxs_configuration_dump() {
     let (code, findings) = inspected(&site);
     assert_eq!(code, Some(0), "{findings}");
     assert!(
-        findings.contains("servers that query: 1; locations that bypass: 0"),
+        findings.contains("servers that query robot-detection: 1; locations that bypass it: 0"),
         "{findings}"
     );
     for (more, expected) in [
