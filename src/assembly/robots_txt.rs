@@ -223,7 +223,7 @@ mod tests {
     fn errors_name_the_place_of_wrong_values() {
         for (text, expected) in cases(
             r#"
-            [robots_txt]\nserve = 'fiel' => c.toml:2: robots_txt.serve: "fiel" is not a valid way to serve it; did you mean "file"?
+            [robots_txt]\nserve = 'fiel' => c.toml:2: robots_txt.serve: "fiel" is not a valid source of robots.txt; did you mean "file"?
             [robots_txt]\nserve = 'file' => c.toml:2: robots_txt.serve: "file" needs robots_txt.file
             [robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt' => c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: 
             [robots_txt]\ndisallow = ['a'] => c.toml:2: robots_txt.disallow: "a": a path must begin with / or *

@@ -7,7 +7,7 @@ use crate::registry::Format;
 
 use super::{KEYS, Key, Value};
 
-/// Line width of generated comments.
+/// Maximum line width of generated comments.
 const MAX_COLUMNS: usize = 90;
 
 /// Returns a configuration file that lists every key with its help and default, commented out.
@@ -38,9 +38,9 @@ pub fn commented_configuration() -> String {
     text
 }
 
-/// Returns the configuration of a publisher's site, where only AI training needs a licence.
+/// Returns the configuration for a publisher's site, where only AI training requires a licence.
 ///
-/// `host` is a name of the site in the spelling of a TOML string.
+/// `host` is the site's host name, escaped as in a TOML string.
 #[must_use]
 pub fn publisher_configuration(host: &str) -> String {
     include_str!("../../templates/config/publisher.toml").replace("www.example.com", host)
@@ -73,7 +73,7 @@ const LISTS: &str = "
 const RULES: &str = "
 # Rules about robots, evaluated in order after allow_robots and deny_robots: the first rule
 # whose conditions all match decides. If no rule matches, redirect_purposes decides.
-# All conditions are optional; each is a list of which one item has to match:
+# All conditions are optional; each is a list, of which one item must match:
 #   path       globs; default: filter_pattern
 #   methods    default: redirect_methods, or all if the action is {of_any_method}
 #   hosts      requested host names, with a port to match only that port
@@ -207,7 +207,7 @@ const LISTENERS: &str = "
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
-/// Returns the help about sources with the names of the formats.
+/// Returns the help text for sources, with the names of all formats.
 fn sources() -> String {
     let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
     let formats = either(&formats);
@@ -226,7 +226,7 @@ fn sources() -> String {
     SOURCES.replace("{formats}", lines.trim_start())
 }
 
-/// Returns the help about rules with the help about actions.
+/// Returns the help text for rules, including the help for actions.
 fn rules() -> String {
     let mut lines = String::new();
     for action in Action::ALL {

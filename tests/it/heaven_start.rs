@@ -273,7 +273,7 @@ fn an_administrators_other_settings_are_kept() {
         (
             "heaven = { path = '/h/' }",
             &[],
-            "by hand: heaven.source = \"database\"",
+            "manually: heaven.source = \"database\"",
         ),
         (
             "site_robot.starting_points = 'http://www.example.com/'",

@@ -618,7 +618,7 @@ fn a_hangup_reloads_and_keeps_the_last_good_copy() {
     eventually("the log reports the error", || {
         house
             .log()
-            .contains("robots_txt.serve: \"nothing\" is not a valid way to serve it")
+            .contains("robots_txt.serve: \"nothing\" is not a valid source of robots.txt")
     });
     assert!(
         robots(&server).text().contains("/new"),

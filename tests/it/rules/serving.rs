@@ -215,7 +215,7 @@ fn invalid_rules_are_rejected_with_their_line() {
         ),
         (
             "[rule]\naction = 'pass'",
-            ":2: unknown key \"rule\"; write it as an array of tables: [[rule]]",
+            ":2: unknown key \"rule\"; to write an array of tables, use [[rule]]",
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
@@ -249,7 +249,7 @@ fn lists_have_environment_variables_and_rules_have_none() {
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
-        error.contains("[[rule]] cannot be set by a variable"),
+        error.contains("[[rule]] cannot be set by an environment variable"),
         "{error}"
     );
 }
