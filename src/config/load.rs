@@ -214,10 +214,7 @@ impl Reading {
                 && set.origin != DEFAULT
                 && !set.origin.starts_with(&format!("{file}:"))
             {
-                let reason = format!(
-                    "the key is also set by {}; remove one of them",
-                    set.origin
-                );
+                let reason = format!("the key is also set by {}; remove one of them", set.origin);
                 self.wrong(format!("{file}:{line}"), key.name, &reason);
             }
         }

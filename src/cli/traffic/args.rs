@@ -244,7 +244,7 @@ impl ReportArgs {
         let (paths, all) = (self.path_groupings().len(), self.by.len());
         if paths > 0 && paths < all {
             return Some(
-                "counts of paths are approximate and other counts are exact: use two separate reports",
+                "counts of paths are approximate and other counts are exact: use two reports",
             );
         }
         let others = [
