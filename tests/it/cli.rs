@@ -891,7 +891,7 @@ fn validate_checks_only_the_file() {
         assert!(told.contains(place), "{place}: {told}");
     }
     for (text, expected) in [
-        ("", "contains no site"),
+        ("", "does not configure a site"),
         (
             "server.upstream = 'ftp://x'",
             "new.toml:1: server.upstream: ",

@@ -424,7 +424,7 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     assert_eq!(code, Some(0), "{text}");
     for expected in [
         "ok    front: robot-detection is queried about 4 paths",
-        "ok    front: visitors get the responses that robot-detection decides",
+        "ok    front: the responses to visitors match the decisions",
         "ok    address: 127.0.0.1 arrives",
         "as check.fails = \"closed\" requires",
         "302 /robot-heaven/ redirect",

@@ -118,7 +118,7 @@ async fn a_server_started_without_its_database_opens_it_when_available() {
     });
     let password = first_password(site.path()).unwrap();
     eventually("the password is set", || {
-        site.log().contains("first password is in")
+        site.log().contains("password is in")
     });
     let cookie = log_in(&server, &password);
     eventually("the bundled registry is in the database", || {

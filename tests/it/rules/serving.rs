@@ -282,13 +282,13 @@ max_connections = 100
     );
     let report = succeed(directory.path(), &["doctor", "--offline"]);
     for line in [
-        "allow_robots names the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
-        "allow_robots names unlisted robots, which are not detected: unlisted_robots is false",
-        "deny_robots names \"gptbot\", which allow_robots lets pass; remove it from one of them",
-        "rule 2 names the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
-        "rule 2 names the unknown operator \"gogle\"; did you mean \"Google\"?",
-        "rule 2 names the unknown source \"bundeld\"; did you mean \"bundled\"?",
-        "rule \"late\" never decides: the earlier rule 1 matches all of its requests",
+        "allow_robots contains the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
+        "allow_robots contains unlisted robots, which are not detected because unlisted_robots is false",
+        "deny_robots contains \"gptbot\", which allow_robots also contains; remove it from one of them",
+        "rule 2 contains the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
+        "rule 2 contains the unknown operator \"gogle\"; did you mean \"Google\"?",
+        "rule 2 contains the unknown source \"bundeld\"; did you mean \"bundled\"?",
+        "rule \"late\" never decides because the earlier rule 1 matches all of its requests",
     ] {
         let line = format!("warn  rules: {line}");
         assert!(
