@@ -214,7 +214,7 @@ fn a_named_area_is_filtered_where_no_filter_exists() {
     assert_refused(
         path,
         &["--upstream", &serves],
-        (1, "name the URL of the area"),
+        (1, "specify the URL of the area"),
     );
     assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
     let arguments = ["--upstream", &serves, "/members", "--filter", "--yes"];
@@ -278,14 +278,14 @@ fn an_administrators_other_settings_are_kept() {
         (
             "site_robot.starting_points = 'http://www.example.com/'",
             &["/members/"],
-            "add it there",
+            "add the URL there",
         ),
         (
             "",
             &["http://www.exmaple.com/members/"],
             "not in server.hosts",
         ),
-        ("", &["--site", "shop"], "no such site"),
+        ("", &["--site", "shop"], "the site does not exist"),
         ("heaven.souce = 'files'", &[], "did you mean"),
     ] {
         write(path, &upstream, more);
@@ -303,7 +303,7 @@ fn a_site_without_readable_pages_leaves_the_file_unchanged() {
     for (reply, advice) in [
         (Reply::status(401), "site_robot.login"),
         (Reply::redirect("/login"), "redirects to /login"),
-        (Reply::status(404), "name the URL of the area"),
+        (Reply::status(404), "specify the URL of the area"),
         (Reply::Reset, "does not respond"),
     ] {
         let members = reply.clone();
@@ -332,7 +332,7 @@ fn one_of_several_sites_must_be_named() {
          upstream = '{serves}'\n"
     );
     fs::write(file(path), &text).unwrap();
-    assert_refused(path, &["--yes"], (2, "choose one with --site: shop, other"));
+    assert_refused(path, &["--yes"], (2, "select a site with --site; configured sites: shop, other"));
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -350,7 +350,7 @@ fn one_of_several_sites_must_be_named() {
 #[test]
 fn the_reason_why_robots_are_not_redirected_is_printed() {
     for (more, advice) in [
-        ("mode = 'report'", "set it to on"),
+        ("mode = 'report'", "set mode to on"),
         ("allow_robots = ['googlebot']", "always pass"),
         ("redirect_url = '/sorry'", "check redirect_url"),
     ] {
@@ -410,7 +410,7 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
         };
         assert_eq!(code, 0, "{out}{err}");
         assert_eq!(
-            err.contains("not written: filter_pattern"),
+            err.contains("note: filter_pattern"),
             !is_led,
             "{err}"
         );

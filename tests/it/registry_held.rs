@@ -64,7 +64,7 @@ fn a_quarantined_list_is_reported_until_it_is_accepted() {
         "{said}"
     );
     assert_eq!(house.robots(), 50);
-    let advice = "to apply the new ones, run `registry refresh --source own --accept`";
+    let advice = "to apply the new robots, run `registry refresh --source own --accept`";
     let (_, _, said) = house.run(&["registry", "list", "--source", "own"]);
     assert!(said.contains(reason) && said.contains(advice), "{said}");
     let (_, report, _) = house.run(&["doctor", "--offline"]);
