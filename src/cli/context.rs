@@ -222,8 +222,8 @@ pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     let url = &settings.database.url;
     if is_gone(url) {
         anyhow::bail!(
-            "the database file {url} existed before and is missing: restore the file or a backup; \
-             `robot-detection database new` creates a new, empty database"
+            "the database file {url} existed before but is missing: restore the file or a backup; \
+             to create a new, empty database, run `robot-detection database new`"
         );
     }
     if !database_exists(url) && sqlite_file(url).is_some() {

@@ -58,7 +58,7 @@ async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         return print_undamaged(&shown, args);
     };
     let question = format!(
-        "{shown} is damaged: {damage}\nAll readable rows will be saved in a new file that replaces it. \
+        "{shown} is damaged: {damage}\nAll readable rows will be copied to a new file that replaces the damaged file. \
          The damaged file is kept under another name."
     );
     if !is_confirmed(&question, args.yes)? {
@@ -77,8 +77,8 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let is_there = context::sqlite_file(url).is_some_and(Path::exists);
     let question = format!(
-        "{shown} will be kept under another name and replaced by an empty database. Password, tokens, \
-         page descriptions and robots added by hand are not copied."
+        "{shown} will be kept under another name and replaced with an empty database. Password, tokens, \
+         page descriptions and manually added robots are not copied."
     );
     if is_there && !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
@@ -94,8 +94,8 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         output::line(&format!("the previous database was saved as {kept}"))?;
     }
     output::note(
-        "a server that uses this database prints the administrator's password now or when it starts; \
-         `robot-detection admin password` sets another one",
+        "servers that use this database print a new administrator password now or when they start; \
+         to set another password, run `robot-detection admin password`",
     );
     Ok(ExitCode::SUCCESS)
 }

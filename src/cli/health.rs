@@ -107,7 +107,7 @@ pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     found
         .map(|address| format!("http://{address}/readyz"))
         .ok_or_else(|| {
-            let text = "no listener has an address for health checks: set operation.listen to an address such as \
+            let text = "no listener serves health checks: set operation.listen to an address such as \
                         127.0.0.1:9180, or use --url URL";
             WrongUsage(text.to_owned())
         })

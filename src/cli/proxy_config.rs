@@ -35,8 +35,8 @@ pub(super) struct ProxyConfigArgs {
     /// Part of the nginx configuration in which the printed file is included
     #[arg(long, value_enum, conflicts_with = "standalone")]
     part: Option<NginxPart>,
-    /// Read the output of `nginx -T` from a file (`-` reads standard input), and list locations
-    /// whose requests bypass robot-detection; exit code 1 if there are any
+    /// Read the output of `nginx -T` from a file (`-` reads standard input), and list locations in
+    /// which requests bypass robot-detection; exit code 1 if there are such locations
     #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "standalone"])]
     inspect: Option<PathBuf>,
     /// Print a complete configuration file instead of a file to include

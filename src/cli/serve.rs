@@ -225,8 +225,8 @@ fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     }
     if is_demo {
         return Some(
-            "`curl -si -A Googlebot/2.1` requests a page below /members-only-stuff/ as a robot; \
-             `robot-detection serve --upstream URL` serves your own site"
+            "to request a page as a robot, run `curl -si -A Googlebot/2.1` with a URL below /members-only-stuff/; \
+             to serve your own site, run `robot-detection serve --upstream URL`"
                 .to_owned(),
         );
     }
@@ -237,8 +237,8 @@ fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     } = &loaded.settings().general;
     let patterns = filter_patterns.join(", ");
     Some(format!(
-        "`robot-detection init --interactive` asks which paths robots cannot use and writes a \
-         configuration; until then robots are redirected from {patterns} to {redirect_url}"
+        "run `robot-detection init --interactive`, which asks which paths robots cannot access and writes a \
+         configuration; until then, robots are redirected from {patterns} to {redirect_url}"
     ))
 }
 

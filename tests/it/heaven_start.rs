@@ -104,7 +104,7 @@ fn one_command_adds_missing_settings_and_keeps_existing_ones() {
         assert!(out.contains(&format!(" + {line}\n")), "{line}: {out}");
     }
     let door =
-        format!("not described: 1, the first is http://{HOST}/members/door: answer: status 403");
+        format!("not described: 1, for example http://{HOST}/members/door: answer: status 403");
     for told in [
         door.as_str(),
         "site_robot.login",
@@ -216,7 +216,11 @@ fn a_named_area_is_filtered_where_no_filter_exists() {
         &["--upstream", &serves],
         (1, "specify the URL of the area"),
     );
-    assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
+    assert_refused(
+        path,
+        &["--upstream", &serves, "/"],
+        (2, "specify it, as in"),
+    );
     let arguments = ["--upstream", &serves, "/members", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
     // Without its slash, the area does not exist.
@@ -332,7 +336,14 @@ fn one_of_several_sites_must_be_named() {
          upstream = '{serves}'\n"
     );
     fs::write(file(path), &text).unwrap();
-    assert_refused(path, &["--yes"], (2, "select a site with --site; configured sites: shop, other"));
+    assert_refused(
+        path,
+        &["--yes"],
+        (
+            2,
+            "select a site with --site; configured sites: shop, other",
+        ),
+    );
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -409,11 +420,7 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
             Some(answers) => start_and_answer(path, &["/members/"], answers),
         };
         assert_eq!(code, 0, "{out}{err}");
-        assert_eq!(
-            err.contains("note: filter_pattern"),
-            !is_led,
-            "{err}"
-        );
+        assert_eq!(err.contains("note: filter_pattern"), !is_led, "{err}");
         let written = fs::read_to_string(file(path)).unwrap();
         assert_eq!(written.contains(pattern), is_led, "{written}");
         let told = if is_led {

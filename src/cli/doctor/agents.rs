@@ -103,7 +103,7 @@ impl SiteResponses<'_> {
 
     async fn sitemap(&self, file: &RobotsTxt) -> Check {
         let Some(url) = file.sitemaps().next() else {
-            let advice = "robots.txt lists no sitemap: robots_txt.serve = \"merge\" adds heaven's sitemap, \
+            let advice = "robots.txt does not list a sitemap: set robots_txt.serve = \"merge\" to add heaven's sitemap, \
                           or set robots_txt.sitemaps";
             return self.missing("sitemap", advice);
         };

@@ -67,7 +67,7 @@ async fn usable(settings: &Settings) -> Result<String, String> {
     if let Ok(true) = Store::has_transaction_pooler(url).await {
         return Err(format!(
             "{} is a pooler in transaction mode, which shares sessions between clients: locks \
-             between instances and change notifications get lost; set pool_mode = session for this \
+             between instances and change notifications are lost; set pool_mode = session for this \
              database and user, or use the address of PostgreSQL itself",
             Store::shown_url(url)
         ));

@@ -72,7 +72,7 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let mut texts = Vec::new();
     if settings.suspects.action == SuspectAction::Heaven {
         texts.push(format!(
-            "suspects.action is heaven, but heaven.open_to is {open_to}: a suspect may be a human visitor and gets no copy; \
+            "suspects.action is heaven, but heaven.open_to is {open_to}: suspects may be human visitors and therefore get no copy; \
              set suspects.action to slow or refuse"
         ));
     }
@@ -96,8 +96,8 @@ async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
         .ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
-        "{differing} of {} compared pages contain text that their originals do not \
-         (withdrawn: {withdrawn}); the first is {url}, with the text {:?}: see the output of site-robot parity, \
+        "{differing} of {} compared pages contain text that is missing from the original pages \
+         (withdrawn: {withdrawn}), such as {url}, with the text {:?}: see the output of site-robot parity, \
          and visit the pages again with site-robot refresh",
         state.compared, first.sentence
     );
@@ -280,7 +280,7 @@ async fn ask(
         None if is_start && page.origin() != url.origin() => (
             format!(
                 "a robot that requests {asked} is redirected to heaven's start page, because the page is stored as {page}: a server \
-                 with this configuration moves pages from a previous URL of the site; otherwise, run \
+                 with this configuration moves pages from a previous URL of the site to the new URL; otherwise, run \
                  the site robot at {url}"
             ),
             false,

@@ -137,7 +137,7 @@ async fn of_upstream(site: &SiteTraps) -> Check {
         return Check::new(NAME, Ok(text));
     }
     let whom = if open.is_empty() {
-        "everybody".to_owned()
+        "all robots".to_owned()
     } else {
         open.join(", ")
     };

@@ -314,7 +314,7 @@ impl SiteContext {
             .verdicts(section.verdicts.iter().copied());
         if !redirects.applies_to(visitor, passes) {
             let text = format!(
-                "Not redirected to a canonical URL: the purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
+                "Not redirected to a canonical URL: the robot's purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
                  canonical.verdicts select the robots to redirect.",
                 visitor.claim.purpose(),
                 visitor.verdict,

@@ -76,7 +76,7 @@ impl Rewrite {
         }
         write_file(&path, &self.new).context(
             "the configuration was not changed: run the command as a user with write permission, or add \
-             the lines shown by --dry-run by hand",
+             the lines shown by --dry-run manually",
         )
     }
 }

@@ -180,7 +180,7 @@ impl<'a> Subject<'a> {
     fn base(&self) -> Result<&Url, String> {
         self.base.as_ref().ok_or_else(|| {
             "the URL of the site is unknown: set server.upstream in the configuration file, \
-             or use --upstream URL as for `serve`"
+             or use --upstream URL, as in `serve`"
                 .to_owned()
         })
     }
@@ -233,7 +233,7 @@ impl<'a> Subject<'a> {
                 .push((&keys.filter_patterns, Value::List(patterns)));
         } else if !self.given.is_empty() || !has_patterns {
             return Err(
-                "the area that robots cannot use is unknown: name it, as in `heaven start \
+                "the area that robots cannot access is unknown: specify it, as in `heaven start \
                  /members/`, or set filter_pattern"
                     .to_owned(),
             );
@@ -291,8 +291,8 @@ impl<'a> Subject<'a> {
         let (keys, heaven) = (&HeavenSection::KEY, &self.settings.heaven);
         if !heaven.serve {
             return Err(format!(
-                "heaven.serve is false ({}), so the upstream serves {}: remove that line and \
-                 any rule that refuses robots there",
+                "heaven.serve is false ({}), so the upstream serves {}: remove this setting and \
+                 any rule that refuses robots on this path",
                 self.origin(&keys.serve),
                 heaven.path
             ));
@@ -302,7 +302,7 @@ impl<'a> Subject<'a> {
         if heaven.source != HeavenSource::Database && !is_published {
             if !heaven.directory.is_empty() {
                 return Err(format!(
-                    "robot heaven already has pages, those of heaven.directory ({}): set \
+                    "robot heaven already contains the pages in heaven.directory ({}): set \
                      heaven.source = \"database\" to generate pages from the site instead, or \
                      site_robot.publish = {:?} to write the generated pages there",
                     self.origin(&keys.directory),
@@ -318,7 +318,7 @@ impl<'a> Subject<'a> {
             plan.changes.push((&keys.url, Value::Text(url.to_owned())));
             if self.is_upstream(base) {
                 plan.notes.push(format!(
-                    "{url} is the upstream's address: set server.hosts and heaven.url once visitors \
+                    "{url} is the address of the upstream: set server.hosts and heaven.url as soon as visitors \
                      reach the site by a host name"
                 ));
             }

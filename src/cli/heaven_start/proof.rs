@@ -71,8 +71,8 @@ impl Proof {
         }
         if self.reads_itself {
             let text = format!(
-                "Googlebot{at} reads the page itself, because no filter_pattern matches it; robot heaven has a \
-                 page for it too"
+                "Googlebot{at} reads the page directly, because no filter_pattern matches the page; robot heaven also contains a \
+                 page for it"
             );
             return output::line(&output::clean(&text));
         }
@@ -224,13 +224,13 @@ impl<'a> PageClient<'a> {
         if !self.is_expected(answer) {
             return Some(if health::is_ready(self.loaded).await {
                 format!(
-                    "the server at {server} returns {status}, because it has not loaded this configuration: reload \
-                     it with `systemctl reload robot-detection` or kill -HUP, and run the command again"
+                    "the server at {server} returns {status}, because the server has not loaded this configuration: reload \
+                     the server with `systemctl reload robot-detection` or kill -HUP, and run the command again"
                 )
             } else {
                 format!(
                     "the program that returns {status} at {server} is not robot-detection with this configuration: use \
-                     --listen ADDRESS as for `serve`"
+                     --listen ADDRESS, as in `serve`"
                 )
             });
         }

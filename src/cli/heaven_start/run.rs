@@ -163,8 +163,8 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let shown = output::clean(&file.display().to_string());
     let Some(old) = text else {
         return Err(WrongUsage(format!(
-            "{shown} does not exist: name the server's configuration file with --config FILE, or \
-             create one with `robot-detection init --interactive`"
+            "{shown} does not exist: specify the server's configuration file with --config FILE, or \
+             create a file with `robot-detection init --interactive`"
         ))
         .into());
     };
@@ -319,8 +319,8 @@ async fn tell_others(store: &Store) -> Result<(), StoreError> {
     let servers = store.instances().list().await?.len();
     if servers > 1 {
         output::note(&format!(
-            "warning: {servers} servers use this database: copy the new configuration to each of them, and \
-             reload it"
+            "warning: {servers} servers use this database: copy the new configuration to each server, and \
+             reload the servers"
         ));
     }
     Ok(())

@@ -102,23 +102,23 @@ impl Question {
             Self::Upstream => "URL of the site behind robot-detection (upstream)?",
             Self::Hosts => {
                 "Host names of the site, separated by commas? \
-                 - accepts any name."
+                 Enter - to accept any name."
             }
             Self::Protected => {
-                "Paths that robots cannot use, such as those behind a login? Globs separated \
-                 by commas; - for none."
+                "Paths that robots cannot access, such as pages behind a login? Globs separated \
+                 by commas; enter - for none."
             }
             Self::AiRobots => {
-                "Robots that train AI models: pass (allow), ask (robots.txt asks them to \
-                 stay away) or refuse (robots.txt asks, and their requests are refused)?"
+                "Robots that collect pages for AI training: pass (allow), ask (robots.txt asks these robots to \
+                 stay away) or refuse (as ask, and their requests are refused)?"
             }
             Self::Heaven => {
-                "Generate pages from those paths for robots (robot heaven)? yes, or no: robots \
-                 are refused on those paths."
+                "Generate pages for robots from these paths (robot heaven)? yes, or no: robots \
+                 are refused on these paths."
             }
             Self::Readers => {
-                "Who may read the full texts in robot heaven, including those behind a login? all, robots (human visitors \
-                 are redirected to the site) or verified (verified robots; others get titles and summaries)?"
+                "Which visitors may read the full texts in robot heaven, including pages behind a login? all, robots (human visitors \
+                 are redirected to the site) or verified (verified robots; other robots get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
                 "HTTPS: none (plain HTTP, or TLS ends elsewhere), files (certificate and key) or \
@@ -134,7 +134,7 @@ impl Question {
                 "Contact e-mail address for the certificate authority, such as you@example.com?"
             }
             Self::Listen => {
-                "Address and port to listen on? 0.0.0.0 listens on every \
+                "Address and port to listen on? 0.0.0.0 means every \
                  IPv4 address of this machine."
             }
             Self::ListenTls => "Address and port to listen on for HTTPS?",

@@ -61,7 +61,7 @@ pub(in crate::cli) async fn reasons(
 
 pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
     for Reason { text, pages, first } in reasons.iter().take(MAX_REASONS) {
-        let text = format!("  not described: {pages}, such as {first}: {text}");
+        let text = format!("  not described: {pages}, for example {first}: {text}");
         output::line(&output::clean(&text))?;
     }
     if let Some(more) = reasons

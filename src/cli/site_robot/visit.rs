@@ -280,15 +280,15 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
         let held = output::clean(held);
         output::note(&format!(
             "error: the results are held for review, and robot heaven is unchanged: {held}; \
-             publish them with site-robot run --accept"
+             to publish them, run site-robot run --accept"
         ));
     }
     let without = &ran.summary.without_words;
     if let Some((url, why)) = without.first() {
         let (url, why) = (output::clean(url), output::clean(why));
         output::note(&format!(
-            "warning: {} pages have no text and are not described, the first is {url}: {why}; \
-             use --json to list them",
+            "warning: {} pages have no text and are not described, such as {url}: {why}; \
+             to list all of these pages, use --json",
             without.len(),
         ));
     }
@@ -298,8 +298,8 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
         let (url, sentence) = (output::clean(&first.url), output::clean(&first.sentence));
         let withdrawn = parity.withdrawn;
         output::note(&format!(
-            "warning: {} of {} compared heaven pages contain text that their originals do not \
-             (withdrawn: {withdrawn}); the first is {url}: {sentence}",
+            "warning: {} of {} compared heaven pages contain text that is missing from the original pages \
+             (withdrawn: {withdrawn}), such as {url}: {sentence}",
             parity.differing, parity.compared,
         ));
         if let Some(held) = &parity.held {
@@ -318,7 +318,7 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
     }
     if ran.summary.missing > 0 {
         output::note(&format!(
-            "warning: {} of {} heaven pages have originals that did not respond; they stay until the originals are known to be \
+            "warning: for {} of {} heaven pages, the original page did not respond; these heaven pages are kept until the originals are known to be \
              deleted",
             ran.summary.missing, ran.summary.shown
         ));

@@ -19,8 +19,8 @@ use crate::traffic::{
 pub(in crate::cli) enum TrafficCommand {
     /// Report visitors, decisions and bytes
     #[command(
-        after_help = "Adds up the counters stored by minute (for 48 hours), by hour (for 35 days) and by day (UTC). For periods
-whose minutes are no longer stored, whole hours or days are reported.
+        after_help = "Adds up the counters stored by minute (for 48 hours), by hour (for 35 days) and by day (UTC). If the
+minutes of a period are no longer stored, whole hours or days are reported.
 
 Example: robot-detection traffic report --since 7d --by robot,verdict
 Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator

@@ -190,8 +190,8 @@ impl Importer<'_> {
         }
         if !recognised.has_user_agent() && !self.args.without_user_agent {
             return refused(
-                "no line has a User-Agent field, so all visitors would be nameless; \
-                 use --without-user-agent to import the log anyway",
+                "no line has a User-Agent field, so all visitors would be counted as nameless; \
+                 to import the log anyway, use --without-user-agent",
             );
         }
         let name = output::clean(&path.display().to_string());
