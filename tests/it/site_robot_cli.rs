@@ -407,7 +407,7 @@ async fn descriptions_can_be_exported_and_imported() {
         let (code, text) = site_robot(directory.path(), &["import", "out", "--site", format]).await;
         assert_eq!(
             (code, &*text),
-            (0, "3 descriptions imported, 0 cannot be read\n")
+            (0, "3 descriptions imported, 0 could not be read\n")
         );
         let (_, own) = site_robot(directory.path(), &["export"]).await;
         let (_, other) = site_robot(directory.path(), &["export", "--site", format]).await;
