@@ -117,7 +117,7 @@ pub(super) enum AdminCommand {
         after_help = "Examples: robot-detection admin token monitoring --scope read\n          robot-detection admin token deploy --ends 90d"
     )]
     Token(TokenArgs),
-    /// List API tokens with scope, creation time, last use and expiry
+    /// List API tokens with their scope, creation time, time of last use, and expiry
     #[command(after_help = "Example: robot-detection admin tokens")]
     Tokens {
         /// Print JSON

@@ -115,7 +115,7 @@ async fn follow(
     }
 }
 
-/// Returns the bans that began or ended since the last query.
+/// Returns the bans that began or ended since the previous query.
 fn changes(
     known: &mut HashMap<String, Ban>,
     bans: Vec<Ban>,

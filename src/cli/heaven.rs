@@ -32,7 +32,7 @@ Examples: robot-detection heaven start --dry-run
           robot-detection heaven start https://www.example.com/members/"
     )]
     Start(StartArgs),
-    /// Roll back the last publication; run again to undo the rollback
+    /// Roll back the most recent publication; run the command again to undo the rollback
     #[command(
         after_help = "Pages, lists, feeds and exports immediately return to their state before the last publication.
 The next run downloads these pages again in full and publishes them.

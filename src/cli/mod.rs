@@ -135,7 +135,7 @@ Example: robot-detection traps"
     /// Run and control the site robot, and check its configuration files
     #[command(subcommand)]
     SiteRobot(SiteRobotCommand),
-    /// Set up robot heaven, or roll back its last publication
+    /// Set up robot heaven, or roll back its most recent publication
     #[command(subcommand)]
     Heaven(HeavenCommand),
     /// Set the administrator password, and manage API tokens and sessions

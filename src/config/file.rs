@@ -23,7 +23,7 @@ pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
     pub(super) sites: Vec<SiteContent>,
-    /// Keys that are not settings: those specific to `[[site]]`, and `include`.
+    /// Keys that are not settings: `include`, and keys specific to `[[site]]`.
     pub(super) own: Vec<(&'static Key, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }

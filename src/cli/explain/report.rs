@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, header::USER_AGENT};
 /// A request to explain.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ExplainedRequest {
-    /// Number of the request's line in the log, from 1.
+    /// Line number of the request in the log, starting at 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
     pub(super) host: Option<String>,

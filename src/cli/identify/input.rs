@@ -157,7 +157,7 @@ pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// Progress of verification: the number of verified claims among those found.
+/// Progress of verification: the number of verified claims out of all claims found.
 ///
 /// Each combination of robot and address is counted once. Reading pauses during verification, so a
 /// bar that shows only bytes would appear to hang.

@@ -39,7 +39,7 @@ Example: robot-detection site-robot refresh https://www.example.com/members-only
     Pause(SiteArgs),
     /// Resume a paused run
     Resume(SiteArgs),
-    /// Stop a run after its current visits; the next run continues from there
+    /// Stop a run after its current visits; the next run resumes where this run stopped
     Stop(SiteArgs),
     /// Remove a page from heaven, its lists and exports immediately
     #[command(

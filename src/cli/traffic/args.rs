@@ -94,7 +94,7 @@ pub(in crate::cli) struct ImportArgs {
     /// Site to assign all lines to [default: determined by host]
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Keep running, and import the lines that are appended to the last of the files
+    /// After the import, keep running and import lines that are appended to the last FILE
     #[arg(long)]
     pub(super) follow: bool,
     /// Print JSON

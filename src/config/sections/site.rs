@@ -106,7 +106,7 @@ section! {
 }
 
 section! {
-    /// General settings of robots: registries, patterns, redirects.
+    /// General settings for robots: registries, patterns, redirects.
     pub struct GeneralSection, GeneralKeys = "" @process;
     /// URL or path of the Web Robots Database's flat file; empty: not used
     web_robots_db was "WebRobotsDB": RegistryUrl = "http://www.robotstxt.org/db/all.txt";

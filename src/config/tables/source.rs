@@ -52,7 +52,7 @@ table! {
 }
 
 impl SourceSettings {
-    /// Reads a source; keys that are not set get the values of the preset.
+    /// Reads a source; keys that are not set take the values of the preset.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         // Before the table is read, because a preset sets required keys.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {

@@ -90,7 +90,7 @@ robot_detection_layer::words! {
         Off = "off",
         /// Suspects are only marked, in logs and metrics.
         Report = "report",
-        /// Suspects get heaven's copy of the requested page.
+        /// Suspects are served heaven's copy of the requested page.
         Heaven = "heaven",
         /// Suspects are refused.
         Refuse = "refuse",

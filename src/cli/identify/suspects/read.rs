@@ -212,8 +212,7 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of fleets, and of addresses and networks, to report; those with most requests
-/// first.
+/// Maximum number of fleets, and of addresses and networks, to report, most requests first.
 const MAX_TOLD: usize = 200;
 
 /// A flagged fleet, address or network.
