@@ -57,8 +57,9 @@ section! {
     /// Secret that front proxies send in X-Robot-Detection-Token; may be empty for a Unix socket,
     /// because its file permissions control access
     token: Option<Secret>;
-    /// Behaviour of front proxies while robot-detection does not respond: closed refuses
-    /// them, open passes them to the site. After a change, print the proxy's configuration again
+    /// Behaviour of front proxies while robot-detection does not respond: closed (requests are
+    /// refused) or open (requests are passed to the site). After a change, print the proxy's
+    /// configuration again
     fails: FailMode = "closed";
     /// Whether queries from front proxies are counted as requests, without response data (status,
     /// bytes, time); set to false if you import the proxy's log (robot-detection traffic import

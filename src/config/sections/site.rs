@@ -62,7 +62,7 @@ section! {
     /// Purposes of robots, such as ai-training, that are redirected (301) from a page to its
     /// canonical URL without a request to the upstream; empty: no redirects
     redirect: Vec<Purpose>;
-    /// Verdicts of robots that are redirected to canonical URLs
+    /// Verdicts on robots' claims for which robots are redirected to canonical URLs
     verdicts: Vec<Verdict> = "verified";
 }
 
@@ -110,7 +110,8 @@ section! {
     pub struct GeneralSection, GeneralKeys = "" @process;
     /// URL or path of the Web Robots Database's flat file; empty: not used
     web_robots_db was "WebRobotsDB": RegistryUrl = "http://www.robotstxt.org/db/all.txt";
-    /// Paths from which robots are redirected: globs, `*` also matches `/`; empty: no filtering
+    /// Paths from which robots are redirected: globs in which `*` also matches `/`; empty: no
+    /// filtering
     @site filter_patterns as "filter_pattern" was "FilterPattern": Vec<String> = "/members-only-stuff/*";
     /// Redirect target for robots: a path of this site or an http(s) URL; empty: only rules with
     /// their own target redirect
@@ -221,9 +222,9 @@ section! {
 section! {
     /// Paths that human visitors cannot see and that robots.txt disallows.
     pub struct TrapsSection, TrapsKeys = "traps." @site;
-    /// Whether each site has traps: secret paths that robots.txt disallows for all robots; a client
-    /// that requests a trap is a robot that ignores robots.txt. Requires that this program
-    /// generates or merges robots.txt. To print the link for your pages, run robot-detection traps
+    /// Whether each site has traps: secret paths that are disallowed for all robots in a robots.txt
+    /// that this program serves or merges; a client that requests a trap is a robot that ignores
+    /// robots.txt. To print the link for your pages, run robot-detection traps
     active: bool = "false";
 }
 

@@ -70,7 +70,7 @@ table! {
     /// Name of the rule, shown in reasons for decisions, in the log and on the admin page; empty:
     /// the rule's number
     name: String;
-    /// Action of the rule
+    /// Action for matching requests
     action: Action;
     /// Redirect target, or page to serve without a redirect; default: the site's redirect_url
     redirect_url: Option<String>;
@@ -92,10 +92,10 @@ table! {
     /// of a limit on requests; above this number, requests get status 429 until part of the period
     /// has passed
     errors: Option<u32>, 1..=1_000_000;
-    /// Load of the site, in requests per second, above which the rule limits clients; ends after
-    /// ten seconds below this load; default: the rule always limits clients
+    /// Load of the site, in requests per second, at which the rule starts to limit clients;
+    /// limiting ends after ten seconds below this load; default: clients are always limited
     load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
-    /// Mean time until upstream responses start, in milliseconds, above which the rule limits
+    /// Mean time until upstream responses start, in milliseconds, at which the rule starts to limit
     /// clients; if when.requests_per_second is also set, reaching either threshold is enough
     load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
     /// Maximum time to wait for a pending verdict, in milliseconds
@@ -106,7 +106,7 @@ table! {
     /// Headers to add to the redirect, refusal or rate-limit response, or otherwise to the response
     /// of the site or heaven, such as { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" };
     /// a list adds several lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's
-    /// headers; other headers replace them
+    /// headers; other headers replace the site's headers of the same name
     headers: Vec<(String, String)>;
 }
 
