@@ -426,7 +426,7 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
         let told = if is_led {
             "will be redirected to"
         } else {
-            "reads the page itself"
+            "reads the page directly"
         };
         assert!(out.contains(told), "{out}{err}");
     }

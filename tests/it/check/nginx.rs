@@ -425,7 +425,7 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     for expected in [
         "ok    front: robot-detection is queried about 4 paths",
         "ok    front: the responses to visitors match the decisions",
-        "ok    address: 127.0.0.1 arrives",
+        "ok    address: the server receives 127.0.0.1",
         "as check.fails = \"closed\" requires",
         "302 /robot-heaven/ redirect",
     ] {
