@@ -382,10 +382,7 @@ fn secrets_are_read_from_files() {
             "token_file = 'credential:../a'",
             "\"../a\" is not a credential name; write credential:NAME, with the NAME from LoadCredential=NAME:PATH",
         ),
-        (
-            "token_file = 1",
-            "the file path must be a string in quotes",
-        ),
+        ("token_file = 1", "the file path must be a string in quotes"),
     ] {
         let expected = format!("c.toml:2: check.token_file: {error}");
         assert_eq!(errors(&format!("[check]\n{line}")), [expected]);
