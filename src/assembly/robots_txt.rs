@@ -1,4 +1,4 @@
-//! Converts settings into a plan for `/robots.txt`; errors show the file and line of the setting.
+//! Converts settings into a plan for `/robots.txt`; errors name their place in the file.
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
@@ -17,14 +17,14 @@ use crate::robots_file::{
 
 use super::license_url;
 
-/// Maximum size of a served robots.txt; robots read 500 KiB.
+/// Maximum size of a served file; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the plan for `/robots.txt` that the settings specify.
+/// Returns the plan for `/robots.txt` in the settings.
 ///
 /// # Errors
 ///
-/// Returns an error that shows the place of the invalid value or unreadable file.
+/// Fails with the place of the wrong value, including unreadable files.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
     let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
@@ -44,14 +44,13 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     Ok(plan)
 }
 
-/// Returns the robots.txt that a server with these settings would serve and enforce.
+/// Returns the robots.txt that a server with these settings would serve and apply.
 ///
-/// If the settings require the upstream's file, requests it and waits for a few seconds at most.
+/// Requests the upstream's file if the settings need it, for a few seconds at most.
 ///
 /// # Errors
 ///
-/// Returns an error that shows the place of the invalid value, or if the HTTP client cannot be
-/// created.
+/// Fails with the place of a wrong value, or if the HTTP client cannot be created.
 pub async fn robots_txt_in_force(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -61,7 +60,7 @@ pub async fn robots_txt_in_force(
     Ok(served)
 }
 
-/// Returns the robots.txt that the settings specify, without requesting the upstream's file.
+/// Returns the robots.txt of the settings, before the upstream's file is requested.
 pub(crate) fn robots_txt_of_settings(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -72,7 +71,7 @@ pub(crate) fn robots_txt_of_settings(
     Ok(ServedRobotsTxt::new(plan, detector.clone(), fetcher, clock))
 }
 
-/// Adds the hosts of a `[[robots_txt.host]]` table.
+/// Adds the hosts of one `[[robots_txt.host]]`.
 fn add(
     mut plan: RobotsTxtPlan,
     host: &RobotsTxtHostSettings,
@@ -100,7 +99,7 @@ fn add(
         seen.push(name.clone());
     }
     if let Some(main) = taken {
-        let reason = "already has a [[robots_txt.host]] above; move these hosts into that table";
+        let reason = "has a [[robots_txt.host]] above; move the hosts of both into that one";
         return Err(host.wrong(&keys.main_mirror, format!("{main} {reason}")));
     }
     let first = main.as_ref().or(names.first()).map(ToString::to_string);
@@ -125,8 +124,7 @@ type Wrong<'a> = dyn Fn(&Key, &dyn Display) -> ConfigErrors + 'a;
 
 const KEY: RobotsTxtKeys = RobotsTxtSection::KEY;
 
-/// Returns the content of `/robots.txt`; checks all settings, even if the content does not use
-/// them.
+/// Checks all settings, including those not served now.
 fn content(
     what: &RobotsTxtSection,
     settings: &Settings,
@@ -147,7 +145,7 @@ fn content(
     match what.serve {
         RobotsTxtSource::Pass => Ok(RobotsTxtContent::Pass),
         RobotsTxtSource::File if what.file.is_empty() => {
-            Err(wrong(&KEY.serve, &"\"file\" requires robots_txt.file"))
+            Err(wrong(&KEY.serve, &"\"file\" needs robots_txt.file"))
         }
         RobotsTxtSource::File => read_file(&what.file).map_err(|reason| wrong(&KEY.file, &reason)),
         RobotsTxtSource::Settings => Ok(RobotsTxtContent::Settings(rules)),
@@ -178,9 +176,7 @@ fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
     let cannot = |error: std::io::Error| format!("cannot read {file}: {error}");
     let metadata = fs::metadata(file).map_err(cannot)?;
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(format!(
-            "{file} is over 1 MiB; robots read only the first 500 KiB"
-        ));
+        return Err(format!("{file} is over 1 MiB; robots read 500 KiB"));
     }
     let modified = metadata.modified().ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
@@ -190,8 +186,7 @@ fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
     })
 }
 
-/// Returns the URL of heaven's sitemap, if this program serves heaven and a sitemap exists or will
-/// exist after a run.
+/// Returns the URL of heaven's sitemap, if heaven is served here and has one or will after a run.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
     let directory = Path::new(&settings.heaven.directory);
     let has_file = !settings.heaven.directory.is_empty() && directory.join("sitemap.xml").is_file();
@@ -228,8 +223,8 @@ mod tests {
     fn errors_name_the_place_of_wrong_values() {
         for (text, expected) in cases(
             r#"
-            [robots_txt]\nserve = 'fiel' => c.toml:2: robots_txt.serve: "fiel" is not a valid way to serve it; did you mean "file"?
-            [robots_txt]\nserve = 'file' => c.toml:2: robots_txt.serve: "file" requires robots_txt.file
+            [robots_txt]\nserve = 'fiel' => c.toml:2: robots_txt.serve: "fiel" is not a valid source of robots.txt; did you mean "file"?
+            [robots_txt]\nserve = 'file' => c.toml:2: robots_txt.serve: "file" needs robots_txt.file
             [robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt' => c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: 
             [robots_txt]\ndisallow = ['a'] => c.toml:2: robots_txt.disallow: "a": a path must begin with / or *
             [robots_txt]\nallow = ['/a b'] => c.toml:2: robots_txt.allow: "/a b": a path has no blanks
@@ -250,10 +245,10 @@ mod tests {
             [[robots_txt.host]]\nhosts = ['a.example/x'] => c.toml:2: robots_txt.host.hosts: "a.example/x": it is not a host name
             [[robots_txt.host]]\nhosts = ['a.example']\nmain_mirror = 'http://a.example' => c.toml:3: robots_txt.host.main_mirror: "http://a.example": 
             [[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80' => c.toml:4: robots_txt.host.hosts: a.example is listed twice
-            [[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example' => c.toml:5: robots_txt.host.main_mirror: b.example already has a [[robots_txt.host]] above; move these hosts
-            [[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example' => c.toml:6: robots_txt.host.main_mirror: m.example already has a [[robots_txt.host]] above; 
+            [[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example' => c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts
+            [[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example' => c.toml:6: robots_txt.host.main_mirror: m.example has a [[robots_txt.host]] above; 
             [[robots_txt.host]]\nhosts = 'a.example'\nfile = '/nowhere' => c.toml:3: robots_txt.host.file: cannot read /nowhere
-            [[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b' => c.toml:3: robots_txt.host.disallow: "/a#b": # would start a comment
+            [[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b' => c.toml:3: robots_txt.host.disallow: "/a#b": a # would begin a comment
             "#,
         ) {
             wrong(text, expected);
@@ -271,7 +266,7 @@ mod tests {
             ("www.y.example", "the site itself"),
             (
                 "Y.example:443",
-                "this program, because the host is a mirror of www.y.example",
+                "this program, for a mirror of www.y.example",
             ),
             ("z.example", "this program, from its settings"),
         ] {

@@ -1,4 +1,4 @@
-//! `admin`: the administrator's password, tokens and sessions.
+//! `admin`: manages the administrator password, API tokens and sessions.
 
 use std::{
     io::{self, Read as _},
@@ -35,13 +35,13 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         AdminCommand::Password { generate } => set_password(&caller, *generate).await?,
         AdminCommand::Token(args) if args.remove => {
             tokens::end(&caller, &args.name).await?;
-            output::note(&format!("the token {:?} was removed", args.name));
+            output::note(&format!("the token {:?} was revoked", args.name));
         }
         AdminCommand::Token(args) => {
             let made = tokens::make(&caller, &request(args)).await?;
             output::line_or_note(made.secret.as_deref().unwrap_or_default());
             output::note(
-                "copy the token now, it will not be shown again; send it as `Authorization: Bearer TOKEN`, revoke it with --remove",
+                "copy the token now, because it will not be shown again; send it as `Authorization: Bearer TOKEN`; to revoke it, use --remove",
             );
         }
         AdminCommand::Tokens { json } => token_table(&tokens::list(&caller).await?, *json)?,
@@ -51,7 +51,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         }
         AdminCommand::Sessions { end_all: true, .. } => {
             let ended = sessions::end_others(&caller, None).await?.ended;
-            output::note(&format!("sessions ended: {ended}"));
+            output::note(&format!("number of sessions ended: {ended}"));
         }
         AdminCommand::Sessions { json, .. } => {
             session_table(&sessions::list(&caller, None).await?, *json)?;
@@ -131,12 +131,12 @@ fn session_table(list: &Sessions, as_json: bool) -> io::Result<()> {
 
 fn read_password() -> anyhow::Result<String> {
     let mut text = String::new();
-    // Only one line is read, up to a limit: an endless terminal or pipe must not fill the memory.
+    // Only one line is read, up to a size limit, because an endless input must not fill the memory.
     io::stdin().take(4_096).read_to_string(&mut text)?;
     let password = text.lines().next().unwrap_or_default();
     if password.chars().count() < MIN_PASSWORD_CHARS {
         anyhow::bail!(WrongUsage(format!(
-            "the password on standard input has fewer than {MIN_PASSWORD_CHARS} characters; use --generate to create a password"
+            "the password read from standard input has fewer than {MIN_PASSWORD_CHARS} characters; to generate a password, use --generate"
         )));
     }
     Ok(password.to_owned())

@@ -25,13 +25,13 @@ pub(super) enum AlertsCommand {
 Example: robot-detection alerts test impostors"
     )]
     Test {
-        /// Name of the `[[alert]]` [default: all]
+        /// Name of the `[[alert]]` to test [default: all]
         name: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// List all alerts with their state and the last deliveries
+    /// List all alerts with their state and most recent deliveries
     #[command(after_help = "Example: robot-detection alerts list --json")]
     List {
         /// Print JSON
@@ -82,10 +82,10 @@ async fn test(loaded: &Loaded, name: Option<&str>, as_json: bool) -> anyhow::Res
     })
 }
 
-/// Returns the alert with the given name, or all alerts without a name.
+/// Returns the alert with the given name, or all alerts if no name is given.
 fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsage> {
     if alerts.is_empty() {
-        let text = "the configuration has no [[alert]]";
+        let text = "the configuration contains no [[alert]]";
         return Err(WrongUsage(text.to_owned()));
     }
     let Some(name) = name else {

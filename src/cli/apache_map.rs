@@ -29,19 +29,19 @@ use super::{Cli, context, output::WrongUsage};
 
 /// Timeout for one answer of the worker.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);
-/// Time within which a worker must start and reach the endpoint before it is restarted.
+/// Maximum time for a worker to start and reach the endpoint; a slower worker is restarted.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
 /// Interval between two probes.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
-/// Timeout for the endpoint; the parent has given up the worker long before.
+/// Timeout for the endpoint's response; the parent stops waiting for the worker much earlier.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
 
 /// Maximum length of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Answer while the decision endpoint is unavailable.
+/// Answer given while the decision endpoint is unavailable.
 const AWAY: &[u8] = b"away";
-/// Answer for a request line that cannot be expressed as a query.
+/// Answer to a request line that cannot be converted to a query.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
 /// Health query that the parent sends to the worker, and the worker's answer.
 const HEALTH: &[u8] = b"health";
@@ -51,10 +51,10 @@ const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detect
 /// Arguments of `apache-map`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Apache starts this program: robot-detection proxy-config apache prints the configuration for it."
+    after_help = "Apache starts this command. To print the Apache configuration, run robot-detection proxy-config apache."
 )]
 pub(super) struct ApacheMapArgs {
-    /// Run as the worker that queries the endpoint
+    /// Run as the worker process that queries the decision endpoint
     #[arg(long, hide = true)]
     worker: bool,
 }
@@ -69,7 +69,8 @@ pub(super) fn run(cli: &Cli, args: &ApacheMapArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Passes lines to the worker and its answers back, one at a time and in order, without buffering.
+/// Passes lines to the worker and returns its answers, one at a time and in order, without
+/// buffering.
 fn pass_lines() -> io::Result<()> {
     let mut workers = Workers::start();
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
@@ -87,7 +88,8 @@ fn pass_lines() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a line without its line end, cut to the maximum length; returns `false` at end of input.
+/// Reads a line without its line end, truncated to the maximum length; returns `false` at the end
+/// of the input.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = MAX_LINE_BYTES as u64 + 2;
@@ -110,11 +112,11 @@ struct Workers {
     tell: Sender<Worker>,
 }
 
-/// Process that queries the endpoint.
+/// A worker process that queries the endpoint.
 struct Worker {
     child: Child,
     stream: BufReader<UnixStream>,
-    /// Number of queries so far; each answer carries its number to match it with its query.
+    /// Number of queries so far; each answer starts with the number of its query.
     asked: u64,
 }
 
@@ -154,7 +156,7 @@ impl Workers {
     fn find(&self, old: Option<Worker>, is_alive: bool) {
         let tell = self.tell.clone();
         thread::spawn(move || {
-            // Other processes are ended here, so that visitors do not wait for it.
+            // Replaced processes are stopped here, so that visitors do not wait for it.
             let mut worker = old.filter(|_| is_alive);
             loop {
                 worker = worker.or_else(|| Worker::start().ok());
@@ -168,7 +170,7 @@ impl Workers {
                 }
                 thread::sleep(PROBE_EVERY);
             }
-            // A missing receiver means that the parent has ended.
+            // If the receiver no longer exists, the parent has ended.
             let _ = worker.map(|worker| tell.send(worker));
         });
     }
@@ -179,7 +181,8 @@ impl Worker {
     fn start() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut arguments = env::args_os();
-        // Started by name rather than by the running file, which an update may have replaced.
+        // Started by path rather than from the running executable, which an update may have
+        // replaced.
         let program = arguments.next().unwrap_or_default();
         let child = Command::new(PathBuf::from(program))
             .args(arguments)
@@ -224,13 +227,13 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The worker may hang or have exited already.
+        // The worker may be unresponsive or may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns `true` if the answer consists of a status and its fields.
+/// Returns `true` if the answer consists of a status and the fields for this status.
 fn is_answer(answer: &[u8]) -> bool {
     let status = answer.split(|byte| *byte == b'\t').next();
     status.is_some_and(|status| status.len() == 3 && status.iter().all(u8::is_ascii_digit))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use url::Url;
 
-/// Accepted values of `heaven.open_to`.
+/// Valid values of `heaven.open_to`.
 pub(super) const READERS: [&str; 3] = ["all", "robots", "verified"];
 
 /// Arguments of `serve`.
@@ -19,11 +19,11 @@ pub(super) struct ServeArgs {
     /// Addresses to listen on: IP:PORT, unix:PATH or systemd [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
-    /// Upstream server to proxy to, may be repeated [default: a demonstration site]
+    /// Upstream server to proxy requests to; may be repeated [default: a demonstration site]
     #[arg(long, value_name = "URL", conflicts_with = "demo")]
     pub(super) upstream: Vec<String>,
-    /// Serve a demonstration site from memory, without configuration file, database file or
-    /// network; with --config, the demonstration site uses the settings of that file
+    /// Serve a demonstration site from memory, without a configuration file, database file or
+    /// network access; with --config, the demonstration site uses the settings from that file
     #[arg(long)]
     pub(super) demo: bool,
 }
@@ -40,31 +40,31 @@ pub(super) struct ExplainArgs {
     /// User-Agent of the request
     #[arg(long, value_name = "UA", required_unless_present_any = ["log_line", "from_log", "request"])]
     pub(super) user_agent: Option<String>,
-    /// File with a raw request head instead of separate options; `-` reads standard input
+    /// File that contains a raw request head, instead of separate options; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent", "log_line", "from_log"])]
     pub(super) request: Option<PathBuf>,
-    /// Treat the request as sent by HTTPS, where browsers send more headers
+    /// Treat the request as sent over HTTPS, where browsers send more headers
     #[arg(long, requires = "request")]
     pub(super) https: bool,
-    /// Access log line instead of path and user agent: common, combined or JSON format
+    /// Access log line in common, combined or JSON format, instead of --path and --user-agent
     #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
     pub(super) log_line: Option<String>,
-    /// Access log to explain line by line; `-` reads standard input
+    /// Access log file whose requests are explained line by line; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent"])]
     pub(super) from_log: Option<PathBuf>,
-    /// Request method; for logs, the method of lines without one
+    /// Request method; for logs, the method to assume for lines that do not contain a method
     #[arg(long, default_value = "GET")]
     pub(super) method: String,
-    /// Request host; for logs, the host of lines without one
+    /// Request host; for logs, the host to assume for lines that do not contain a host
     #[arg(long)]
     pub(super) host: Option<String>,
-    /// Request header, may be repeated, such as Signature-Agent, Signature-Input and Signature
+    /// Request header, such as Signature-Agent, Signature-Input or Signature; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
     pub(super) headers: Vec<String>,
     /// robots.txt file to apply instead of the current one
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
-    /// Client address, for rules and for verifying the robot's claim
+    /// Client address; used in rules and to verify the robot's claim
     #[arg(long, visible_alias = "address", value_name = "ADDRESS")]
     pub(super) ip: Option<std::net::IpAddr>,
     /// Print JSON
@@ -91,10 +91,10 @@ pub(super) struct VerifyArgs {
     /// List the address ranges that robot operators publish
     #[arg(long, conflicts_with_all = ["ip", "user_agent"])]
     pub(super) ranges: bool,
-    /// Download all of these lists now
+    /// Download all published address lists now
     #[arg(long, requires = "ranges", conflicts_with = "offline")]
     pub(super) refresh: bool,
-    /// Use no network: neither DNS nor the servers that publish address lists
+    /// Do not use the network: neither query DNS nor download address lists
     #[arg(long)]
     pub(super) offline: bool,
     /// Print JSON
@@ -105,19 +105,19 @@ pub(super) struct VerifyArgs {
 /// Commands of `admin`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum AdminCommand {
-    /// Set the password, read from standard input; ends all sessions
+    /// Set the administrator password, read from standard input, and end all sessions
     #[command(after_help = "Example: robot-detection admin password < password.txt")]
     Password {
-        /// Generate a password and print it
+        /// Generate an administrator password and print it
         #[arg(long)]
         generate: bool,
     },
-    /// Create an API token for scripts and print it once
+    /// Create an API token for scripts and print it; it cannot be shown again
     #[command(
         after_help = "Examples: robot-detection admin token monitoring --scope read\n          robot-detection admin token deploy --ends 90d"
     )]
     Token(TokenArgs),
-    /// List API tokens with scope, creation time, last use and expiry
+    /// List API tokens with their scope, creation time, time of last use, and expiry
     #[command(after_help = "Example: robot-detection admin tokens")]
     Tokens {
         /// Print JSON
@@ -129,7 +129,7 @@ pub(super) enum AdminCommand {
         after_help = "Examples: robot-detection admin sessions\n          robot-detection admin sessions --end-all"
     )]
     Sessions {
-        /// End the session with this key, as shown in the list
+        /// End the session with this key; the list of sessions shows the keys
         #[arg(long, value_name = "KEY", conflicts_with_all = ["end_all", "json"])]
         end: Option<String>,
         /// End all sessions
@@ -149,7 +149,8 @@ pub(super) struct TokenArgs {
     /// Permissions of the token: read or write
     #[arg(long, value_enum, default_value_t, conflicts_with = "remove")]
     pub(super) scope: TokenScopeArg,
-    /// Expiry of the token: last day (2026-12-31), days from now (90d) or time [default: never]
+    /// Expiry of the token: the last valid day (2026-12-31), days from now (90d) or a time
+    /// [default: never]
     #[arg(long, value_name = "WHEN", conflicts_with = "remove")]
     pub(super) ends: Option<String>,
     /// Revoke the token
@@ -170,7 +171,7 @@ pub(super) enum TokenScopeArg {
 /// Commands of `database`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum DatabaseCommand {
-    /// Repair a damaged SQLite file: save its readable rows in a new file and keep the damaged file
+    /// Repair a damaged SQLite file: copy its readable rows to a new file and keep the damaged file
     #[command(
         after_help = "Exit code 0: the file is not damaged, or all readable rows were saved. A running server switches to the new file.\n\nExample: robot-detection --database sqlite:///var/lib/robot-detection/robot-detection.db database repair"
     )]
@@ -180,12 +181,12 @@ pub(super) enum DatabaseCommand {
         after_help = "A running server switches to the new file and prints a new administrator password.\n\nExample: robot-detection database new --yes"
     )]
     New(DatabaseArgs),
-    /// Back up the whole database to a new file, while servers run
+    /// Back up the whole database to a new file; servers can keep running
     #[command(
         after_help = "For PostgreSQL, use pg_dump as shown in the error message.\n\nExample: robot-detection database backup robot-detection.backup"
     )]
     Backup {
-        /// File to write; must not exist
+        /// File to write; must not exist yet
         file: PathBuf,
         /// Print JSON
         #[arg(long)]
@@ -198,7 +199,8 @@ pub(super) enum DatabaseCommand {
     Restore {
         /// File written by `database backup`
         file: PathBuf,
-        /// Replace a database that is not empty; an existing SQLite file is kept under another name
+        /// Replace the database even if it is not empty; an existing SQLite file is kept under
+        /// another name
         #[arg(long)]
         force: bool,
         /// Print JSON
@@ -234,10 +236,10 @@ pub(super) struct InitArgs {
     /// Ask for the settings on the terminal, test each answer, and write the configuration
     #[arg(long, conflicts_with_all = ["preset", "stdout"])]
     pub(super) interactive: bool,
-    /// Visitors that may read full texts in robot heaven; skips the question
+    /// Visitors that may read full texts in robot heaven; the question about this is then skipped
     #[arg(long, value_name = "WHO", requires = "interactive", value_parser = READERS)]
     pub(super) open_to: Option<String>,
-    /// Configuration preset for a purpose, instead of all settings with their defaults
+    /// Preset to write, instead of all settings with their defaults
     #[arg(long, value_name = "WHAT")]
     pub(super) preset: Option<PresetArg>,
     /// Site name for the preset
@@ -250,10 +252,10 @@ pub(super) struct InitArgs {
     pub(super) host: String,
 }
 
-/// Purpose of a generated configuration.
+/// Preset of a generated configuration.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PresetArg {
-    /// Search engines read everything, training needs a licence
+    /// Search engines may read everything; AI training requires a licence
     Publisher,
 }
 
@@ -269,11 +271,12 @@ pub(super) struct DoctorArgs {
     /// Upstream server to check, as for `serve --upstream`; may be repeated
     #[arg(long, value_name = "URL")]
     pub(super) upstream: Vec<String>,
-    /// Skip checks that use the network: sources, resolvers, the site robot's starting points
+    /// Skip checks that use the network, such as sources, resolvers and the site robot's starting
+    /// points
     #[arg(long)]
     pub(super) offline: bool,
-    /// Check only what AI agents look for on the sites: robots.txt, sitemap, llms.txt, Markdown; a
-    /// URL checks another address, such as a server on another port
+    /// Check only the files that AI agents look for on the sites: robots.txt, sitemap, llms.txt and
+    /// Markdown; specify a URL to check another address, such as a server on another port
     #[arg(
         long,
         value_name = "URL",
@@ -284,20 +287,20 @@ pub(super) struct DoctorArgs {
     )]
     pub(super) agents: Option<String>,
     /// Check only a front proxy: send requests as two robots and as a browser, and check that the
-    /// proxy queries the decision endpoint and applies the decisions; exit code 1 on a fault
+    /// proxy queries the decision endpoint and applies the decisions; exit code 1 if a check fails
     #[arg(long, value_name = "URL", conflicts_with_all = ["offline", "agents"])]
     pub(super) front: Option<Url>,
     /// Host header to send instead of the URL's host
     #[arg(long, requires = "front")]
     pub(super) host: Option<String>,
-    /// Additional path to request, may be repeated
+    /// Additional path to request; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["offline", "agents"])]
     pub(super) path: Vec<String>,
-    /// Path of a page that prints its request headers, to check that visitors cannot forge them
+    /// Path of a page that prints the request headers, to check that visitors cannot forge headers
     #[arg(long, value_name = "PATH", requires = "front")]
     pub(super) echo: Option<String>,
-    /// Leave one decision query unanswered to see what visitors get while robot-detection is down;
-    /// other visitors may be affected for up to a second
+    /// Leave one decision query unanswered, to check how the proxy responds while robot-detection
+    /// is down; other visitors may be affected for up to a second
     #[arg(long, requires = "front")]
     pub(super) failing: bool,
     /// Print JSON
@@ -311,6 +314,6 @@ pub(super) struct DoctorArgs {
     after_help = "Example: robot-detection completions bash > /etc/bash_completion.d/robot-detection"
 )]
 pub(super) struct CompletionsArgs {
-    /// Shell
+    /// Shell for which to print completions
     pub(super) shell: clap_complete::Shell,
 }

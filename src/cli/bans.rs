@@ -63,13 +63,12 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
         return remove(&loaded, network).await;
     }
     if args.follow && args.format == BanFormat::Nginx {
-        let text =
-            "nginx reads a list only on reload: omit --follow and write the file from a timer";
+        let text = "nginx reads the list only on reload: omit --follow, and write the file periodically, for example from a timer";
         return Err(WrongUsage(text.to_owned()).into());
     }
     let store = context::store(&loaded).await?;
     if loaded.settings().tables.bans.is_empty() {
-        output::note("this configuration bans no clients: it has no [[ban]]");
+        output::note("no clients are banned: the configuration contains no [[ban]]");
     }
     let clock = Clock::system();
     let bans = store.bans().list(clock.now_ms()).await?;
@@ -92,7 +91,7 @@ async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints bans that begin or end until standard output is closed.
+/// Prints each ban that begins or ends, until standard output is closed.
 async fn follow(
     store: &Store,
     clock: &Clock,
@@ -116,7 +115,7 @@ async fn follow(
     }
 }
 
-/// Returns the bans that began or ended since the last query.
+/// Returns the bans that began or ended since the previous query.
 fn changes(
     known: &mut HashMap<String, Ban>,
     bans: Vec<Ban>,

@@ -1,4 +1,4 @@
-//! Configuration, database and detector for commands.
+//! Loads the configuration, database and detector for commands.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,7 +26,7 @@ use super::{
 /// Actor of changes made by commands, as shown in the audit log.
 pub(super) const ACTOR: &str = "command line";
 
-/// Arguments of all commands.
+/// Arguments that all commands accept.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Cli {
     /// Configuration file [default: robot-detection.toml, if it exists]
@@ -35,7 +35,7 @@ pub(super) struct Cli {
     /// Database: `sqlite://FILE` or `postgres://USER@HOST/NAME`
     #[arg(long, global = true, value_name = "URL")]
     pub(super) database: Option<String>,
-    /// Configuration file of the site robot, if a `site-robot` command names one.
+    /// Configuration file of the site robot, if specified in a `site-robot` command.
     #[arg(skip)]
     pub(super) robot_conf: Option<String>,
 }
@@ -57,13 +57,13 @@ pub(super) fn file(cli: &Cli) -> &Path {
 pub(super) fn file_text(cli: &Cli) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(file(cli)) {
         Ok(text) => Ok(Some(text)),
-        // A file given by --config must exist; the default file may be missing.
+        // A file given with --config must exist; the default file may be missing.
         Err(error) if cli.config.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             Ok(None)
         }
         Err(error) => {
             let (hint, file) = (
-                "create one with `robot-detection init`",
+                "create a file with `robot-detection init`",
                 file(cli).display(),
             );
             let text = format!("cannot read {file} ({hint}): {error}");
@@ -93,7 +93,8 @@ pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state)
 }
 
-/// Returns the database named by `robot-state-dir` of robot.conf, if no setting names a database.
+/// Returns the database specified by `robot-state-dir` in robot.conf, if no setting specifies a
+/// database.
 fn state_of_robot(loader: &Loader) -> Option<String> {
     // Errors are reported when the settings are loaded for use.
     let loaded = loader.clone().load().ok()?;
@@ -112,19 +113,20 @@ fn state_of_robot(loader: &Loader) -> Option<String> {
     })
 }
 
-/// Loads the settings for a command without flags for them.
+/// Loads the settings for a command that has no flags for settings.
 pub(super) fn load(cli: &Cli) -> anyhow::Result<Loaded> {
     Ok(every_error::load(&loader(cli)?)?)
 }
 
-/// Returns a detector with the database's robots, or the bundled robots if no database exists.
+/// Returns a detector for the robots in the database, or for the bundled robots if no database
+/// exists.
 pub(super) async fn detector(loaded: &Loaded) -> anyhow::Result<Detector> {
     let robots = robots(loaded).await?;
     let detector = Detector::new(robots.into_iter().map(Arc::new))?;
     Ok(detector.recognise_unlisted(loaded.settings().general.unlisted_robots))
 }
 
-/// Returns the database's robots, or the bundled robots if no database exists.
+/// Returns the robots in the database, or the bundled robots if no database exists.
 pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     let settings = loaded.settings();
     if !database_exists(&settings.database.url) {
@@ -139,7 +141,7 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     Ok(rows.into_iter().map(|row| row.robot).collect())
 }
 
-/// Returns a prover that verifies claims as a server with these settings does.
+/// Returns a prover that verifies claims in the same way as a server with these settings.
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
     let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
@@ -156,7 +158,7 @@ pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
     Ok(LiveRuleSet::read(stored))
 }
 
-/// Returns the command line as the caller of operations.
+/// Returns the caller that represents the command line in operations.
 pub(super) fn caller(store: &Store) -> Caller<'_> {
     Caller {
         store,
@@ -167,9 +169,10 @@ pub(super) fn caller(store: &Store) -> Caller<'_> {
     }
 }
 
-/// Reads the address lists and files of these settings.
+/// Reads the address lists and address databases specified in these settings.
 ///
-/// Downloaded copies are read from the database. With `may_fetch`, missing lists are downloaded.
+/// Downloaded copies are read from the database. If `may_fetch` is true, missing lists are
+/// downloaded.
 pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Result<()> {
     let wanted = app::wanted_origins(loaded)?;
     if wanted == WantedOrigins::default() {
@@ -192,13 +195,13 @@ pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
     let url = if database_exists(url) {
         url
     } else {
-        // A read-only command creates no file.
+        // Read-only commands do not create a file.
         "sqlite::memory:"
     };
     Ok(Store::connect(url).await?)
 }
 
-/// Opens the database for a command that writes, and creates a missing database file.
+/// Opens the database for a command that writes to it; creates a missing database file.
 pub(super) async fn changing_store(loaded: &Loaded) -> anyhow::Result<Store> {
     check_database(loaded.settings())?;
     Ok(Store::connect(&loaded.settings().database.url).await?)
@@ -210,17 +213,17 @@ pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     Ok(detector.recognise_unlisted(unlisted))
 }
 
-/// Fails if the database file has been removed, and prints a note before a first one is created.
+/// Fails if the database file was removed; prints a note before a new database is created.
 ///
 /// # Errors
 ///
-/// The file existed before: replacing the file by an empty one would hide the loss of data.
+/// Fails if the file existed before, because creating an empty file would hide the loss of data.
 pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     let url = &settings.database.url;
     if is_gone(url) {
         anyhow::bail!(
-            "the database file {url} existed before and is missing: restore the file or a backup; \
-             `robot-detection database new` creates a new, empty database"
+            "the database file {url} existed before but is missing: restore the file or a backup; \
+             to create a new, empty database, run `robot-detection database new`"
         );
     }
     if !database_exists(url) && sqlite_file(url).is_some() {
@@ -229,9 +232,10 @@ pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns `true` if the database file is missing but has existed before.
+/// Returns `true` if the database file is missing but existed before.
 ///
-/// Opening a database leaves a `.lock` file in the same directory, which outlives the database file.
+/// Opening a database creates a `.lock` file next to it, which remains if the database file is
+/// removed.
 pub(super) fn is_gone(url: &str) -> bool {
     sqlite_file(url).is_some_and(|file| {
         let mut lock = file.as_os_str().to_owned();
@@ -240,7 +244,7 @@ pub(super) fn is_gone(url: &str) -> bool {
     })
 }
 
-/// Returns `true` if a database can be opened without creating its file.
+/// Returns `true` if the database can be opened without creating a file.
 ///
 /// Read-only commands do not create a database file: the file would belong to the user of the
 /// command, and `serve` might not be able to write to it.
@@ -250,7 +254,7 @@ pub(super) fn database_exists(url: &str) -> bool {
 
 /// Returns the file of an SQLite database, or `None` for an in-memory database.
 pub(super) fn sqlite_file(url: &str) -> Option<&Path> {
-    // `sqlite:FILE` and `sqlite://FILE` both name a file; options follow the `?`.
+    // `sqlite:FILE` and `sqlite://FILE` both specify a file; options follow the `?`.
     let rest = url.strip_prefix("sqlite:")?.trim_start_matches("//");
     let path = rest.split('?').next().unwrap_or(rest);
     (!path.is_empty() && path != ":memory:").then(|| Path::new(path))

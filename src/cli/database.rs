@@ -46,19 +46,19 @@ async fn restore(url: &str, file: &Path, force: bool, json: bool) -> anyhow::Res
     }
     output::line(&format!("restored {shown} from {file}"))?;
     if let Some(kept) = kept {
-        output::line(&format!("the previous database was kept as {kept}"))?;
+        output::line(&format!("the previous database was saved as {kept}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
-    // Checked before asking for confirmation: an undamaged file needs no question.
+    // Checked before asking for confirmation, because an undamaged file does not need repair.
     let Some(damage) = Store::damage(url).await? else {
         return print_undamaged(&shown, args);
     };
     let question = format!(
-        "{shown} is damaged: {damage}\nAll readable rows will be saved in a new file that replaces it. \
+        "{shown} is damaged: {damage}\nAll readable rows will be copied to a new file that replaces the damaged file. \
          The damaged file is kept under another name."
     );
     if !is_confirmed(&question, args.yes)? {
@@ -77,8 +77,8 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let is_there = context::sqlite_file(url).is_some_and(Path::exists);
     let question = format!(
-        "{shown} will be kept under another name and replaced by an empty database. Password, tokens, \
-         page descriptions and robots added by hand are not copied."
+        "{shown} will be kept under another name and replaced with an empty database. Password, tokens, \
+         page descriptions and manually added robots are not copied."
     );
     if is_there && !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
@@ -91,11 +91,11 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     }
     output::line(&format!("created {shown}"))?;
     if let Some(kept) = kept {
-        output::line(&format!("the previous database was kept as {kept}"))?;
+        output::line(&format!("the previous database was saved as {kept}"))?;
     }
     output::note(
-        "a server that uses this database prints the administrator's password now or when it starts; \
-         `robot-detection admin password` sets another one",
+        "servers that use this database print a new administrator password now or when they start; \
+         to set another password, run `robot-detection admin password`",
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -133,11 +133,11 @@ fn print_repair(shown: &str, repair: &Repair, args: DatabaseArgs) -> anyhow::Res
     let rows: Vec<_> = tables.iter().map(row).collect();
     output::table(&["table", "rows saved", "rows lost"], &rows)?;
     output::line(&format!(
-        "repaired {shown}\nthe damaged file was kept as {kept}"
+        "repaired {shown}\nthe damaged file was saved as {kept}"
     ))?;
     if tables.iter().any(|table| table.lost != Some(0)) {
         output::note(
-            "lost registry rows return with the next refresh, lost pages with the next run of the site robot; replace a lost password or tokens with `robot-detection admin`",
+            "lost registry rows are restored by the next refresh, and lost pages by the next run of the site robot; replace a lost password or lost tokens with `robot-detection admin`",
         );
     }
     Ok(())
@@ -146,7 +146,7 @@ fn print_repair(shown: &str, repair: &Repair, args: DatabaseArgs) -> anyhow::Res
 fn row(table: &RepairedTable) -> Vec<String> {
     let lost = match table.lost {
         Some(lost) => lost.to_string(),
-        None => "all others, if any".to_owned(),
+        None => "all other rows, if any".to_owned(),
     };
     vec![table.name.clone(), table.saved.to_string(), lost]
 }

@@ -1,28 +1,28 @@
-//! Reports all errors of a configuration instead of only the first one.
+//! Reports all errors in a configuration instead of only the first.
 
 use std::collections::BTreeSet;
 
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Removed};
 
-/// Text of the error about a reference to a missing list.
+/// Beginning of the error about a reference to a missing list.
 const NO_LIST: &str = "no [[list]] is named";
 
-/// Loads settings, or returns all of their errors.
+/// Loads settings, or returns all errors in them.
 pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
     let loaded = loader.clone().load();
     loaded.map_err(|first| every_error(loader, first))
 }
 
-/// Returns all errors of a configuration, except errors hidden by other errors.
+/// Returns all errors in a configuration, except errors hidden by other errors.
 ///
-/// Assembling the settings fails at the first wrong value: the loop removes that value and checks
-/// the rest again.
+/// Assembling the settings fails at the first invalid value, so the loop removes this value and
+/// checks the remaining values again.
 pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors {
     let mut loader = loader.clone();
     let (mut loaded, mut errors) = loader.read();
     let is_whole = errors.is_empty();
-    // A reference to a list is right if only the list itself is wrong.
+    // A reference to a list is valid if only the list itself is invalid.
     let mut has_lists = !errors.iter().any(is_of_list);
     // Tables from which a value was removed.
     let mut changed = BTreeSet::new();
@@ -59,7 +59,8 @@ fn is_of_list(error: &ConfigError) -> bool {
     message.starts_with("list.") || message.contains("[[list]]") && !message.contains(NO_LIST)
 }
 
-/// Checks all settings that `serve` checks before it opens anything; fails with the first error.
+/// Checks all settings that `serve` checks before opening listeners or files; returns the first
+/// error.
 pub(super) fn judge(loaded: &Loaded) -> Result<(), ConfigErrors> {
     ServerSettings::new(loaded, false)?;
     app::assemble(loaded)

@@ -1,4 +1,4 @@
-//! `health`: checks whether the server of this configuration is ready.
+//! `health`: checks whether the server with this configuration is ready.
 
 use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Timeout of the request; container engines allow a health check thirty seconds.
+/// Timeout for the request; container engines allow thirty seconds for a health check.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of bytes read from the response.
@@ -24,14 +24,14 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Arguments of `health`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Without a URL it requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.
+    after_help = "If no URL is given, requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.
 
 Exit code: 0 the server is ready, 1 it is not or does not respond
 
 Example: robot-detection health"
 )]
 pub(super) struct HealthArgs {
-    /// URL to request instead of the server's own
+    /// URL to request instead of the server's configured URL
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// Print JSON
@@ -69,7 +69,7 @@ pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode
     })
 }
 
-/// Returns `true` if a server of this configuration is ready.
+/// Returns `true` if a server with this configuration is ready.
 pub(super) async fn is_ready(loaded: &Loaded) -> bool {
     let Ok(url) = own_url(loaded) else {
         return false;
@@ -81,7 +81,7 @@ async fn status(url: &str) -> Result<u16, String> {
     ask(url).await.map(|answer| answer.status)
 }
 
-/// Requests the readiness of a server.
+/// Requests the readiness endpoint of a server.
 pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
     let limits = FetchLimits {
         max_body_bytes: MAX_BYTES,
@@ -98,7 +98,7 @@ pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
     fetcher.ask(ask).await.map_err(|error| error.to_string())
 }
 
-/// Returns the URL of the readiness endpoint of this configuration's server.
+/// Returns the URL of the readiness endpoint of a server with this configuration.
 pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     let settings = loaded.settings();
     // A server does not start without its listeners, except operation.listen.
@@ -107,13 +107,13 @@ pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     found
         .map(|address| format!("http://{address}/readyz"))
         .ok_or_else(|| {
-            let text = "no listener has an address for health checks: set operation.listen to an address such as \
+            let text = "no listener serves health checks: set operation.listen to an address such as \
                         127.0.0.1:9180, or use --url URL";
             WrongUsage(text.to_owned())
         })
 }
 
-/// Returns the address at which this machine reaches a listener.
+/// Returns the address at which a listener can be reached from this machine.
 pub(super) fn address(listener: &ListenAddr) -> Option<SocketAddr> {
     match listener {
         ListenAddr::Tcp(address) if address.port() != 0 => Some(from_here(*address)),

@@ -18,21 +18,21 @@ use super::{
 /// Commands of `heaven`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum HeavenCommand {
-    /// Set up robot heaven for a proxied site and check that robots are redirected to it
+    /// Set up robot heaven for a proxied site, and check that robots are redirected to it
     #[command(
         after_help = "Requests the site, adds missing settings to the configuration file (starting points, schedule,
 heaven) without changing other lines, reloads a running server, runs the site robot, and requests
-a page as Googlebot would. If run again, the command writes nothing, and the site robot visits only
-changed pages.
+a page as Googlebot would. If the command is run again, it writes nothing, and the site robot visits
+only changed pages.
 
-Exit code: 0 a robot is redirected to heaven, or will be once a server runs; 1 it is not, or no page
-was described; 2 wrong usage or configuration: nothing was written
+Exit code: 0 robots are redirected to heaven, or will be once a server runs; 1 robots are not redirected, or no
+page was described; 2 wrong usage or configuration, nothing was written
 
 Examples: robot-detection heaven start --dry-run
           robot-detection heaven start https://www.example.com/members/"
     )]
     Start(StartArgs),
-    /// Roll back the last publication; run again to undo the rollback
+    /// Roll back the most recent publication; run the command again to undo the rollback
     #[command(
         after_help = "Pages, lists, feeds and exports immediately return to their state before the last publication.
 The next run downloads these pages again in full and publishes them.
@@ -45,7 +45,7 @@ Example: robot-detection heaven undo --site shop"
     /// Preview the heaven page for an HTML file
     #[command(
         after_help = "Processes the page with the bundled generation filter and prints the page as heaven would show it.
-Nothing is downloaded or stored; links keep the targets of the page.
+Nothing is downloaded or stored; links keep their original targets.
 
 Exit code: 0 done, 1 the filter does not accept the page, or the file cannot be read
 
@@ -60,7 +60,7 @@ pub(super) struct UndoArgs {
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     site: String,
-    /// Directory that heaven was published to, if not the configured one
+    /// Directory in which heaven was published, if it is not the configured directory
     #[arg(long, value_name = "DIRECTORY")]
     publish: Option<std::path::PathBuf>,
     /// Print JSON
@@ -75,7 +75,7 @@ pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<Ex
         HeavenCommand::Undo(args) => args,
     };
     let context = CommandContext::new(cli).await?;
-    // Not `?`, so that the database is closed in any case.
+    // No `?` here, so that the database is always closed.
     let code = undo(&context, args).await;
     context.store.close().await;
     code
@@ -113,13 +113,13 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the robot of the site, created from a described page if none is configured.
+/// Returns the site robot; creates it from a described page if it is not configured.
 async fn runs(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
     let mut changes = SiteRobotChanges::default();
     changes.publish.clone_from(&args.publish);
     if SiteRobotSettings::new(&context.loaded, &args.site, &changes)?.is_none() {
         let first = context.first_described(&args.site).await?;
-        // A robot needs a starting point, although a rollback visits no page.
+        // The site robot requires a starting point, although a rollback does not visit any page.
         changes.urls = vec![first.unwrap_or_else(|| "http://localhost/".to_owned())];
     }
     context.runs(&args.site, &changes).await

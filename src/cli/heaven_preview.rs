@@ -18,17 +18,17 @@ use super::output::{self, WrongUsage};
 /// Arguments of `heaven preview`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PreviewArgs {
-    /// HTML file of the page
+    /// HTML file that contains the page
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// URL of the page
+    /// URL of the page, used for resolving links
     #[arg(
         long,
         value_name = "URL",
         default_value = "https://www.example.com/page"
     )]
     url: String,
-    /// Media type of the page, with the character set if the page does not declare one
+    /// Media type of the page, including the character set if the page does not declare it
     #[arg(long = "type", value_name = "TYPE", default_value = "text/html")]
     media_type: String,
     /// Print HTML instead of Markdown
@@ -56,9 +56,7 @@ pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     pages.add(&description);
     let catalogue = pages.build(&settings);
     if catalogue.is_empty() {
-        output::note(
-            "note: heaven does not show this page, because the page forbids it with noindex",
-        );
+        output::note("note: heaven does not contain this page, because the page is marked noindex");
     }
     let told = if args.html {
         heaven::page(&description, &catalogue, &settings)
@@ -69,7 +67,8 @@ pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the description made by the filter, or the reason why the filter makes none.
+/// Returns the description that the filter generates, or the reason why the filter rejects the
+/// page.
 fn described(
     url: Url,
     args: &PreviewArgs,

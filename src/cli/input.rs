@@ -1,4 +1,4 @@
-//! Input of commands from files and standard input, and confirmations.
+//! Reads input and confirmations from files, standard input and the terminal.
 
 use std::{
     fs::File,
@@ -8,15 +8,15 @@ use std::{
 
 use super::output::{self, WrongUsage};
 
-/// Maximum number of wrong answers to one question.
+/// Maximum number of invalid answers to a question.
 pub(super) const MAX_WRONG: usize = 20;
 
-/// Returns `true` if a file name stands for standard input.
+/// Returns `true` if a file name means standard input.
 pub(super) fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
-/// Returns the name of a file for messages.
+/// Returns the name of a file to show in messages.
 pub(super) fn name(file: &Path) -> String {
     if is_standard_input(file) {
         return "standard input".to_owned();
@@ -28,10 +28,10 @@ pub(super) fn name(file: &Path) -> String {
 ///
 /// # Errors
 ///
-/// The error for a larger input ends with `too_large`.
+/// If the input is larger, the error message ends with `too_large`.
 pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u8>, WrongUsage> {
     let mut bytes = Vec::new();
-    // Reading one byte more than the limit shows whether an input is too large.
+    // Reads one byte more than the limit, to detect whether the input is too large.
     let max_read = max_bytes + 1;
     let read = if is_standard_input(file) {
         let stdin = io::stdin().lock();
@@ -52,9 +52,9 @@ pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Returns `true` if `--yes` or an answer on the terminal confirms the question.
+/// Returns `true` if `--yes` or an answer at the terminal confirms the question.
 ///
-/// Without a terminal, `--yes` is required, because a script would wait for ever.
+/// Without a terminal, `--yes` is required, because a script would otherwise wait forever.
 pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
@@ -67,7 +67,7 @@ pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
     Ok(matches!(&*answer, "y" | "Y" | "yes"))
 }
 
-/// Asks until the answer is one of several words; returns `None` at an empty answer.
+/// Asks until the answer is one of the given words; returns `None` if the answer is empty.
 pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Option<&'static str>> {
     let question = format!("{question} [{}] ", words.join("/"));
     for _ in 0..MAX_WRONG {
@@ -83,7 +83,7 @@ pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Optio
 }
 
 fn answer(question: &str) -> io::Result<String> {
-    // On standard error, because standard output is for the result, which may be JSON.
+    // Printed to standard error, because standard output is for the result, which may be JSON.
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;

@@ -26,9 +26,9 @@ const HEADER: [&str; 9] = [
 /// Arguments of `instances`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Instances report to the database every 15 seconds. A stopped instance is removed from the list, a
-killed instance after two minutes. Times are those of the database's clock, which instances with a
-wrong clock use too. Only the holder of a lease does the work for it, such as sending alerts or
+    after_help = "Instances report to the database every 15 seconds. A stopped instance is removed from the list immediately,
+a killed instance after two minutes. Times are from the database's clock, which all instances use even if
+their own clock is wrong. Only the holder of a lease performs its task, such as sending alerts or
 refreshing a source.
 
 Exit codes: 0 done, 1 the database failed
@@ -51,7 +51,7 @@ pub(super) async fn run(cli: &Cli, args: &InstancesArgs) -> anyhow::Result<ExitC
     } else if list.instances.is_empty() {
         let url = store.url();
         output::note(&format!(
-            "no instance uses {url}; start one with `robot-detection serve`"
+            "no instance uses {url}; to start an instance, run `robot-detection serve`"
         ));
     } else {
         output::table(&HEADER, &list.instances.iter().map(row).collect::<Vec<_>>())?;
@@ -59,7 +59,7 @@ pub(super) async fn run(cli: &Cli, args: &InstancesArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the cells of an instance, without control characters from the database.
+/// Returns the table cells for an instance; control characters from the database are removed.
 fn row(instance: &Instance) -> Vec<String> {
     let or_dash = |text: String| {
         if text.is_empty() {

@@ -1,8 +1,8 @@
 //! The command line.
 //!
-//! Each command is a thin layer over the library: it parses its arguments, calls
-//! one function of a module, and prints the result as text or, with `--json`,
-//! as JSON. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
+//! Each command is a thin layer over the library: the command parses its arguments, calls one
+//! function of a module, and prints the result as text or, with `--json`, as JSON. Exit codes: 0
+//! done, 1 failed, 2 wrong usage or configuration.
 //!
 //! # Example
 //!
@@ -83,7 +83,7 @@ use suspects::SuspectsCommand;
 use traffic::TrafficCommand;
 use validate::ValidateArgs;
 
-/// Detect robots on a web site, verify them, and control what they get.
+/// Detect robots on a web site, verify them, and control their access.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "robot-detection", version, about, max_term_width = 100)]
 struct CommandLine {
@@ -112,9 +112,9 @@ enum Command {
     /// List fleets of robots that claim to be browsers
     #[command(subcommand)]
     Suspects(SuspectsCommand),
-    /// List trap paths and the link to them for your pages
+    /// List trap paths, and print the link to add to your pages
     #[command(
-        after_help = "A visitor that requests a trap has ignored robots.txt: human visitors do not see the link.
+        after_help = "A visitor that requests a trap path has ignored robots.txt: human visitors cannot see the link.
 
 Example: robot-detection traps"
     )]
@@ -129,29 +129,29 @@ Example: robot-detection traps"
     Explain(ExplainArgs),
     /// Verify a robot's claim, or list the published address ranges
     Verify(VerifyArgs),
-    /// Test and check robots.txt files
+    /// Test and validate robots.txt files
     #[command(subcommand)]
     RobotsTxt(RobotsTxtCommand),
-    /// Run and control the site robot, check its configuration files
+    /// Run and control the site robot, and check its configuration files
     #[command(subcommand)]
     SiteRobot(SiteRobotCommand),
-    /// Set up robot heaven, or roll back its last publication
+    /// Set up robot heaven, or roll back its most recent publication
     #[command(subcommand)]
     Heaven(HeavenCommand),
-    /// Set the administrator's password, manage API tokens and sessions
+    /// Set the administrator password, and manage API tokens and sessions
     #[command(subcommand)]
     Admin(AdminCommand),
     /// Send test alerts and list the state of all alerts
     #[command(subcommand)]
     Alerts(AlertsCommand),
-    /// List the instances that share the database and the leases that they hold
+    /// List the instances that share the database, with the leases they hold
     Instances(InstancesArgs),
     /// Back up, restore, repair or recreate the database
     #[command(subcommand)]
     Database(DatabaseCommand),
     /// Print the configuration that connects nginx, Caddy, … to the decision endpoint
     ProxyConfig(ProxyConfigArgs),
-    /// Answer the queries of Apache's `RewriteMap` on standard input
+    /// Answer queries from Apache's `RewriteMap` on standard input
     #[command(hide = true)]
     ApacheMap(ApacheMapArgs),
     /// Write a commented configuration file
@@ -192,7 +192,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Returns the command line's parser, for generating manuals and testing documentation.
+/// Returns the command-line parser, for generating manuals and testing documentation.
 #[must_use]
 pub fn command() -> clap::Command {
     CommandLine::command()
@@ -262,7 +262,7 @@ fn is_wrong_usage(error: &anyhow::Error) -> bool {
         || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))
 }
 
-/// Returns the error and its causes on one line; each wrong setting has its own line.
+/// Returns the error and its causes on one line; each invalid setting has its own line.
 fn text(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -1,4 +1,4 @@
-//! Printing: results to standard output, everything else to standard error.
+//! Prints results to standard output, and everything else to standard error.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -9,57 +9,58 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 
-/// Prints a line on standard output.
+/// Prints a line to standard output.
 ///
 /// # Errors
 ///
-/// A closed pipe is an ordinary error here. `run` ends with success for it, because `head` and
-/// `less` close their input when they have read enough.
+/// A closed pipe is also an error, but `run` treats the error as success, because `head` and `less`
+/// close their input when they have read enough.
 pub(super) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")
 }
 
-/// Prints text unchanged on standard output.
+/// Prints text unchanged to standard output.
 pub(super) fn text(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())
 }
 
-/// Prints a line on standard output or, if that is closed, on standard error.
+/// Prints a line to standard output or, if standard output is closed, to standard error.
 pub(super) fn line_or_note(text: &str) {
     if line(text).is_err() {
         note(text);
     }
 }
 
-/// Prints a line on standard error.
+/// Prints a line to standard error.
 pub(super) fn note(text: &str) {
-    // If standard error is closed, its failure cannot be reported.
+    // If standard error is closed, the failure cannot be reported.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints a JSON value, indented, on standard output.
+/// Prints an indented JSON value to standard output.
 pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
 
 /// Returns text with each control character replaced by U+FFFD.
 ///
-/// The text comes from registries and visitors: an escape sequence could manipulate the terminal.
+/// The text comes from registries and visitors; an escape sequence in it could manipulate the
+/// terminal.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
 }
 
-/// Prints rows in columns as wide as their widest cell, up to 48 characters.
+/// Prints a table whose columns are as wide as their widest cell, up to 48 characters.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let widths = (0..header.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
             let name = header.get(column).map_or(0, |name| name.len());
-            // A single long name must not push other columns off the screen.
+            // A single long name must not move other columns off the screen.
             widest.max(name).min(48)
         })
         .collect::<Vec<_>>();
@@ -79,12 +80,12 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Permission for all users to read a file.
+/// File mode bit that allows all users to read a file.
 const READ_BY_ALL: u32 = 0o004;
 
-/// Replaces a file by a new file, which is written next to it and then renamed.
+/// Replaces a file atomically: writes a new file in the same directory and renames it.
 ///
-/// nginx or HAProxy may read an exported map at any time and must never see a partial file.
+/// nginx and HAProxy may read an exported map at any time and must never read a partial file.
 pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = file
         .file_name()
@@ -104,7 +105,7 @@ pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
 
 fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
     let mut new = File::create(beside)?;
-    // The reader of the old file may be another user.
+    // The program that reads the file may run as another user.
     if let Ok(old) = fs::metadata(file) {
         keep_owner(&new, &old)?;
         new.set_permissions(old.permissions())?;
@@ -119,7 +120,7 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails if a user that could read the old file could not read the new file.
+/// Fails if a user that can read the old file would not be able to read the new file.
 fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     let kept = fchown(new, Some(old.uid()), Some(old.gid()));
     if old.mode() & READ_BY_ALL == 0 {
@@ -131,7 +132,7 @@ fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
 /// Exit code for wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;
 
-/// Error of arguments that are valid alone but not together or for the program.
+/// Error for arguments that are valid individually, but not in combination or for this program.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WrongUsage(pub(super) String);

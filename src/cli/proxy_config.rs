@@ -26,23 +26,24 @@ const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "The output is generated from check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
+    after_help = "The configuration is generated from check.listen, check.fails, the sites and their upstream servers. It contains check.token, which is secret.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
 )]
 pub(super) struct ProxyConfigArgs {
-    /// Proxy to print the configuration for
+    /// Proxy for which to print the configuration
     #[arg(value_enum)]
     proxy: ProxyFile,
-    /// Part of nginx's configuration that includes the file
+    /// Part of the nginx configuration in which the printed file is included
     #[arg(long, value_enum, conflicts_with = "standalone")]
     part: Option<NginxPart>,
-    /// Read the output of `nginx -T` (`-` reads standard input) and list locations whose requests
-    /// bypass robot-detection; exit code 1 if there are any
+    /// Read the output of `nginx -T` from a file (`-` reads standard input), and list locations in
+    /// which requests bypass robot-detection; exit code 1 if there are such locations
     #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "standalone"])]
     inspect: Option<PathBuf>,
-    /// Print a complete configuration file instead of one to include
+    /// Print a complete configuration file instead of a file to include
     #[arg(long)]
     standalone: bool,
-    /// Listening address of a standalone file: a port, or the arguments of nginx's `listen`
+    /// Listen address for a standalone configuration file: a port, or the arguments of nginx's
+    /// `listen`
     #[arg(
         long,
         value_name = "PORT",
@@ -61,7 +62,9 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     let wrong = |error: PlaceError| WrongUsage(error.to_string());
     // The file may be printed before the server has started for the first time.
     let traps = traps::of_configured(&loaded).await.unwrap_or_else(|error| {
-        output::note(&format!("warning: the file contains no traps: {error}"));
+        output::note(&format!(
+            "warning: the printed configuration contains no traps: {error}"
+        ));
         Vec::new()
     });
     let of_site = |name: Option<&str>| {
@@ -93,7 +96,7 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the command for Apache to start: this program with this configuration.
+/// Returns the command that Apache runs: this program with this configuration.
 fn map_command(cli: &Cli) -> anyhow::Result<String> {
     let program = std::env::current_exe()?;
     let config = std::path::absolute(context::file(cli))?;
@@ -121,8 +124,7 @@ fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     }
     let text = String::from_utf8_lossy(&bytes);
     if !text.contains("# configuration file ") {
-        let reason =
-            "the file is not the output of nginx -T; check the configuration with nginx -t";
+        let reason = "the file does not contain the output of nginx -T; check the configuration with nginx -t";
         return Err(wrong(reason.to_owned()).into());
     }
     let inspection = inspect(&text).map_err(|error| wrong(error.to_string()))?;
@@ -132,7 +134,7 @@ fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
     let escapes = inspection.escapes();
     let (servers, notes) = (inspection.servers, inspection.findings.len() - escapes);
     output::text(&format!(
-        "servers that query: {servers}; locations that bypass: {escapes}; notes: {notes}\n"
+        "servers that query robot-detection: {servers}; locations that bypass it: {escapes}; notes: {notes}\n"
     ))?;
     Ok(ExitCode::from(u8::from(escapes > 0)))
 }
@@ -143,7 +145,7 @@ fn warnings(loaded: &Loaded) -> Vec<&'static str> {
     let mut warnings = Vec::new();
     if settings.server.trusted_proxies.is_empty() {
         warnings.push(
-            "robot heaven, robots.txt and the admin page do not see the visitor's address: add the proxy to server.trusted_proxies, such as [\"127.0.0.1\"]",
+            "robot heaven, robots.txt and the admin page do not receive the visitor's address: add the proxy to server.trusted_proxies, such as [\"127.0.0.1\"]",
         );
     }
     warnings

@@ -30,11 +30,11 @@ use super::{
 };
 
 /// Interval at which the configuration file is checked for changes.
-// Polled, because file system events do not work on every mount, and not for a file whose symbolic
-// link is replaced (as Kubernetes does for mounted configuration).
+// Polled, because file system events do not work on every mount, nor for a file whose symbolic link
+// is replaced (as Kubernetes does for mounted configuration).
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Supervisor that stops or reloads the server on request.
+/// A supervisor that stops or reloads the server on request.
 #[derive(Debug)]
 pub(super) struct Supervisor {
     cli: Cli,
@@ -42,28 +42,28 @@ pub(super) struct Supervisor {
     robots: RobotDetection,
     observer: Observer,
     file: FileWatch,
-    /// Extent of the current configuration.
+    /// Sites, upstreams, rules and listeners of the current configuration.
     in_force: Extent,
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-/// Watch for changes of the configuration file.
+/// Watches the configuration file for changes.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
-    /// Files included by the configuration when last read.
+    /// Files that the configuration included when it was last read.
     includes: Includes,
-    /// State of all files when last read.
+    /// State of all files when they were last read.
     read: Option<Vec<FileStamp>>,
     /// State of all files at the last poll.
     last_seen: Option<Vec<FileStamp>>,
     polls: Interval,
 }
 
-/// Path, modification time and size, which distinguish two states of a file.
+/// Path, modification time and size, to distinguish two states of a file.
 type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {
@@ -90,14 +90,14 @@ impl Supervisor {
         })
     }
 
-    /// Reloads until SIGINT or SIGTERM, then cancels `stop`; returns at the second signal.
+    /// Handles reloads until SIGINT or SIGTERM, then cancels `stop`; returns at the second signal.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
             let has_begun = self.robots.has_begun();
             let by = tokio::select! {
                 _ = self.interrupt.recv() => None,
                 _ = self.terminate.recv() => None,
-                // A server that is still starting uses the configuration that it was started with.
+                // A server that is still starting uses its initial configuration.
                 () = self.robots.begun(), if !has_begun => continue,
                 _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
                 by = self.robots.reloads().wanted(), if has_begun => Some(by),
@@ -108,7 +108,7 @@ impl Supervisor {
                     notify_service_manager(ServiceState::Reloading);
                     let outcome = self.reload(by);
                     notify_service_manager(ServiceState::Ready);
-                    // The admin page records its own reload requests.
+                    // Reloads requested on the admin page are recorded there.
                     if !Reloads::OF_ADMINISTRATORS.contains(&by) {
                         self.record(&outcome).await;
                     }
@@ -118,7 +118,7 @@ impl Supervisor {
                 None => {
                     notify_service_manager(ServiceState::Stopping);
                     info!(
-                        "stopping after active requests have finished; a second signal stops immediately"
+                        "stopping when active requests have finished; send a second signal to stop immediately"
                     );
                     stop.cancel();
                 }
@@ -126,16 +126,16 @@ impl Supervisor {
         }
     }
 
-    /// Applies the configuration file; an invalid file changes nothing.
+    /// Applies the configuration file; if the file is invalid, nothing changes.
     fn reload(&mut self, by: &str) -> ReloadOutcome {
         // Set before reading, so that the next poll sees changes made while reading.
         self.file.mark_read();
-        // logrotate sends SIGHUP, whether or not the configuration has changed.
+        // logrotate sends SIGHUP even if the configuration has not changed.
         self.observer.reopen_log();
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
         let reloaded = serve_settings::load(&self.cli, &self.args).and_then(|loaded| {
-            // Wrong values are reported before removals.
+            // Invalid values are reported before removals.
             validate(&loaded)?;
             serve_settings::has_site(&self.cli, &self.args, &loaded)?;
             let extent = Extent::new(&loaded, text);
@@ -145,7 +145,8 @@ impl Supervisor {
             }
             let reloaded = app::reload(&self.robots, &loaded)?;
             serve_settings::warn_unknown_words(&loaded);
-            // Only a restart turns the watch off: an accidentally truncated file would end it.
+            // Only a restart can turn off the watch; otherwise, an accidentally truncated file
+            // would turn it off.
             self.file.is_on |= loaded.settings().general.reload_on_change;
             self.in_force = extent;
             Ok(reloaded)
@@ -162,7 +163,7 @@ impl Supervisor {
             Err(error) => {
                 error!(
                     by,
-                    "configuration not reloaded, the previous configuration stays in use: {error:#}"
+                    "configuration not reloaded, the previous configuration remains in use: {error:#}"
                 );
                 Err(ReloadFailure {
                     is_held_back: error.is::<HeldBack>(),
@@ -195,7 +196,7 @@ impl Supervisor {
         };
         let recorded = self.robots.store().audit().record(&entry).await;
         if let Err(error) = recorded {
-            warn!(%error, "cannot write the reload to the audit log: {error}");
+            warn!(%error, "cannot record the reload in the audit log: {error}");
         }
     }
 }
@@ -204,8 +205,8 @@ impl FileWatch {
     /// Creates a watch with the current state of the file, before it is read.
     pub(super) fn new(cli: &Cli) -> Self {
         let mut polls = interval(POLL_INTERVAL);
-        // Polls missed during a reload are not caught up: two immediate polls would take a
-        // half-written file for a stable one.
+        // Polls missed during a reload are skipped: two immediate polls could mistake a
+        // half-written file for a stable file.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Self {
             path: context::file(cli).to_owned(),
@@ -219,15 +220,16 @@ impl FileWatch {
         watch
     }
 
-    /// Sets whether changes are reported.
+    /// Enables or disables reporting of changes.
     pub(super) fn enabled(mut self, is_on: bool) -> Self {
         self.is_on = is_on;
         self
     }
 
-    /// Waits until the file differs from the version last read and is unchanged between two polls.
+    /// Waits until the file differs from the last version read, and does not change between two
+    /// polls.
     ///
-    /// The second poll covers editors and copies that write a file in several steps.
+    /// The second poll is needed because editors and copies may write a file in several steps.
     async fn changed(&mut self) {
         loop {
             self.polls.tick().await;

@@ -13,7 +13,7 @@ use crate::probe::{ProbeKey, Purpose};
 
 use super::{Cli, context, health, output};
 
-/// Longest wait for the result.
+/// Maximum time to wait for the result of the reload.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Arguments of `reload`.
@@ -26,10 +26,11 @@ Exit code: 0 the configuration was applied, 1 it is invalid or held for review, 
 Example: robot-detection reload"
 )]
 pub(super) struct ReloadArgs {
-    /// Apply a reload that would be held for review
+    /// Apply the configuration even if the reload would be held for review
     #[arg(long)]
     accept: bool,
-    /// URL of the server's operational endpoints instead of the configured address
+    /// Base URL of the server's health check and reload endpoints, instead of the configured
+    /// address
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
 }
@@ -61,7 +62,9 @@ pub(super) async fn run(cli: &Cli, args: &ReloadArgs) -> anyhow::Result<ExitCode
         ..DirectSettings::default()
     })?;
     let answer = client.send(Method::POST, &url, headers).await;
-    let answer = answer.context("no server responds; start it, or use --url URL")?;
+    let answer = answer.context(
+        "the server does not respond; start the server, or specify its address with --url URL",
+    )?;
     let text = output::clean(String::from_utf8_lossy(&answer.body).trim());
     if answer.status == 200 {
         output::line(&text)?;

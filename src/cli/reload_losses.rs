@@ -1,4 +1,4 @@
-//! Removals by a reload that need confirmation.
+//! Removals by a reload that require confirmation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,23 +8,23 @@ use std::{
 use crate::config::{Loaded, Settings};
 use crate::operations::DEFAULT_SITE;
 
-/// Minimum number of removed rules that needs confirmation.
+/// Minimum number of removed rules that requires confirmation.
 const FEWEST_RULES: usize = 3;
 
-/// Reload held for review.
+/// A reload that is held for review.
 #[derive(Debug, thiserror::Error)]
-#[error("held for review: {}; apply it with `robot-detection reload --accept`", .0.join("; "))]
+#[error("held for review: {}; to apply the configuration, run `robot-detection reload --accept`", .0.join("; "))]
 pub(super) struct HeldBack(pub(super) Vec<String>);
 
-/// Parts of a configuration that a reload may remove.
+/// Parts of a configuration that a reload might remove.
 #[derive(Debug)]
 pub(super) struct Extent {
-    /// Text of the file, to detect an emptied or truncated file.
+    /// Text of the file, for detecting an emptied or truncated file.
     text: String,
     /// Sites, with the number of their upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
-    /// Number of rules and filter patterns of the file and of all sites.
+    /// Number of rules and filter patterns in the file, including those of all sites.
     rules: usize,
 }
 
@@ -37,7 +37,7 @@ impl Extent {
         for site in loaded.sites() {
             let settings = site.loaded().settings();
             sites.insert(site.name().to_owned(), upstreams(settings));
-            // The rules of a site include the common rules.
+            // A site's rules include the common rules.
             rules += count_rules(settings).saturating_sub(common);
         }
         if upstreams(settings) > 0 {
@@ -51,13 +51,14 @@ impl Extent {
         }
     }
 
-    /// Returns the removals of a new configuration, one sentence each; if empty, it may be applied.
+    /// Returns what a new configuration would remove, one sentence each; if empty, it may be
+    /// applied.
     pub(super) fn losses(&self, new: &Self) -> Vec<String> {
         let mut losses = Vec::new();
         if new.text.trim().is_empty() && !self.text.trim().is_empty() {
             losses.push("the file is empty".to_owned());
         } else if new.text.len() < self.text.len() && self.text.starts_with(&new.text) {
-            let text = "the file was truncated: it is the beginning of the current configuration";
+            let text = "the file was truncated: it contains only the beginning of the current configuration";
             losses.push(text.to_owned());
         }
         for (name, old) in &self.sites {
@@ -70,7 +71,7 @@ impl Extent {
             }
         }
         for listener in self.listeners.difference(&new.listeners) {
-            // A listener at another address replaces the old one.
+            // A listener at another address replaces the old listener.
             let key = listener.split(' ').next().unwrap_or_default();
             if !new.listeners.iter().any(|other| other.starts_with(key)) {
                 losses.push(format!("listener {listener} would be removed"));
@@ -87,7 +88,7 @@ impl Extent {
     }
 }
 
-/// Writes the numbers of sites, upstreams and rules.
+/// Formats the numbers of sites, upstreams and rules.
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sites, upstreams) = (self.sites.len(), self.sites.values().sum::<usize>());

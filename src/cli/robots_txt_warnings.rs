@@ -6,7 +6,7 @@ use crate::config::{Key, RobotsTxtSection, RobotsTxtSource, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 
-/// Returns a warning for each setting without an effect or with an unexpected effect.
+/// Returns a warning for each setting that has no effect or an unexpected effect.
 pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<String> {
     let mut warnings = Vec::new();
     let site = &settings.robots_txt.refuse_robots;
@@ -24,36 +24,36 @@ pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<
         };
         let is_main = |name: &String| {
             let names = (HostName::parse(name.trim()), HostName::parse(main));
-            // Unreadable names are reported as errors of the configuration.
+            // Invalid names are reported as configuration errors.
             matches!(names, (Ok(name), Ok(main)) if name.is_same(&main))
         };
         if !host.hosts.iter().any(is_main) {
             warnings.push(format!(
-                "{label}: main_mirror {main:?} is not among its hosts; add it unless another server serves it"
+                "{label}: main_mirror {main:?} is not in hosts; add the name to hosts, unless another server serves it"
             ));
         } else if host.hosts.len() == 1 {
             warnings.push(format!(
-                "{label}: main_mirror {main:?} is its only host; add the other names of the site"
+                "{label}: main_mirror {main:?} is the only host in hosts; add the other host names of the site"
             ));
         }
     }
     warnings
 }
 
-/// Returns a warning for each key without an effect on the served file.
+/// Returns a warning for each key that has no effect on the served file.
 fn ineffective_keys(settings: &Settings) -> Vec<String> {
     let mut warnings = Vec::new();
     let (site, has_upstream) = (&settings.robots_txt, !settings.server.upstream.is_empty());
     let hosts = &settings.tables.robots_txt_hosts;
     let serve = site.serve.as_str();
     for (key, _) in keys(site).iter().filter(|(_, says)| *says) {
-        // Hosts inherit the site's value unless they set their own.
+        // Hosts inherit the site's value unless they set their own value.
         let is_used = hosts.iter().any(|host| {
             host.origin_of(key).is_none() && has_effect(key, host.content(settings).serve)
         });
         if !is_used && !has_effect(key, site.serve) {
             warnings.push(format!(
-                "{} has no effect on the site: robots_txt.serve is {serve}",
+                "{} has no effect because robots_txt.serve is {serve}",
                 key.name
             ));
         }
@@ -67,7 +67,9 @@ fn ineffective_keys(settings: &Settings) -> Vec<String> {
         for (key, _) in keys(&host.own).iter().filter(|(_, says)| *says) {
             if !has_effect(key, serve) {
                 let (key, serve) = (key.short_name, serve.as_str());
-                warnings.push(format!("{label}: {key} has no effect: serve is {serve}"));
+                warnings.push(format!(
+                    "{label}: {key} has no effect because serve is {serve}"
+                ));
             }
         }
         if host.own.serve == RobotsTxtSource::Merge && !has_upstream {
@@ -77,9 +79,9 @@ fn ineffective_keys(settings: &Settings) -> Vec<String> {
     warnings
 }
 
-const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: only the settings are served; set server.upstream, or use settings";
+const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream whose file could be merged: only the settings are served; set server.upstream, or use settings instead of merge";
 
-/// Returns `true` if a key has an effect on a file served in this way.
+/// Returns `true` if a key has an effect on a file that is served in this way.
 fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     let is_file = key.name == RobotsTxtSection::KEY.file.name;
     match serve {
@@ -89,7 +91,7 @@ fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     }
 }
 
-/// Returns the keys about the served file, and whether each is set.
+/// Returns the keys that concern the served file, each with whether it is set.
 fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
     let key = RobotsTxtSection::KEY;
     [
@@ -112,11 +114,11 @@ fn id_warning(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
         let near = nearest(id, robots.iter().map(|robot| robot.id.as_str()));
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
         return Some(format!(
-            "{who}.refuse_robots names the unknown robot {id:?}{near}"
+            "{who}.refuse_robots contains the unknown robot {id:?}{near}"
         ));
     };
     robot.token().is_err().then(|| {
-        format!("{who}.refuse_robots names {id:?}, for which robots.txt has no name: the robot is refused only if robots_txt.enforce is on")
+        format!("{who}.refuse_robots contains {id:?}, which robots.txt cannot name: the robot is refused only if robots_txt.enforce is on")
     })
 }
 
@@ -133,10 +135,12 @@ mod tests {
     #[test]
     fn keys_without_effect_are_reported() {
         let site = |key: &str, serve: &str| {
-            format!("robots_txt.{key} has no effect on the site: robots_txt.serve is {serve}")
+            format!("robots_txt.{key} has no effect because robots_txt.serve is {serve}")
         };
         let host = |line: usize, key: &str, serve: &str| {
-            format!("[[robots_txt.host]] (c.toml:{line}): {key} has no effect: serve is {serve}")
+            format!(
+                "[[robots_txt.host]] (c.toml:{line}): {key} has no effect because serve is {serve}"
+            )
         };
         for (text, expected) in [
             ("[robots_txt]\nserve = 'settings'\ndisallow = '/x'", vec![]),

@@ -9,9 +9,9 @@ use crate::detect::{Kind, NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
-/// Returns a warning for each unknown name and for each rule that never matches.
+/// Returns a warning for each unknown name, and for each rule that never matches.
 ///
-/// These are not errors: the next refresh may add missing names.
+/// These problems are not errors, because the next refresh may add missing names.
 pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robot]) -> Vec<String> {
     let own = [Source::bundled(), Source::manual(), Source::web_robots_db()];
     let names = Names::new(settings, robots, &own);
@@ -26,19 +26,19 @@ pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robo
     let both = denied.filter(|id| settings.general.allow_robots.contains(id));
     warnings.extend(both.map(|id| {
         format!(
-            "deny_robots names {id:?}, which allow_robots lets pass; remove it from one of them"
+            "deny_robots contains {id:?}, which allow_robots also contains; remove it from one of them"
         )
     }));
     let has_patterns = policy.filter_patterns().next().is_some();
     if !settings.general.deny_robots.is_empty() && !has_patterns {
-        warnings.push("deny_robots has no effect: filter_pattern is empty".to_owned());
+        warnings.push("deny_robots has no effect because filter_pattern is empty".to_owned());
     }
     for (settings, rule) in settings.tables.rules.iter().zip(policy.rules()) {
         warnings.extend(names.about(&settings.when, rule.label()));
         if settings.when.paths.is_none() && !has_patterns {
             let label = rule.label();
             warnings.push(format!(
-                "{label} never matches: it has no path, and filter_pattern is empty"
+                "{label} never matches because it has no path and filter_pattern is empty"
             ));
         }
     }
@@ -48,12 +48,12 @@ pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robo
     warnings.extend(unknown_words(policy));
     warnings.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
-        format!("{rule} never decides: the earlier {earlier} matches all of its requests")
+        format!("{rule} never decides because the earlier {earlier} matches all of its requests")
     }));
     warnings
 }
 
-/// Returns a warning for each `X-Robots-Tag` word that robots do not know.
+/// Returns a warning for each `X-Robots-Tag` word that robots do not recognise.
 pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     let tags = policy.tag_rules();
     let tags = tags.map(|tag| (tag.label(), tag.response_headers()));
@@ -62,15 +62,15 @@ pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     rules.chain(tags).flat_map(|(label, headers)| {
         headers.unknown_words().map(move |(word, meant)| {
             let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-            format!("{label} contains {word:?}, which robots do not know{meant}")
+            format!("{label} contains {word:?}, which robots do not recognise{meant}")
         })
     })
 }
 
-/// Known names to compare the names in the settings with.
+/// Known names with which names in the settings are compared.
 struct Names<'r> {
     ids: BTreeSet<&'r str>,
-    /// Spelling of each operator by its lower-case name, because rules ignore case.
+    /// Spelling of each operator, keyed by its lower-case name, because rules ignore case.
     operators: BTreeMap<String, &'r str>,
     sources: BTreeSet<&'r str>,
     has_unlisted: bool,
@@ -116,33 +116,36 @@ impl<'r> Names<'r> {
         if id == UNLISTED {
             return (!self.has_unlisted).then(|| not_recognised(who));
         }
-        // A visitor without a User-Agent has no source, nor has a robot named by its signing host.
+        // Neither a visitor without a User-Agent nor a robot identified by its signing host has a
+        // source.
         if id == NAMELESS || SigningHost::new(id).is_some() {
             return None;
         }
         (!self.ids.contains(id)).then(|| {
             let near = did_you_mean(id, self.ids.iter().copied());
-            format!("{who} names the unknown robot {id:?}{near}")
+            format!("{who} contains the unknown robot {id:?}{near}")
         })
     }
 
     fn operator_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.operators.contains_key(&name.to_lowercase())).then(|| {
             let near = did_you_mean(name, self.operators.values().copied());
-            format!("{who} names the unknown operator {name:?}{near}")
+            format!("{who} contains the unknown operator {name:?}{near}")
         })
     }
 
     fn source_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.sources.contains(name)).then(|| {
             let near = did_you_mean(name, self.sources.iter().copied());
-            format!("{who} names the unknown source {name:?}{near}")
+            format!("{who} contains the unknown source {name:?}{near}")
         })
     }
 }
 
 fn not_recognised(who: &str) -> String {
-    format!("{who} names unlisted robots, which are not detected: unlisted_robots is false")
+    format!(
+        "{who} contains unlisted robots, which are not detected because unlisted_robots is false"
+    )
 }
 
 fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {

@@ -31,18 +31,18 @@ use super::{
     serve_settings::{has_site, is_alone, load, warn_unknown_words},
 };
 
-/// Delay before a failed database is queried again for the administrator's password.
+/// Delay before a failed database is queried again for the administrator password.
 const PASSWORD_RETRY: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    // First: a connection needs one or two files, and many systems start with a limit of 1,024.
+    // Raised first: each connection needs one or two files, and the default limit is often 1,024.
     OpenFileLimit::raise();
-    // Created before the configuration is loaded, so that changes during loading are detected.
+    // Created before the configuration is loaded, so that changes made during loading are detected.
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
     start_log(&settings.log.level, settings.log.format, wants_colours())?;
-    // Without a named file, only the environment configures the demonstration.
+    // If no file is specified, only the environment configures the demonstration site.
     let is_alone = is_alone(cli, args);
     let all = |first| every_error(loaded.loader(), first);
     let server_settings = ServerSettings::new(&loaded, is_alone).map_err(all)?;
@@ -51,7 +51,8 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
-    // Before the database is opened: a second server on the same address stops without changing it.
+    // Bound before the database is opened, so that a second server on the same address stops
+    // without changing the database.
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
     // Checked before the database is opened, which creates the file.
@@ -70,7 +71,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let mut password = FirstPasswordCheck::new(&robots, settings);
     password.run().await;
     let stop = CancellationToken::new();
-    // The demonstration's settings do not come from the file.
+    // The demonstration site's settings do not come from a file.
     let file = file.enabled(settings.general.reload_on_change && !is_alone);
     let read = (file, &loaded);
     let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
@@ -78,28 +79,29 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     if let Some(step) = next_step(cli, &loaded, is_demo) {
         say(settings, &format!("next: {step}"));
     }
-    // The addresses are bound, so visitors may connect now and wait until connections are accepted.
+    // The addresses are bound: visitors may already connect, and wait until connections are
+    // accepted.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         () = server.run(&robots, stop.clone()) => {}
         () = supervisor.run(stop) => info!("stopping immediately"),
         () = password.repeat() => {}
     }
-    // Closed after the server, so that the last requests are logged too.
+    // Closed after the server, so that the last requests are also logged.
     observer.close().await;
     robots.shutdown().await;
     info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that the administrator has a password.
+/// Ensures that an administrator password is set.
 ///
-/// A server starts even without its database, which may also be replaced by a new one.
+/// The server starts even if its database is unavailable; the database may also be replaced later.
 struct FirstPasswordCheck<'s> {
     robots: &'s RobotDetection,
     settings: &'s Settings,
     absence: watch::Receiver<Option<Arc<DatabaseOutage>>>,
-    /// Whether the current database has a password.
+    /// Whether the current database contains a password.
     is_done: bool,
 }
 
@@ -113,7 +115,7 @@ impl<'s> FirstPasswordCheck<'s> {
         }
     }
 
-    /// Creates the first password of a database without one, and logs a failure as a warning.
+    /// Creates the initial password if the database contains none; logs failures as warnings.
     async fn run(&mut self) {
         let is_away = self.absence.borrow_and_update().is_some();
         self.is_done = is_away || !self.settings.admin.enabled;
@@ -121,12 +123,12 @@ impl<'s> FirstPasswordCheck<'s> {
             let ensured = ensure_password(self.robots, self.settings).await;
             self.is_done = ensured.is_ok();
             if let Err(error) = ensured {
-                warn!("cannot set the administrator's first password: {error}");
+                warn!("cannot set the initial administrator password: {error}");
             }
         }
     }
 
-    /// Repeats the check after a failure and for each new database; never returns.
+    /// Repeats the check after each failure and for each new database; never returns.
     async fn repeat(&mut self) {
         loop {
             let pause = if self.is_done {
@@ -143,7 +145,7 @@ impl<'s> FirstPasswordCheck<'s> {
     }
 }
 
-/// Sets the administrator's password at the first start, and reports where to find it.
+/// Sets the administrator password at the first start, and reports where to find the password.
 async fn ensure_password(robots: &RobotDetection, settings: &Settings) -> Result<(), BuildError> {
     let can_show = io::stdout().is_terminal() && settings.log.format == LogFormat::Text;
     let chosen = settings.admin.password_file.as_deref();
@@ -155,18 +157,18 @@ async fn ensure_password(robots: &RobotDetection, settings: &Settings) -> Result
         Some(FirstPassword::Written(file)) => {
             let file = file.display();
             warn!(
-                "the administrator's first password is in {file}; delete the file after the first login"
+                "the initial administrator password is in {file}; delete the file after the first login"
             );
         }
         Some(FirstPassword::Chosen(file)) => {
             let file = file.display();
-            info!("the administrator's first password was read from {file}");
+            info!("the initial administrator password was read from {file}");
         }
     }
     Ok(())
 }
 
-/// Prints a line on standard output, in JSON if the log format is JSON.
+/// Prints a line to standard output, as JSON if the log format is JSON.
 fn say(settings: &Settings, text: &str) {
     if settings.log.format == LogFormat::Text {
         return output::line_or_note(text);
@@ -216,15 +218,15 @@ fn announce(
     info!(robots = active, "loaded {active} robots");
 }
 
-/// Returns advice about the next step if robots' access to the site is not configured yet.
+/// Returns advice about the next step if access by robots is not configured yet.
 fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     if context::file(cli).exists() || loaded.is_set(&GeneralSection::KEY.filter_patterns) {
         return None;
     }
     if is_demo {
         return Some(
-            "`curl -si -A Googlebot/2.1` requests a page below /members-only-stuff/ as a robot; \
-             `robot-detection serve --upstream URL` serves your own site"
+            "to request a page as a robot, run `curl -si -A Googlebot/2.1` with a URL below /members-only-stuff/; \
+             to serve your own site, run `robot-detection serve --upstream URL`"
                 .to_owned(),
         );
     }
@@ -235,12 +237,12 @@ fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
     } = &loaded.settings().general;
     let patterns = filter_patterns.join(", ");
     Some(format!(
-        "`robot-detection init --interactive` asks which paths robots cannot use and writes a \
-         configuration; until then robots are redirected from {patterns} to {redirect_url}"
+        "run `robot-detection init --interactive`, which asks which paths robots cannot access and writes a \
+         configuration; until then, robots are redirected from {patterns} to {redirect_url}"
     ))
 }
 
-/// Returns the admin page's URL, or the path and socket for a Unix socket.
+/// Returns the URL of the admin page; for a Unix socket, the path and the socket.
 fn admin_page(server: &Server, path: &str) -> String {
     let Some(listener) = server.admin_listener() else {
         return format!("/{path}/");
@@ -258,7 +260,7 @@ fn admin_page(server: &Server, path: &str) -> String {
 fn reachable(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => ([127, 0, 0, 1], v4.port()).into(),
-        // `[::]` accepts IPv4 as well, and some machines have no `::1`.
+        // `[::]` also accepts IPv4 connections, and some machines do not have the address `::1`.
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => ([127, 0, 0, 1], v6.port()).into(),
         addr => addr,
     }

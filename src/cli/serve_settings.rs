@@ -1,4 +1,4 @@
-//! Settings of `serve`: the configuration with the flags of the command.
+//! Settings of `serve`: the configuration, overridden by the flags of the command.
 
 use tracing::warn;
 
@@ -10,12 +10,12 @@ use crate::config::{
 
 use super::{Cli, args::ServeArgs, context, every_error, rule_warnings::unknown_words};
 
-/// Origin of the demonstration's settings in error messages.
+/// Origin of the demonstration site's settings, shown in error messages.
 const DEMO_ORIGIN: &str = "the demonstration";
 
 /// Settings of the demonstration site's robots.txt.
 ///
-/// Filtered paths are not disallowed, because a robot must request one to be redirected to heaven.
+/// Filtered paths are not disallowed, because robots must request them to be redirected to heaven.
 const DEMO_ROBOTS_TXT: [(&Key, &str); 4] = [
     (&RobotsTxtSection::KEY.serve, "settings"),
     (&RobotsTxtSection::KEY.disallow, "/login,/logout"),
@@ -30,7 +30,7 @@ pub(super) fn is_alone(cli: &Cli, args: &ServeArgs) -> bool {
     args.demo && cli.config.is_none()
 }
 
-/// Reads the settings of `serve`, with its flags.
+/// Reads the settings of `serve`, including its flags.
 pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     let loader = if is_alone(cli, args) {
         let database = cli
@@ -51,25 +51,25 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     load_from(loader, args)
 }
 
-/// Fails if a configuration file exists that configures no site.
+/// Fails if a configuration file exists but does not configure a site.
 ///
-/// An emptied file would otherwise show the demonstration to the public.
+/// Otherwise, an accidentally emptied file would make the demonstration site public.
 pub(super) fn has_site(cli: &Cli, args: &ServeArgs, loaded: &Loaded) -> Result<(), ConfigErrors> {
     let is_for_others = loaded.settings().check.listen.is_some();
     if args.demo || is_for_others || !is_demonstration(loaded) || !context::file(cli).exists() {
         return Ok(());
     }
-    let text = "the configuration file contains no site: set server.upstream, a [[site]] or check.listen; `serve --demo` serves the demonstration site";
+    let text = "the configuration file does not configure a site: set server.upstream, a [[site]] or check.listen; to serve the demonstration site, run `serve --demo`";
     Err(loaded.wrong(&ServerSection::KEY.upstream, text))
 }
 
-/// Adds the flags of `serve` to the settings of the file and environment.
+/// Adds the flags of `serve` to the settings from the file and environment.
 pub(super) fn load_from(loader: Loader, args: &ServeArgs) -> anyhow::Result<Loaded> {
     let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
     let loader = loader
         .flag(&ServerSection::KEY.listen, "--listen", args.listen.clone())
         .flag(&ServerSection::KEY.upstream, "--upstream", upstream)
-        // The demonstration site has no upstream with its own robots.txt.
+        // The demonstration site does not have an upstream that provides robots.txt.
         .flag(
             &ServerSection::KEY.upstream,
             "--demo",
@@ -86,7 +86,7 @@ pub(super) fn load_from(loader: Loader, args: &ServeArgs) -> anyhow::Result<Load
     Ok(every_error::load(&loader)?)
 }
 
-/// Returns `true` if no site is configured and the demonstration is served.
+/// Returns `true` if no site is configured, so that the demonstration site is served.
 fn is_demonstration(loaded: &Loaded) -> bool {
     loaded.settings().server.upstream.is_empty() && loaded.sites().is_empty()
 }

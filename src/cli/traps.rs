@@ -11,14 +11,14 @@ use crate::traps::TrapPaths;
 
 use super::{Cli, context, output};
 
-/// Site with its traps.
+/// A site and its traps.
 pub(super) struct SiteTraps {
     pub(super) site: String,
     pub(super) paths: TrapPaths,
     pub(super) loaded: Loaded,
 }
 
-/// Returns the traps of each site with traps; the database is opened only if there is one.
+/// Returns the traps of each site that has traps; opens the database only if there are such sites.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTra
     traps
 }
 
-/// Returns the traps of each site with traps, from the seed in the database.
+/// Returns the traps of each site that has traps, derived from the seed in the database.
 pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<SiteTraps>> {
     let active = active(loaded);
     if active.is_empty() {
@@ -94,9 +94,9 @@ fn told(traps: &SiteTraps) -> String {
     let paths: String = paths.collect();
     let robots_txt = match traps.loaded.settings().robots_txt.serve {
         RobotsTxtSource::Pass => {
-            "robots.txt comes from the site: disallow the paths there in every group, or set robots_txt.serve = \"merge\""
+            "the upstream provides robots.txt: disallow the paths in every group of the file, or set robots_txt.serve = \"merge\""
         }
-        _ => "robots.txt disallows them in every group",
+        _ => "robots.txt disallows the paths in every group",
     };
     let (site, snippet) = (output::clean(&traps.site), traps.paths.snippet());
     format!(

@@ -1,4 +1,4 @@
-//! `validate`: checks a configuration file without opening anything.
+//! `validate`: checks a configuration file without opening listeners or databases.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -11,14 +11,14 @@ use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent
 /// Arguments of `validate`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Reads the file and the files that it references. Opens no listener, database or connection, and writes nothing.
+    after_help = "Reads the configuration file and the files it references. Does not open listeners, databases or connections, and writes nothing.
 
 Exit code: 0 the configuration is valid, 1 it is not, 2 the file cannot be read
 
 Example: robot-detection validate /etc/robot-detection.toml"
 )]
 pub(super) struct ValidateArgs {
-    /// Configuration file [default: the file of --config]
+    /// Configuration file to check [default: the file given with --config]
     file: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run(cli: &Cli, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Checks the file as the server does at startup.
+/// Checks the configuration file in the same way as the server at startup.
 fn judge(cli: &Cli) -> anyhow::Result<Loaded> {
     let no_flags = ServeArgs::default();
     let loaded = serve_settings::load(cli, &no_flags)?;

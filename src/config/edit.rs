@@ -1,4 +1,4 @@
-//! Writes settings into an existing configuration file without changing the rest of the file.
+//! Writes settings to an existing configuration file without changing the rest of the file.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,18 +9,18 @@ use super::{
     file::{self, FileContent, Table},
 };
 
-/// Setting to write into a file.
+/// A setting to write to a file.
 pub type Change = (&'static Key, Value);
 
-/// Writes settings into the text of a configuration file.
+/// Writes settings to the text of a configuration file.
 ///
 /// `site` is the index of the `[[site]]` table to write to, from 0; `None` writes settings for all
-/// sites. Existing lines and comments stay, except for replaced values.
+/// sites. Existing lines and comments are preserved, except for replaced values.
 ///
 /// # Errors
 ///
-/// Fails with the settings to write by hand if the text has a form that cannot be edited without
-/// changing other settings.
+/// Returns the settings to add manually if the text cannot be edited without changing other
+/// settings.
 pub fn with_settings(
     text: &str,
     site: Option<usize>,
@@ -41,12 +41,12 @@ pub fn with_settings(
     Ok(edited)
 }
 
-/// Position of a setting in the file.
+/// Position at which a setting is written.
 #[derive(Debug)]
 enum Place {
     /// Range of the existing value to replace.
     Value(Range<usize>),
-    /// Position for new lines, and the text before the value.
+    /// Position for a new line, and the text to write before the value.
     Lines(usize, String),
 }
 
@@ -57,7 +57,7 @@ impl Place {
             Self::Lines(at, before) => (at..at, format!("{before}{value}\n")),
         };
         let (head, tail) = (text.get(..range.start)?, text.get(range.end..)?);
-        // The last line of a file may lack its line end.
+        // The last line of a file may not end with a line break.
         let end = if range.is_empty() && !head.is_empty() && !head.ends_with('\n') {
             "\n"
         } else {
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// Finds the position of a setting.
+/// Finds the position at which to write a setting.
 fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
     let document = DeTable::parse(text).ok()?;
     let root = document.get_ref();
@@ -114,7 +114,7 @@ fn place(text: &str, site: Option<usize>, key: &Key) -> Option<Place> {
     }
 }
 
-/// Finds the position of a setting in a table whose lines begin at `start`.
+/// Finds the position for a setting in a table whose lines begin at `start`.
 fn in_table(text: &str, table: &DeTable<'_>, start: usize, name: &str, prefix: &str) -> Place {
     if let Some(value) = table.get(name) {
         return Place::Value(value.span());
@@ -144,7 +144,7 @@ fn last_line(text: &str, table: &DeTable<'_>, start: usize) -> usize {
     end_of(text, table).map_or(start, |end| end_of_line(text, end).max(start))
 }
 
-/// Returns the end of a table's last value, including values of dotted keys.
+/// Returns the end of a table's last value, including the values of dotted keys.
 fn end_of(text: &str, table: &DeTable<'_>) -> Option<usize> {
     let ends = table.values().filter_map(|value| {
         let span = value.span();
@@ -179,10 +179,12 @@ fn name_in(site: Option<usize>, key: &Key) -> &'static str {
 fn by_hand(site: Option<usize>, key: &Key, value: &Value) -> String {
     let name = name_in(site, key);
     let whole = site.map_or(String::new(), |_| format!("{}.", SiteTable::KIND.name));
-    format!("the file cannot be edited automatically; add by hand: {whole}{name} = {value}")
+    format!(
+        "the file cannot be edited automatically; add this line manually: {whole}{name} = {value}"
+    )
 }
 
-/// Returns all values of a file, keyed by their place.
+/// Returns all values in a file, keyed by their place.
 fn flat(text: &str) -> BTreeMap<String, Value> {
     let content = file::read(text);
     let mut all = of_content("", &content);
@@ -318,7 +320,7 @@ mod tests {
         ] {
             let error = with_settings(text, None, &heaven()).unwrap_err();
             assert!(
-                error.contains("by hand: heaven.source = \"database\""),
+                error.contains("manually: heaven.source = \"database\""),
                 "{error}"
             );
         }

@@ -11,24 +11,24 @@ use super::{
     site::unknown_in_site,
 };
 
-/// Maximum number of syntax errors reported; a file of another format has one in each line.
+/// Maximum number of syntax errors to report; a file in another format has an error in each line.
 const MAX_SYNTAX_ERRORS: usize = 100;
 
-/// Maximum length of a name in a message, in bytes.
+/// Maximum length of a key name in an error message, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 
-/// Contents of a configuration file.
+/// Parsed contents of a configuration file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
     pub(super) sites: Vec<SiteContent>,
-    /// Keys of a `[[site]]`, and `include`, that are not settings.
+    /// Keys that are not settings: `include`, and keys specific to `[[site]]`.
     pub(super) own: Vec<(&'static Key, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// A repeatable table such as `[[source]]` or `[[rule]]`, with values of the right kinds.
+/// A repeatable table such as `[[source]]` or `[[rule]]`, whose values have the right kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,
@@ -43,14 +43,14 @@ pub(super) struct SiteContent {
     pub(super) content: FileContent,
 }
 
-/// Place of a key, which determines its name.
+/// Part of the file that contains a key; determines the key's name.
 #[derive(Clone, Copy)]
 enum Scope {
     File,
     Site,
 }
 
-/// Parses a configuration file; errors carry their line, from 1.
+/// Parses a configuration file; errors contain their line number, starting at 1.
 pub(super) fn read(text: &str) -> FileContent {
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let lines = Lines(&ends);
@@ -64,7 +64,7 @@ pub(super) fn read(text: &str) -> FileContent {
         let start = error.span().map_or(0, |span| span.start);
         let line = lines.at(start);
         let message = syntax_error(text, line, one_line(error.message()));
-        // The first error of a line causes the others.
+        // Further errors in a line are usually caused by the first.
         if content.errors.last().is_none_or(|(last, _)| *last != line) {
             content.errors.push((line, message));
         }
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str) -> FileContent {
     content
 }
 
-/// Converts byte positions into line numbers, given the ends of all lines.
+/// Converts byte positions to line numbers, given the end positions of all lines.
 #[derive(Clone, Copy)]
 struct Lines<'e>(&'e [usize]);
 
@@ -82,7 +82,7 @@ impl Lines<'_> {
     }
 }
 
-/// Adds the name of the setting to an error of the parser.
+/// Adds the name of the setting to a parser error.
 fn syntax_error(text: &str, line: usize, message: String) -> String {
     let before: Vec<&str> = text.lines().take(line).collect();
     let setting = before.last().and_then(|line| line.split_once('='));
@@ -98,14 +98,14 @@ fn syntax_error(text: &str, line: usize, message: String) -> String {
     let quote = quotes.find(|quote| value.trim_start().starts_with(quote));
     let reason = match quote {
         Some(quote) if message.contains("string, expected") => {
-            format!("the text has no closing quote; write {quote} at its end")
+            format!("the string has no closing quote; add {quote} at its end")
         }
         _ => message,
     };
     format!("{table}{}: {reason}", key.trim())
 }
 
-/// Returns `true` if a text may be the name of a key and is safe in a message.
+/// Returns `true` if a text can be a key name and is safe to print in a message.
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(&byte);
     text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
@@ -139,7 +139,7 @@ fn read_table(
             continue;
         }
         match (value.get_ref(), scope.key(&full)) {
-            // A deeper table than any key is unknown and reported with its whole name.
+            // A table nested deeper than any key is unknown, and reported by its full name.
             (DeValue::Table(inner), None) if is_table(&full) => {
                 read_table(scope, &format!("{full}."), inner, lines, content);
             }
@@ -200,7 +200,7 @@ impl Scope {
 fn read_site(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileContent) {
     let line = lines.at(table.span().start);
     let Some(entries) = table.get_ref().as_table() else {
-        let message = "site is not an array of tables: write [[site]]".to_owned();
+        let message = "site must be an array of tables; write [[site]]".to_owned();
         content.errors.push((line, message));
         return;
     };
@@ -226,7 +226,7 @@ fn read_one_of(
     };
     let kind_name = kind.name;
     let Some(entries) = table.get_ref().as_table() else {
-        let message = format!("{kind_name} is not an array of tables: write [[{kind_name}]]");
+        let message = format!("{kind_name} must be an array of tables; write [[{kind_name}]]");
         content.errors.push((found.line, message));
         return;
     };
@@ -282,7 +282,8 @@ fn read_keys(
     }
 }
 
-/// Reads the secret of a key from the file named by `KEY_file`, unless the key itself is set.
+/// Reads the secret value of a setting from the file specified by `KEY_file`, unless the setting
+/// itself is present.
 fn secret(
     key: &Key,
     file: &DeValue<'_>,
@@ -290,7 +291,7 @@ fn secret(
 ) -> Result<Value, String> {
     // Keys are sorted, so a key comes before its `KEY_file`.
     if set.iter().any(|(known, ..)| known.name == key.name) {
-        return Err(format!("{} is set as well; remove one of them", key.name));
+        return Err(format!("{} is also set; remove one of them", key.name));
     }
     convert(file).and_then(|file| included::read(&file))
 }
@@ -330,7 +331,7 @@ fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
     !items.is_empty() && items.iter().all(is_number)
 }
 
-/// Reads names with strings; a list of strings repeats the same name.
+/// Reads names with string values; for a list of strings, the name is repeated.
 fn map(entries: &DeTable<'_>) -> Result<Value, String> {
     let mut found = Vec::new();
     for (name, value) in entries {
@@ -355,19 +356,17 @@ fn is_table(name: &str) -> bool {
     inside.any(|rest| rest.starts_with('.'))
 }
 
-/// Returns the message for an unknown key, with the most similar known name.
+/// Returns the error message for an unknown key, with the most similar known key.
 pub(super) fn unknown(name: &str) -> String {
     if TableKind::find(name).is_some() {
-        return format!("unknown key {name:?}; write it as an array of tables: [[{name}]]");
+        return format!("unknown key {name:?}; to write an array of tables, use [[{name}]]");
     }
     if let Some((table, key)) = name.split_once('.')
         // A common mistake: in TOML, all keys after a table header belong to that table.
         && let Some(key) = Key::find(key)
     {
         let key = key.name;
-        return format!(
-            "unknown key {name:?}; write {key} above the first table, not in [{table}]"
-        );
+        return format!("unknown key {name:?}; move {key} above the first table, out of [{table}]");
     }
     let tables = TABLES.iter().flat_map(|table| {
         let of_table = table.names().map(|key| format!("{}.{key}", table.name));
@@ -395,7 +394,7 @@ fn one_line(message: &str) -> String {
 }
 
 impl FileContent {
-    /// Creates the content of a file that cannot be read.
+    /// Creates the content for a file that cannot be read.
     pub(super) fn unreadable(reason: &str) -> Self {
         Self {
             errors: vec![(1, format!("cannot read the included file: {reason}"))],
@@ -403,7 +402,7 @@ impl FileContent {
         }
     }
 
-    /// Returns the content of an included file, which must not include other files.
+    /// Returns this content as that of an included file, which must not include other files.
     pub(super) fn into_included(mut self) -> Self {
         for (key, _, line) in self.own.drain(..) {
             let message = format!(
@@ -415,7 +414,7 @@ impl FileContent {
         self
     }
 
-    /// Returns the kind, name and line of each named table.
+    /// Returns the kind, name and line of each table that has a name.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
         let tables = self.tables.iter();
         let tables = tables.map(|table| (table.kind.name, &table.values));
@@ -427,7 +426,8 @@ impl FileContent {
         })
     }
 
-    /// Removes the value or table at a line; returns the line of a value's table, 0 if it has none.
+    /// Removes the value or table at a line; returns the line of the value's table, or 0 if the
+    /// value is outside of tables.
     pub(super) fn remove(&mut self, line: usize) -> Option<usize> {
         let values = self.values.len() + self.own.len();
         self.values.retain(|(.., at)| *at != line);
@@ -453,7 +453,7 @@ impl FileContent {
         (self.tables.len() + self.sites.len() < tables).then_some(line)
     }
 
-    /// Returns the errors with the file's name.
+    /// Returns the errors, each with the file's name.
     pub(super) fn errors(&self, file: &str) -> impl Iterator<Item = ConfigError> {
         self.errors.iter().map(move |(line, message)| ConfigError {
             origin: format!("{file}:{line}"),

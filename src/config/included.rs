@@ -1,4 +1,4 @@
-//! `include`: additional files of the configuration.
+//! `include`: additional configuration files, and files that contain secrets.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use super::{Key, Kind, Reach, Value, file};
 /// Maximum number of included files.
 const MAX_FILES: usize = 256;
 
-/// Further files, whose keys and tables are read as part of this file
+/// Additional configuration files, whose keys and tables are read as part of this file
 pub(super) const INCLUDE: Key = Key::new("", "include", Kind::List, Reach::Live);
 
-/// Patterns of the files to include, each with its line.
+/// Patterns of files to include, each with its line.
 #[derive(Clone, Debug, Default)]
 pub struct Includes(Vec<(String, usize)>);
 
@@ -38,10 +38,10 @@ impl Includes {
         Self(patterns.collect())
     }
 
-    /// Returns the included files, sorted by path; errors carry the line of their pattern.
+    /// Returns the included files, sorted by path; errors contain the line of the pattern.
     ///
-    /// Patterns are relative to the file `of`. `*` in a file name matches any characters, but not a
-    /// leading dot. Unreadable directories are errors; a pattern without any match is not.
+    /// Patterns are relative to the file `of`. `*` in a file name matches any characters except a
+    /// leading dot. An unreadable directory is an error, but a pattern without any match is not.
     pub(super) fn files(&self, of: &Path) -> Result<Vec<PathBuf>, (usize, String)> {
         let mut found = Vec::new();
         for (pattern, line) in &self.0 {
@@ -56,7 +56,7 @@ impl Includes {
         Ok(found)
     }
 
-    /// Returns the included files that exist now.
+    /// Returns the included files that currently exist.
     #[must_use]
     pub fn present(&self, of: &Path) -> Vec<PathBuf> {
         self.files(of).unwrap_or_default()
@@ -67,13 +67,13 @@ fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let path = of.parent().unwrap_or(Path::new("")).join(pattern);
     let name = path.file_name().and_then(|name| name.to_str());
     let (Some(name), Some(directory)) = (name, path.parent()) else {
-        return Err("the pattern names no file".to_owned());
+        return Err("the pattern contains no file name".to_owned());
     };
     let Some((start, end)) = name.split_once('*') else {
         return Ok(vec![path]);
     };
     if end.contains('*') || directory.to_string_lossy().contains('*') {
-        return Err("only one * is allowed, in the file name".to_owned());
+        return Err("only one * is allowed, and only in the file name".to_owned());
     }
     let directory_or_here = if directory.as_os_str().is_empty() {
         Path::new(".")
@@ -94,22 +94,22 @@ fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
         .collect())
 }
 
-/// Prefix for the name of a systemd credential.
+/// Prefix for the names of systemd credentials.
 const CREDENTIAL: &str = "credential:";
 
 /// Maximum size of a secret, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Reads a secret from a file, without trailing line ends.
+/// Reads a secret from a file; removes trailing line breaks.
 ///
 /// `credential:NAME` is the file NAME in `$CREDENTIALS_DIRECTORY` (systemd's `LoadCredential=`).
 ///
 /// # Errors
 ///
-/// Fails with the path and the reason, never with the content.
+/// Returns an error with the path and the reason, but never with the content.
 pub(super) fn read(path: &Value) -> Result<Value, String> {
     let Value::Text(path) = path else {
-        return Err("write the path of the file as a string in quotes".to_owned());
+        return Err("the file path must be a string in quotes".to_owned());
     };
     let file = file(path.trim())?;
     let shown = file.display();
@@ -135,7 +135,7 @@ fn file(path: &str) -> Result<PathBuf, String> {
     };
     if name.is_empty() || name.contains('/') {
         return Err(format!(
-            "{name:?} is not the name of a credential; write {CREDENTIAL}NAME, as in LoadCredential=NAME:PATH"
+            "{name:?} is not a credential name; write {CREDENTIAL}NAME, with the NAME from LoadCredential=NAME:PATH"
         ));
     }
     let directory = env::var_os("CREDENTIALS_DIRECTORY")

@@ -7,7 +7,7 @@ use crate::registry::Format;
 
 use super::{KEYS, Key, Value};
 
-/// Line width of generated comments.
+/// Maximum line width of generated comments.
 const MAX_COLUMNS: usize = 90;
 
 /// Returns a configuration file that lists every key with its help and default, commented out.
@@ -38,9 +38,9 @@ pub fn commented_configuration() -> String {
     text
 }
 
-/// Returns the configuration of a publisher's site, where only AI training needs a licence.
+/// Returns the configuration for a publisher's site, where only AI training requires a licence.
 ///
-/// `host` is a name of the site in the spelling of a TOML string.
+/// `host` is the site's host name, escaped as in a TOML string.
 #[must_use]
 pub fn publisher_configuration(host: &str) -> String {
     include_str!("../../templates/config/publisher.toml").replace("www.example.com", host)
@@ -48,7 +48,7 @@ pub fn publisher_configuration(host: &str) -> String {
 
 const SOURCES: &str = "
 # Additional registries. Two published registries are available as presets. A preset sets
-# name, url, format and interval_days (7), each of which may be overridden:
+# name, url, format and interval_days (7), each of which can be overridden:
 #[[source]]
 #preset = \"crawler-user-agents\"
 #[[source]]
@@ -62,8 +62,8 @@ const SOURCES: &str = "
 ";
 
 const LISTS: &str = "
-# Address lists for rules with addresses = [\"list:NAME\"]: a file, reloaded on change, or a
-# URL. Plain text with one address or network per line and comments after # or ;, or JSON.
+# Address lists for rules with addresses = [\"list:NAME\"]. url is a file, which is reloaded when it
+# changes, or a URL: text with one address or network per line and comments after # or ;, or JSON.
 #[[list]]
 #name = \"office\"
 #url = \"office.txt\"
@@ -71,27 +71,28 @@ const LISTS: &str = "
 ";
 
 const RULES: &str = "
-# Rules about robots, evaluated in order after allow_robots and deny_robots: the first rule
-# whose conditions all match decides. If no rule matches, redirect_purposes decides.
-# All conditions are optional; each is a list of which one item has to match:
+# Rules for robots, evaluated in order after allow_robots and deny_robots: the first rule for
+# which all conditions match decides. If no rule matches, redirect_purposes decides.
+# All conditions are optional; each is a list, of which one item must match:
 #   path       globs; default: filter_pattern
 #   methods    default: redirect_methods, or all if the action is {of_any_method}
-#   hosts      requested host names, with a port to match only that port
-#   robots     ids, unlisted for robots in no registry, nameless for no User-Agent; the host
-#              of an unlisted robot with a valid signature, such as agent.example.com
-#   purposes   words such as search, ai-training, seo, unknown
-#   operators  names, in any case
-#   sources    bundled, web-robots-db, manual, or the name of a [[source]]
+#   hosts      requested host names; a host name with a port matches only that port
+#   robots     ids of robots; unlisted: robots not in any registry; nameless: clients without a
+#              User-Agent; the host of an unlisted robot with a valid signature, such as
+#              agent.example.com
+#   purposes   purposes of robots, such as search, ai-training, seo, unknown
+#   operators  names of operators, case-insensitive
+#   sources    registries: bundled, web-robots-db, manual, or the name of a [[source]]
 #   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
 #              three; shared (a User-Agent used for many human visitors, such as that of
-#              Amazon CloudFront); people: shared, because a person always passes; all.
+#              Amazon CloudFront); people: only shared, because a person always passes; all.
 #              Default: listed and unlisted, because nameless and shared pass
 #   verdicts   on the robot's claim: verified, spoofed, unverifiable, pending
 #   addresses  client addresses and networks; list:NAME for a [[list]]
 #   asns, countries   of the client address, according to the files of [geoip]
-#   suspect    true: requests of suspects; reasons: one of the reasons for the suspicion
-# headers are added to the response: to the redirect, refusal or slow response, or to the
-# response of the site or of heaven.
+#   suspect    true: requests from suspects; reasons: one of the reasons for suspicion
+# headers are added to the redirect, refusal or rate-limit response, or otherwise to the response
+# from the site or heaven.
 # action:
 {actions}# wait_milliseconds (up to 10000) makes a rule with verdicts wait for a pending verdict. A
 # pass rule without verdicts does not match robots that are verifiable but not verified.
@@ -119,20 +120,20 @@ const RULES: &str = "
 ";
 
 const TAGS: &str = "
-# X-Robots-Tag headers of responses, to robots and human visitors alike: all matching
-# headers are added. All conditions of a [[rule]] are supported and optional; without a
-# path, every path matches.
+# X-Robots-Tag headers for responses to robots and human visitors; all matching headers are
+# added. All conditions of a [[rule]] are supported and optional; without a path, every path
+# matches.
 #[[x_robots_tag]]
 #path = [\"*.pdf\"]
 #value = \"noindex, googlebot: max-snippet:50\"
 ";
 
 const ROBOTS_TXT_HOSTS: &str = "
-# Hosts with a separate robots.txt, by the requested name (and port, if it is not the
-# default); other hosts get the file of [robots_txt]. Every key of [robots_txt] can be set
-# here too; keys that are not set have the values there. With a main_mirror, the other
-# names return `Disallow: /` and name the main mirror in a Host line, so that robots use
-# only one of several names of the same site.
+# Hosts with a separate robots.txt, selected by the requested name (with the port, if it is not
+# the default port); other hosts get the file of [robots_txt]. Every key of [robots_txt] can also
+# be set here; keys that are not set inherit the values of [robots_txt]. If main_mirror is set,
+# robots.txt on the other hosts contains `Disallow: /` and the main mirror in a Host line, so
+# that robots use only one of several names of the same site.
 #[[robots_txt.host]]
 #hosts = [\"example.com\", \"www.example.com\"]
 #main_mirror = \"www.example.com\"
@@ -141,7 +142,7 @@ const ROBOTS_TXT_HOSTS: &str = "
 ";
 
 const LICENSES: &str = "
-# Terms for content, published according to [licensing]. Several tables about one path are
+# Terms for content, published according to [licensing]. Several tables for the same path are
 # alternative licences. permits and prohibits: all, ai-all, ai-train, ai-input, ai-index,
 # search. payment: free, attribution, contribution, crawl, training, use, purchase,
 # subscription. Without tdm_reservation, text and data mining is reserved unless training is
@@ -159,11 +160,11 @@ const LICENSES: &str = "
 ";
 
 const SITES: &str = "
-# Several sites in one process, by the requested host (and path); *.example.org matches every
-# name below it. All settings above apply to all sites. A site may override the settings of
-# filter, redirect, upstream (without `server.`), [heaven], [site_robot] and [robots_txt], and may
-# have its own rules and headers, which come before the common ones. Other hosts get
-# server.upstream, or status 421 if it is not set.
+# Several sites in one process, selected by the requested host (and path); *.example.org matches
+# all subdomains. All settings above apply to all sites. A site may override the settings for
+# filters, redirects, upstreams (without `server.`), [heaven], [site_robot] and [robots_txt], and
+# may have its own rules and headers, which come before the common rules and headers. Other hosts
+# get server.upstream, or status 421 if server.upstream is not set.
 #[[site]]
 #name = \"shop\"
 #hosts = [\"shop.example.org\", \"*.shop.example.org\"]
@@ -178,19 +179,20 @@ const SITES: &str = "
 
 const LISTENERS: &str = "
 # Listeners with TLS, or behind a load balancer that uses the PROXY protocol (version 1
-# or 2; only server.trusted_proxies may connect then). If there are any, the default of
-# server.listen is not used.
+# or 2; only server.trusted_proxies may then connect). If there are any [[listener]] tables, the
+# default of server.listen is not used.
 #[[listener]]
 #listen = \"0.0.0.0:443\"
 #tls = true
 #proxy_protocol = false
 
-# A listener can request its certificates itself (ACME; in builds with the feature `acme`):
-# one for each of the hosts, validated on this listener, which must be publicly reachable at
-# port 443 of the hosts, and renewed when a third of its lifetime is left. You have to agree
-# to the authority's terms of service. directory: \"letsencrypt\", \"staging\" (for tests) or a
-# URL; ca_file: PEM file of the authority that signs the certificate of that URL. cache
-# stores account, keys and certificates and must not be readable by other users.
+# A listener can request its certificates itself (ACME; requires a build with the feature
+# `acme`): one certificate for each of the hosts. Certificates are validated on this listener,
+# which must be publicly reachable at port 443 of the hosts, and renewed when a third of their
+# lifetime is left. You must agree to the certificate authority's terms of service. directory:
+# \"letsencrypt\", \"staging\" (for tests) or a URL; ca_file: PEM file for verifying the server of
+# this URL. cache stores the account, keys and certificates, and must not be readable by other
+# users.
 #[[listener]]
 #listen = \"[::]:443\"
 #acme.hosts = [\"example.com\", \"www.example.com\"]
@@ -200,14 +202,14 @@ const LISTENERS: &str = "
 #acme.cache = \"acme\"
 #acme.ca_file = \"\"
 
-# Certificates of the listeners with TLS, in PEM, reloaded when the files change. The
-# requested name selects the certificate; the first one is used for other names.
+# Certificates (PEM) for listeners with TLS, reloaded when the files change. The certificate is
+# selected by the requested name; the first certificate is used for other names.
 #[[certificate]]
 #certificate_file = \"/etc/ssl/example.com/fullchain.pem\"
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
-/// Returns the help about sources with the names of the formats.
+/// Returns the help text for sources, with the names of all formats.
 fn sources() -> String {
     let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
     let formats = either(&formats);
@@ -226,7 +228,7 @@ fn sources() -> String {
     SOURCES.replace("{formats}", lines.trim_start())
 }
 
-/// Returns the help about rules with the help about actions.
+/// Returns the help text for rules, including the help for actions.
 fn rules() -> String {
     let mut lines = String::new();
     for action in Action::ALL {

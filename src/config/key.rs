@@ -4,27 +4,27 @@ use std::fmt;
 
 use super::{Value, sections::KEYS};
 
-/// Configuration key: its name, the kind of its value, its default and its help text.
+/// A configuration key, with its name, kind of value, default and help text.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Key {
-    /// Name in the file, with its table and a dot.
+    /// Name of the key in the file, including its table and a dot.
     pub name: &'static str,
-    /// Name without the table.
+    /// Name of the key without its table.
     pub short_name: &'static str,
-    /// Name in the original package, which is accepted as well.
+    /// Name of the key in the original package, which is also accepted.
     pub old_name: Option<&'static str>,
     /// Kind of the value.
     pub kind: Kind,
-    /// Default, in the spelling of an environment variable.
+    /// Default value, written as in an environment variable.
     pub default: &'static str,
-    /// Help text, with units.
+    /// Help text, including units.
     pub help: &'static str,
     /// Places where the key may be set, and how a change takes effect.
     pub reach: Reach,
     /// Function that formats a value for display, without passwords.
     pub shown: fn(&Value) -> String,
-    /// Whether the value is a secret, which may also be in a file named by `KEY_file`.
+    /// Whether the value is a secret, which `KEY_file` can instead read from a file.
     pub is_secret: bool,
 }
 
@@ -47,7 +47,7 @@ impl Key {
         kind: Kind,
         reach: Reach,
     ) -> Self {
-        // Evaluated at compile time, so a wrong prefix cannot reach a running program.
+        // Evaluated at compile time, so an invalid prefix cannot occur at run time.
         let (_, short_name) = name.split_at(prefix.len());
         Self {
             name,
@@ -62,7 +62,7 @@ impl Key {
         }
     }
 
-    /// Returns the table of the key with a dot, or an empty string.
+    /// Returns the name of the key's table with a final dot; empty for a key outside of tables.
     pub(super) fn prefix(&self) -> &'static str {
         self.name.strip_suffix(self.short_name).unwrap_or_default()
     }
@@ -74,14 +74,14 @@ impl Key {
         format!("ROBOT_DETECTION_{name}")
     }
 
-    /// Returns the key with the given name or old name.
+    /// Returns the key with the given name, or with this name in the original package.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         KEYS.iter()
             .find(|key| key.name == name || key.old_name == Some(name))
     }
 
-    /// Returns the key of the secret for a name of the form `KEY_file`.
+    /// Returns the secret key `KEY` for a name of the form `KEY_file`.
     pub(super) fn of_file(
         name: &str,
         suffix: &str,
@@ -103,10 +103,10 @@ impl Key {
     }
 }
 
-/// Function that returns the allowed words of a value, in the order of the documentation.
+/// Function that returns the words allowed as a value, in the order used in the documentation.
 pub type Words = fn() -> Vec<&'static str>;
 
-/// Kind of a value.
+/// Kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
@@ -123,28 +123,28 @@ pub enum Kind {
     },
     /// `true` or `false`.
     Bool,
-    /// List of strings, or one string with commas.
+    /// List of strings, or one comma-separated string.
     List,
-    /// List of words, or one string with commas.
+    /// List of words, or one comma-separated string.
     Words(Words),
     /// List of whole numbers, or a single number.
     Numbers,
     /// List of strings, or one string in which a comma is part of the text.
     Lines,
-    /// Names, each with a string or a list of strings; only in repeatable tables.
+    /// Map from names to a string or a list of strings; only in repeatable tables.
     Map,
 }
 
 impl Kind {
-    /// Returns a description of the kind for errors of the form "is not …".
+    /// Returns a description of the kind, for errors of the form "VALUE is not KIND".
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Text | Self::Word(_) => "a string in quotes",
             Self::Integer { .. } => "a whole number",
             Self::Bool => "true or false",
-            Self::List | Self::Words(_) => "a list of strings, or one string with commas",
-            Self::Numbers => "a list of whole numbers, or a single one",
+            Self::List | Self::Words(_) => "a list of strings, or one comma-separated string",
+            Self::Numbers => "a list of whole numbers, or a single number",
             Self::Lines => "a string in quotes, or a list of strings",
             Self::Map => "a table of names and strings, such as { \"Link\" = \"…\" }",
         }
@@ -159,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// Narrows a number to a range.
+    /// Returns a value kind for whole numbers within the given range.
     pub(super) const fn within(self, min: i64, max: i64) -> Self {
         match self {
             Self::Integer { .. } => Self::Integer { min, max },
@@ -168,15 +168,15 @@ impl Kind {
     }
 }
 
-/// Maximum number of errors listed at once.
+/// Maximum number of errors shown at once.
 pub const MOST_ERRORS: usize = 20;
 
-/// Error in the configuration, with its place.
+/// A configuration error and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
     /// Place of the error, such as `robot-detection.toml:7`, `environment variable …`, `--listen`.
     pub origin: String,
-    /// Description of the error and of its correction.
+    /// Description of the error and of how to correct it.
     pub message: String,
 }
 
@@ -188,7 +188,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// All errors of a configuration, one line each.
+/// All errors in a configuration, one per line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 

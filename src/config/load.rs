@@ -1,4 +1,4 @@
-//! Merges defaults, file, environment and flags into one set of values.
+//! Merges defaults, configuration file, environment and flags into one set of values.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
@@ -17,16 +17,16 @@ use super::{
 /// Prefix of environment variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
-/// Prefix of a variable's name in an origin.
+/// Text before the variable's name in the origin of a value.
 const VARIABLE: &str = "environment variable ";
 
 /// Origin of a value that is not set.
 const DEFAULT: &str = "default";
 
-/// Collects the values of file, environment and flags.
+/// Loads configuration values from files, the environment and flags.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    /// Shared, because settings keep their loader.
+    /// Shared, because loaded settings store their loader.
     files: Vec<(String, Arc<FileContent>)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
@@ -35,9 +35,9 @@ pub struct Loader {
 /// Effective value of a setting and its origin.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InForce {
-    /// The value.
+    /// The effective value.
     pub value: Value,
-    /// Origin: `default`, `robot-detection.toml:3`, `environment …` or the flag.
+    /// Origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
     pub origin: String,
 }
 
@@ -56,7 +56,7 @@ pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,
     pub(super) settings: Arc<Settings>,
     pub(super) sites: Arc<[Arc<SiteParts>]>,
-    /// Keys set in the `[[site]]` that these settings belong to.
+    /// Keys that are set in the `[[site]]` to which these settings belong.
     pub(super) of_site: Vec<&'static str>,
     origins: Origins,
     loader: Arc<Loader>,
@@ -71,13 +71,13 @@ pub(super) struct Reading {
 }
 
 impl Loader {
-    /// Creates a loader with only the defaults.
+    /// Creates a loader that contains only the defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the text of the configuration file `name` and the files that it includes.
+    /// Adds the configuration file `name`, given its text, and the files that the text includes.
     #[must_use]
     pub fn file(mut self, name: &str, text: &str) -> Self {
         let mut content = file::read(text);
@@ -99,10 +99,10 @@ impl Loader {
         self
     }
 
-    /// Adds the environment variables of the process that have our prefix.
+    /// Adds the process's environment variables that begin with `ROBOT_DETECTION_`.
     #[must_use]
     pub fn process_environment(self) -> Self {
-        // `vars` panics if any variable is not UTF-8.
+        // `std::env::vars` would panic if a variable is not UTF-8.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| name.starts_with(PREFIX))
@@ -118,7 +118,7 @@ impl Loader {
         self
     }
 
-    /// Adds the value of a flag; `flag` is its name in errors.
+    /// Adds the value of a command-line flag; `flag` is the flag's name in errors.
     #[must_use]
     pub fn flag(mut self, key: &'static Key, flag: &'static str, value: Option<String>) -> Self {
         if let Some(value) = value {
@@ -131,7 +131,7 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// Fails with all errors, each with its place.
+    /// Returns all configuration errors, each with its place.
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
         match self.read() {
             (loaded, errors) if errors.is_empty() => Ok(loaded),
@@ -139,7 +139,7 @@ impl Loader {
         }
     }
 
-    /// Returns the effective settings as far as they are valid, and all errors.
+    /// Returns the effective settings, with defaults for invalid values, and all errors.
     #[must_use]
     pub fn read(&self) -> (Loaded, Vec<ConfigError>) {
         let mut reading = Reading {
@@ -147,7 +147,7 @@ impl Loader {
             ..Reading::default()
         };
         let mut sites = Vec::new();
-        // File, environment, flags: later values replace earlier ones.
+        // Order: file, environment, flags; later values replace earlier values.
         let mut names = BTreeMap::new();
         for (name, content) in &self.files {
             reading.errors.extend(content.errors(name));
@@ -181,7 +181,7 @@ impl Loader {
         (loaded, errors)
     }
 
-    /// Removes the value or table at the place of an error; returns `None` if nothing is found.
+    /// Removes the value or table at the place of an error; returns `None` if neither is found.
     pub fn remove(&mut self, origin: &str) -> Option<Removed> {
         let flags = self.flags.len() + self.environment.len();
         self.flags.retain(|(_, flag, _)| *flag != origin);
@@ -202,7 +202,7 @@ impl Loader {
 }
 
 impl Reading {
-    /// Reports keys set by another file too, and tables with a name used by another file.
+    /// Reports keys that another file also sets, and tables whose name another file also uses.
     fn twice(
         &mut self,
         file: &str,
@@ -228,7 +228,7 @@ impl Reading {
         }
     }
 
-    /// Reads the keys and tables of a file or `[[site]]`; errors show names with the prefix
+    /// Reads the keys and tables of a file or `[[site]]`; errors show key names with the prefix
     /// `label`.
     pub(super) fn file(&mut self, name: &str, content: &FileContent, label: &str) {
         for (key, value, line) in &content.values {
@@ -245,7 +245,7 @@ impl Reading {
         }
     }
 
-    /// Reads the text of a variable or a flag.
+    /// Reads a value from the text of an environment variable or flag.
     fn text(&mut self, key: Option<(&'static Key, Result<Value, String>)>, origin: String) {
         let Some((key, text)) = key else {
             self.errors.push(unknown_variable(origin));
@@ -287,8 +287,8 @@ impl Loaded {
 
     /// Returns each `[[site]]` with its effective settings.
     ///
-    /// A site's own values take precedence over flags and environment, which apply to all sites.
-    /// Its rules and `X-Robots-Tag` headers come before the common ones.
+    /// A site's own values take precedence over flags and environment, which apply to all sites. A
+    /// site's rules and `X-Robots-Tag` headers come before the common rules and headers.
     #[must_use]
     pub fn sites(&self) -> Vec<SiteLoaded> {
         let sites = self.sites.iter();
@@ -306,13 +306,13 @@ impl Loaded {
         )
     }
 
-    /// Returns the address data for rules, which may be updated while these settings are in use.
+    /// Returns the address data that rules use; the data may be updated while in use.
     #[must_use]
     pub fn origins(&self) -> &Origins {
         &self.origins
     }
 
-    /// Returns the settings of the upstream, to let sites with equal settings share a proxy.
+    /// Returns the upstream settings, so that sites with equal settings can share a proxy.
     #[must_use]
     pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
         let keys = KEYS
@@ -322,10 +322,11 @@ impl Loaded {
             .collect()
     }
 
-    /// Takes fixed settings from the running `other`, and returns the names of changed ones.
+    /// Adopts unchangeable settings from the running settings `other`; returns the names of changed
+    /// settings.
     ///
-    /// Only keys selected by `is_kept` are taken, no rules or sites. A name is returned if the
-    /// running value differs from the new value.
+    /// Only keys selected by `is_kept` are adopted; rules and sites are not. A name is returned if
+    /// the running value differs from the new value.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();
         let settings = Arc::make_mut(&mut self.settings);
@@ -344,7 +345,7 @@ impl Loaded {
         kept
     }
 
-    /// Returns each key with its value and origin, in the order of the documentation.
+    /// Returns each key with its value and origin, in the order used in the documentation.
     pub fn in_force(&self) -> impl Iterator<Item = (&'static Key, &InForce)> {
         KEYS.iter()
             .filter_map(|key| Some((key, self.values.get(key.name)?)))
@@ -364,7 +365,7 @@ impl Loaded {
         self.origin(key) != DEFAULT
     }
 
-    /// Creates an error for a value that was found wrong after loading.
+    /// Creates an error for a value that was found to be invalid after loading.
     #[must_use]
     pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         let message = if self.of_site.contains(&key.name) {
@@ -394,7 +395,7 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
         .collect()
 }
 
-/// Returns the key of an environment variable, and its value.
+/// Returns the key that an environment variable sets, and the variable's value.
 fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, String>)> {
     let find = |name: &str| KEYS.iter().find(|key| key.variable() == name);
     if let Some(key) = find(name) {
@@ -417,11 +418,11 @@ fn unknown_variable(origin: String) -> ConfigError {
     if let Some(table) = table {
         let table = table.name;
         let message = format!(
-            "[[{table}]] cannot be set by a variable; write it into the configuration file"
+            "[[{table}]] cannot be set by an environment variable; set it in the configuration file"
         );
         return ConfigError { origin, message };
     }
-    // A misspelt variable is an error, because otherwise its default would silently stay.
+    // A misspelt variable name is an error, because the default would otherwise silently apply.
     let variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
     let message = nearest(name, variables.iter().map(String::as_str)).map_or_else(
         || "no setting has this name; `robot-detection init --stdout` prints all keys".to_owned(),

@@ -1,8 +1,8 @@
 //! Settings from the configuration file, the environment and flags.
 //!
-//! Only this module reads them. Flags override the environment, the environment
-//! overrides the file, and the file overrides the defaults. Every value records its
-//! origin, which errors and the admin page show.
+//! Only this module reads these sources. Flags override the environment, the environment overrides
+//! the file, and the file overrides the defaults. The origin of every value is recorded, and shown
+//! in errors and on the admin page.
 //!
 //! # Example
 //!

@@ -1,6 +1,6 @@
-//! Macro that declares a table of the configuration file: its keys and the fields of its settings.
+//! A macro that declares a table of the configuration file, with its keys and settings.
 
-/// Declares the struct of a table's settings, and the struct of its keys.
+/// Declares a struct for the settings of a table, and a struct for its keys.
 ///
 /// ```text
 /// section! {
@@ -11,10 +11,9 @@
 /// }
 /// ```
 ///
-/// Everything after the field's type is optional. Without `as`, the key has the name of the field;
+/// Everything after the field's type is optional. Without `as`, the key is named like the field;
 /// without `= "default"`, an unset key is [absent](super::setting::Setting::absent). `@process`,
-/// `@live` and `@site` select the [`Reach`](super::key::Reach) of all keys or of a single
-/// key.
+/// `@live` and `@site` select the [`Reach`](super::key::Reach) of all keys or of a single key.
 macro_rules! section {
     (
         $(#[$attribute:meta])*
@@ -37,7 +36,7 @@ macro_rules! section {
             )+
         }
 
-        #[doc = concat!("Keys of [`", stringify!($Section), "`], each with the name of its field.")]
+        #[doc = concat!("Keys of [`", stringify!($Section), "`], one per field.")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $Keys {

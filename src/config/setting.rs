@@ -4,22 +4,22 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{Key, Kind, Value, key::Words};
 
-/// Type of a setting.
+/// Rust type of a setting's value.
 pub(super) trait Setting: Sized {
     /// Kind of the setting's value.
     const KIND: Kind;
 
-    /// Whether an empty string is an ordinary value.
+    /// Whether an empty string is a valid value, rather than unsetting the key.
     const MAY_BE_EMPTY: bool = false;
 
-    /// Whether the value is a secret, which may also be in a file named by `KEY_file`.
+    /// Whether the value is a secret, which `KEY_file` can instead read from a file.
     const IS_SECRET: bool = false;
 
     /// Reads a value of the right kind.
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value.
+    /// Returns an error that describes the valid values.
     fn read(value: &Value) -> Result<Self, String>;
 
     /// Formats a value for display, without passwords.
@@ -33,7 +33,7 @@ pub(super) trait Setting: Sized {
     }
 }
 
-/// Type of a string, alone or in a list.
+/// Rust type of a string value, used alone or in a list.
 pub(super) trait Item: Sized {
     /// The allowed words, if other strings are not allowed.
     const WORDS: Option<Words> = None;
@@ -42,26 +42,26 @@ pub(super) trait Item: Sized {
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value.
+    /// Returns an error that describes the valid values.
     fn read_item(text: &str) -> Result<Self, String>;
 }
 
-/// Settings of a table in the configuration file.
+/// The settings of a table in the configuration file.
 pub(super) trait Section: Default {
-    /// Name of the table with a dot; empty for keys outside of tables.
+    /// Name of the table with a final dot; empty for keys outside of tables.
     const PREFIX: &'static str;
 
-    /// Keys of the table, in the order of the documentation.
+    /// Keys of the table, in the order used in the documentation.
     const KEYS: &'static [Key];
 
-    /// Sets the field of a key; returns whether the field exists.
+    /// Sets the field for the key `name`; returns `true` if the field exists.
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value.
+    /// Returns an error that describes the valid values.
     fn set(&mut self, name: &str, value: &Value) -> Result<bool, String>;
 
-    /// Copies the field of a key from `other`, if the field exists.
+    /// Copies the field for a key from `other`, if the field exists.
     fn take(&mut self, name: &str, other: &Self);
 }
 
@@ -69,13 +69,14 @@ pub(super) trait Section: Default {
 pub(super) fn standard<T: Setting>(key: &Key) -> T {
     Value::parse(key.kind, key.default)
         .and_then(|value| T::read(&value))
-        .expect("every default has the right kind, as tested in `config`")
+        .expect("every default should have the right kind, as tested in `config`")
 }
 
 /// Returns the value of an unset key.
 pub(super) fn absent<T: Setting>() -> T {
-    T::absent()
-        .expect("a key without a default is a string, a list or optional, as tested in `config`")
+    T::absent().expect(
+        "a key without a default should be a string, a list or optional, as tested in `config`",
+    )
 }
 
 impl Value {
@@ -165,7 +166,7 @@ numbers! {
     usize: i64::MAX;
 }
 
-/// Seconds, from one second to one day unless the key sets other limits.
+/// Durations in seconds, from one second to one day unless the key sets other limits.
 impl Setting for Duration {
     const KIND: Kind = Kind::Integer {
         min: 1,
@@ -177,14 +178,14 @@ impl Setting for Duration {
     }
 }
 
-/// An empty string means `None`, unless it is an ordinary value of the type.
+/// An empty string means `None`, unless the type accepts an empty string.
 impl<T: Setting> Setting for Option<T> {
     const KIND: Kind = T::KIND;
     const IS_SECRET: bool = T::IS_SECRET;
 
     fn read(value: &Value) -> Result<Self, String> {
         match value {
-            // An environment variable can thereby reset a value of the file.
+            // An environment variable can thereby reset a value set in the file.
             Value::Text(text) if !T::MAY_BE_EMPTY && text.trim().is_empty() => Ok(None),
             value => T::read(value).map(Some),
         }
@@ -218,7 +219,7 @@ impl<T: Item> Setting for Vec<T> {
     }
 }
 
-/// Names, each with a string.
+/// Pairs of a name and a string.
 impl Setting for Vec<(String, String)> {
     const KIND: Kind = Kind::Map;
 

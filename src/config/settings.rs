@@ -1,4 +1,4 @@
-//! All settings, each with the type that the module using it expects.
+//! All settings, as the types that the modules using them expect.
 
 use std::ffi::OsStr;
 
@@ -21,15 +21,15 @@ macro_rules! settings {
             pub tables: Tables,
         }
 
-        /// Keys of each section, in the order of the documentation.
+        /// Keys of each section, in the order used in the documentation.
         pub(super) const SECTIONS: &[&[Key]] = &[$($Section::KEYS),*];
 
         impl Settings {
-            /// Sets the field of a key.
+            /// Sets the field for a key.
             ///
             /// # Errors
             ///
-            /// Fails with a description of a correct value.
+            /// Returns an error that describes the valid values.
             pub(super) fn set(&mut self, key: &Key, value: &Value) -> Result<(), String> {
                 let prefix = key.prefix();
                 // Two sections read `[robots_txt]`, so the prefix alone does not determine the
@@ -40,7 +40,7 @@ macro_rules! settings {
                 Ok(())
             }
 
-            /// Copies the field of a key from `other`.
+            /// Copies the field for a key from `other`.
             pub(super) fn take(&mut self, key: &Key, other: &Self) {
                 let prefix = key.prefix();
                 $(if $Section::PREFIX == prefix {
@@ -96,8 +96,8 @@ settings! {
     log: LogSection,
 }
 
-/// Returns `true` unless the environment disables colours: by `NO_COLOR` (<https://no-color.org>)
-/// or by a terminal without colours.
+/// Returns `true` unless the environment disables colours, by `NO_COLOR` (<https://no-color.org>)
+/// or a terminal type without colours.
 #[must_use]
 pub fn wants_colours() -> bool {
     let variable = |name: &str| std::env::var_os(name);

@@ -13,7 +13,7 @@ use super::{
     tables::OF_SITES,
 };
 
-/// Table whose name a site omits from its keys.
+/// Table whose name is omitted from keys in a `[[site]]`.
 const SERVER: &str = "server.";
 
 /// A `[[site]]`: its hosts and path, and all effective settings.
@@ -23,17 +23,17 @@ pub struct SiteLoaded {
     loaded: Loaded,
 }
 
-/// Contents of a `[[site]]`.
+/// Contents of a `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteParts {
     table: SiteTable,
     values: BTreeMap<&'static str, InForce>,
-    /// Settings and tables of the site; only keys with a value override common settings.
+    /// Settings and tables of the site; only keys that are set override the common settings.
     settings: Settings,
 }
 
 impl Key {
-    /// Returns the name of the key in a `[[site]]`, where `server.` is omitted.
+    /// Returns the key's name in a `[[site]]`, which omits `server.`.
     #[must_use]
     pub fn name_in_site(&self) -> &'static str {
         self.name.strip_prefix(SERVER).unwrap_or(self.name)
@@ -65,10 +65,10 @@ impl SiteLoaded {
         let (tables, own) = (&mut settings.tables, parts.settings.tables.clone());
         tables.rules.splice(..0, own.rules);
         tables.tags.splice(..0, own.tags);
-        // Of the common tables, only those about the site's own hosts apply to it.
+        // Only the common tables for the site's own hosts apply to the site.
         tables.robots_txt_hosts.retain(|host| parts.is_about(host));
         tables.robots_txt_hosts.splice(..0, own.robots_txt_hosts);
-        // A site with its own terms does not use the common terms.
+        // A site with its own licence terms does not use the common terms.
         if !own.licenses.is_empty() {
             tables.licenses = own.licenses;
         }
@@ -78,7 +78,7 @@ impl SiteLoaded {
         }
     }
 
-    /// Returns the site's name, or else its first host and its path.
+    /// Returns the site's name; if not set, its first host and its path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts.name()
@@ -94,7 +94,7 @@ impl SiteLoaded {
         &self.parts.table.hosts
     }
 
-    /// Returns the path at and below which the site is served.
+    /// Returns the site's path prefix.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.parts.table.path
@@ -106,7 +106,7 @@ impl SiteLoaded {
         &self.loaded
     }
 
-    /// Creates an error for a `name`, `hosts` or `path` that was found wrong after loading.
+    /// Creates an error for a `name`, `hosts` or `path` that was found to be invalid after loading.
     #[must_use]
     pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
         self.parts.table.wrong(key, reason)
@@ -140,7 +140,7 @@ impl SiteParts {
         })
     }
 
-    /// Returns the hosts of the site except patterns, and their place in the file.
+    /// Returns the hosts of the site, without patterns, and their place in the file.
     fn own_hosts(&self) -> (Vec<String>, String) {
         let names = self
             .table
@@ -152,7 +152,7 @@ impl SiteParts {
         (names.cloned().collect(), origin)
     }
 
-    /// Returns `true` if a `[[robots_txt.host]]` is about a host of this site.
+    /// Returns `true` if a `[[robots_txt.host]]` applies to a host of this site.
     fn is_about(&self, table: &RobotsTxtHostSettings) -> bool {
         let names = table.hosts.iter().chain(&table.main_mirror);
         names
@@ -164,9 +164,9 @@ impl SiteParts {
 /// Returns the error message for a key that is not allowed in a `[[site]]`.
 pub(super) fn unknown_in_site(name: &str) -> String {
     if TABLES.iter().any(|table| table.name == name) {
-        return format!("[[{name}]] applies to all sites; write it outside of [[site]]");
+        return format!("[[{name}]] applies to all sites; move it out of [[site]]");
     }
-    // Also matches keys without their table, such as `listen`, because `server.` is optional.
+    // Also matches keys without their table, such as `listen`, because `server.` may be omitted.
     let of_server = Key::find(&format!("{SERVER}{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());
@@ -195,11 +195,11 @@ fn for_all_sites(key: &Key) -> String {
     let name = key.name;
     match name.rsplit_once('.') {
         Some((table, _)) => {
-            format!("{name} applies to all sites; write it in [{table}], not in a [[site]]")
+            format!("{name} applies to all sites; set it in [{table}], not in a [[site]]")
         }
-        None => format!(
-            "{name} applies to all sites; write it above the first table, not in a [[site]]"
-        ),
+        None => {
+            format!("{name} applies to all sites; set it above the first table, not in a [[site]]")
+        }
     }
 }
 
@@ -215,7 +215,7 @@ fn without_port(name: &str) -> &str {
     }
 }
 
-/// Returns `true` if a name equals the host of a site or matches its pattern.
+/// Returns `true` if a host name equals the site's host or matches its pattern.
 pub(crate) fn is_host_of(name: &str, host: &str) -> bool {
     match host.strip_prefix('*') {
         None => name.eq_ignore_ascii_case(host),
@@ -315,14 +315,14 @@ mod tests {
             [[site]]\nname = 'a' => c.toml:1: a [[site]] needs hosts, such as
             [[site]]\nhosts = 'a'\nupstraem = 'x' => c.toml:3: unknown key "upstraem" in [[site]]; did you mean "upstream"?
             [[site]]\nhosts = 'a'\nredirect_status = 'x' => c.toml:3: site.redirect_status: "x" is not a whole number
-            [[site]]\nhosts = 'a'\n[site.database]\nurl = 'x' => c.toml:4: database.url applies to all sites; write it in [database], not in
-            [[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80' => c.toml:3: server.listen applies to all sites; write it in [server], not in
-            [[site]]\nhosts = 'a'\nrefresh_interval_days = 3 => c.toml:3: refresh_interval_days applies to all sites; write it above the first table
+            [[site]]\nhosts = 'a'\n[site.database]\nurl = 'x' => c.toml:4: database.url applies to all sites; set it in [database], not in
+            [[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80' => c.toml:3: server.listen applies to all sites; set it in [server], not in
+            [[site]]\nhosts = 'a'\nrefresh_interval_days = 3 => c.toml:3: refresh_interval_days applies to all sites; set it above the first table
             [[site]]\nhosts = 'a'\nserver.upstream = 'x' => c.toml:3: in a [[site]], server.upstream is written as upstream
             [[site]]\nhosts = 'a'\n[[site.source]]\nname = 'x' => c.toml:3: [[source]] applies to all sites
             [[site]]\nhosts = 'a'\n[[site.rule]]\nactoin = 'x' => c.toml:4: unknown key "actoin" in [[rule]]; did you mean "action"?
             [[site]]\nhosts = 'a'\n[site.heaven]\npaht = 'x' => c.toml:4: unknown key "heaven.paht" in [[site]]; did you mean "heaven.path"?
-            site = 'a' => c.toml:1: unknown key "site"; write it as
+            site = 'a' => c.toml:1: unknown key "site"; to write an array of tables, use [[site]]
             "#,
         ) {
             let error = error(text);

@@ -1,4 +1,4 @@
-//! Macro that declares a repeatable table: its keys and the fields of its settings.
+//! A macro that declares a repeatable table, with its keys and settings.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::{
     setting::{Section, Setting},
 };
 
-/// Declares the struct of a repeatable table, and the struct of its keys.
+/// Declares a struct for the settings of a repeatable table, and a struct for its keys.
 ///
-/// Fields are written as in a [`section!`](super::section::section), without defaults. A field
-/// whose type has no value for an unset key is required, and `needs` is the error without it.
-/// `with` names a struct of further keys, which several tables share.
+/// The syntax is that of [`section!`](super::section::section), without defaults. A field whose
+/// type has no value for an unset key is required; if the key is missing, the error is `needs`.
+/// `with` specifies a struct of additional keys that several tables share.
 macro_rules! table {
     (
         $(#[$attribute:meta])*
@@ -39,7 +39,7 @@ macro_rules! table {
             place: $crate::config::table::Place,
         }
 
-        #[doc = concat!("Keys of [`", stringify!($Table), "`], each with the name of its field.")]
+        #[doc = concat!("Keys of [`", stringify!($Table), "`], one per field.")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $Keys {
@@ -73,7 +73,7 @@ macro_rules! table {
                     ],
                 };
 
-            /// Reads a table of the file and adds its errors to `errors`.
+            /// Reads a table from the file and adds its errors to `errors`.
             pub(in crate::config) fn read(
                 reader: &mut $crate::config::table::Reader<'_>,
             ) -> Option<Self> {
@@ -98,7 +98,7 @@ macro_rules! table {
                 self.place.of(key.short_name)
             }
 
-            /// Creates an error for a value that was found wrong after loading.
+            /// Creates an error for a value that was found to be invalid after loading.
             #[must_use]
             pub fn wrong(
                 &self,
@@ -108,7 +108,7 @@ macro_rules! table {
                 self.wrong_by_name(key.short_name, reason)
             }
 
-            /// Creates an error for the key that the error names.
+            /// Creates an error for the key that `error` refers to.
             #[must_use]
             pub fn wrong_by_name(
                 &self,
@@ -148,7 +148,7 @@ impl Place {
         })
     }
 
-    /// Creates an error about a table as a whole.
+    /// Creates an error for the table as a whole.
     pub(super) fn wrong_whole(&self, table: &str, reason: &dyn std::fmt::Display) -> ConfigErrors {
         ConfigErrors::from(ConfigError {
             origin: self.origin.clone(),
@@ -157,14 +157,14 @@ impl Place {
     }
 }
 
-/// Tables are compared without their places.
+/// Tables are equal if their contents are equal, wherever they are in the file.
 impl PartialEq for Place {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// Reader of one table.
+/// Reads the keys of one table.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     file: &'a str,
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets a default for an unset key, with the place of the table.
+    /// Sets the default of a key that is not set; uses the place of the table.
     pub(super) fn suggest(&mut self, key: &'static Key, value: Value) {
         let values = &mut self.table.values;
         if values.iter().all(|(set, ..)| set.name != key.name) {
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         part
     }
 
-    /// Returns the value or that of an unset key; reports `needs` if there is neither.
+    /// Returns the value, or the type's value for an unset key; reports `needs` if neither exists.
     pub(super) fn or_absent<T: Setting>(&mut self, value: Option<T>, needs: &str) -> Option<T> {
         let value = value.or_else(T::absent);
         if value.is_none() {
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
 
     /// Reports a missing key, unless the table has another error.
     pub(super) fn needs(&mut self, needs: &str) {
-        // A wrong value counts as missing and would be reported twice.
+        // An invalid value counts as missing, and would otherwise be reported twice.
         if !self.is_wrong {
             self.errors.push(ConfigError {
                 origin: self.at(self.table.line),

@@ -97,7 +97,7 @@ fn errors_contain_line_and_suggestion() {
         r#"
         \nfilter_patern = '/x' => c.toml:2: unknown key "filter_patern"; did you mean "filter_pattern"?
         [server]\nlissten = 'x' => c.toml:2: unknown key "server.lissten"; did you mean "server.listen"?
-        [server]\nfilter_pattern = '/x' => c.toml:2: unknown key "server.filter_pattern"; write filter_pattern above the first table, not in [server]
+        [server]\nfilter_pattern = '/x' => c.toml:2: unknown key "server.filter_pattern"; move filter_pattern above the first table, out of [server]
         [serverr]\nlisten = 'x' => c.toml:1: unknown key "serverr"
         refresh_interval_days = 0 => c.toml:1: refresh_interval_days: 0 is not between 1 and 3650
         refresh_interval_days = '30' => c.toml:1: refresh_interval_days: "30" is not a whole number
@@ -139,7 +139,7 @@ fn errors_in_robots_txt_hosts_are_reported() {
         ),
         (
             "[robots_txt.host]\nhosts = 'a'",
-            "c.toml:1: unknown key \"robots_txt.host\"; write it as an array of tables: [[robots_txt.host]]",
+            "c.toml:1: unknown key \"robots_txt.host\"; to write an array of tables, use [[robots_txt.host]]",
         ),
         (
             "[robots_txt]\nserv = 'file'",
@@ -176,7 +176,7 @@ fn repeatable_tables_have_no_variable() {
         .unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("[[robots_txt.host]] cannot be set by a variable"),
+        error.contains("[[robots_txt.host]] cannot be set by an environment variable"),
         "{error}"
     );
 }
@@ -322,7 +322,7 @@ fn included_files_are_merged() {
         (
             "include = '*/*.toml'",
             both,
-            "/main.toml:1: include: \"*/*.toml\": only one * is allowed, in the file name",
+            "/main.toml:1: include: \"*/*.toml\": only one * is allowed, and only in the file name",
         ),
         (
             main,
@@ -380,19 +380,16 @@ fn secrets_are_read_from_files() {
         ),
         (
             "token_file = 'credential:../a'",
-            "\"../a\" is not the name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH",
+            "\"../a\" is not a credential name; write credential:NAME, with the NAME from LoadCredential=NAME:PATH",
         ),
-        (
-            "token_file = 1",
-            "write the path of the file as a string in quotes",
-        ),
+        ("token_file = 1", "the file path must be a string in quotes"),
     ] {
         let expected = format!("c.toml:2: check.token_file: {error}");
         assert_eq!(errors(&format!("[check]\n{line}")), [expected]);
     }
     assert_eq!(
         errors(&format!("[check]\ntoken = 'a'\ntoken_file = '{token}'")),
-        ["c.toml:3: check.token_file: check.token is set as well; remove one of them"]
+        ["c.toml:3: check.token_file: check.token is also set; remove one of them"]
     );
     assert!(errors("[server]\nlisten_file = 'a'")[0].contains("unknown key"));
 }

@@ -1,4 +1,4 @@
-//! Values of settings, and parsing them from a string.
+//! Values of settings, and functions that parse values from strings.
 
 use std::fmt;
 
@@ -17,16 +17,16 @@ pub enum Value {
     List(Vec<String>),
     /// Whole numbers.
     Numbers(Vec<i64>),
-    /// Names, each with a string; a name may occur several times.
+    /// Pairs of a name and a string; a name may occur several times.
     Map(Vec<(String, String)>),
 }
 
 impl Value {
-    /// Parses a value of a kind from an environment variable or a flag.
+    /// Parses a value of the given kind from an environment variable or flag.
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value if the text is not of the kind.
+    /// Returns an error that describes the valid values if the text is not of this kind.
     pub fn parse(kind: Kind, text: &str) -> Result<Self, String> {
         match kind {
             Kind::Text | Kind::Word(_) => Ok(Self::Text(text.to_owned())),
@@ -47,17 +47,17 @@ impl Value {
         }
     }
 
-    /// Returns the value if it has the kind; a string is converted to a list if necessary.
+    /// Returns the value if it has the given kind; a string is converted to a list if necessary.
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value otherwise.
+    /// Returns an error that describes the valid values if the value has another kind.
     pub fn fit(self, kind: Kind) -> Result<Self, String> {
         match (kind, self) {
             (Kind::Integer { min, max }, Self::Integer(number)) if number < min || number > max => {
                 Err(format!("{number} is not between {min} and {max}"))
             }
-            // A single item needs no brackets, as in `FilterPattern = '/private/*'`.
+            // A single item does not need brackets, as in `FilterPattern = '/private/*'`.
             (Kind::List | Kind::Words(_), Self::Text(text)) => {
                 Ok(Self::List(comma_separated(&text)))
             }
@@ -95,7 +95,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Parses numbers, which may have the prefix `AS`.
+/// Parses comma-separated numbers, which may have the prefix `AS`.
 fn numbers(texts: &[String]) -> Result<Value, String> {
     let number = |text: &String| {
         let digits = text.strip_prefix("AS").unwrap_or(text);
@@ -110,7 +110,7 @@ fn numbers(texts: &[String]) -> Result<Value, String> {
         .map(Value::Numbers)
 }
 
-/// Splits at commas; items are trimmed, empty items are skipped.
+/// Splits a string at commas, trims the items and skips empty items.
 fn comma_separated(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)

@@ -278,7 +278,7 @@ async fn all_instances_share_canonical_urls_and_rules_take_precedence() {
     );
     let told = explain("/a", "findbot/1");
     assert!(
-        told.contains("Not redirected to a canonical URL: the purpose is search"),
+        told.contains("Not redirected to a canonical URL: the robot's purpose is search"),
         "{told}"
     );
     assert_eq!(site.get("/paid/a", "trainbot/1", &[]).status, 403);

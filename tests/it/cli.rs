@@ -290,8 +290,8 @@ fn all_configuration_errors_are_reported_together() {
     let quotes = "redirect_url = \"/x/\n[server]\nlisten = '127.0.0.1:0\n";
     let lines = told(quotes, &["serve"]);
     for expected in [
-        ".toml:2: redirect_url: the text has no closing quote; write \" at its end",
-        ".toml:4: server.listen: the text has no closing quote; write ' at its end",
+        ".toml:2: redirect_url: the string has no closing quote; add \" at its end",
+        ".toml:4: server.listen: the string has no closing quote; add ' at its end",
     ] {
         assert!(lines.contains(expected), "{lines}");
     }
@@ -891,7 +891,7 @@ fn validate_checks_only_the_file() {
         assert!(told.contains(place), "{place}: {told}");
     }
     for (text, expected) in [
-        ("", "contains no site"),
+        ("", "does not configure a site"),
         (
             "server.upstream = 'ftp://x'",
             "new.toml:1: server.upstream: ",

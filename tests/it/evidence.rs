@@ -315,7 +315,7 @@ fn evidence_about_a_visitor_can_be_deleted() {
     let told = forget(&["--address", "203.0.113.3", "--dry-run"]);
     assert_eq!(
         told,
-        "2 evidence requests would be deleted, 1 of them stored only by network, so they may be from other visitors\n"
+        "2 evidence requests would be deleted, 1 of them stored only by network and possibly from other visitors\n"
     );
     let told: Value =
         serde_json::from_str(&forget(&["--address", "203.0.113.3", "--json"])).unwrap();

@@ -161,7 +161,7 @@ fn cards_are_readable_and_text_from_visitors_is_escaped() {
     }
     assert!(!cards.contains('\x1b') && !cards.contains("fleet-no-referrers"));
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("no line has a referrer"), "{told}");
+    assert!(told.contains("no line contains a referrer"), "{told}");
     assert!(told.contains("--robots-txt"), "{told}");
 }
 

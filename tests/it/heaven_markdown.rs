@@ -222,8 +222,8 @@ async fn discovery_files_of_agents_are_requested_from_the_site() {
     };
     let told = doctor(&[]);
     for line in [
-        "warn  Content-Signal: robots.txt does not state how content may be used: set robots_txt.content_signal",
-        "warn  sitemap: robots.txt lists no sitemap: robots_txt.serve = \"merge\"",
+        "warn  Content-Signal: robots.txt does not specify how content may be used: set robots_txt.content_signal",
+        "warn  sitemap: robots.txt does not list a sitemap: set robots_txt.serve = \"merge\"",
         "ok    Markdown: http://",
         "ok    Web Bot Auth: no key directory",
     ] {

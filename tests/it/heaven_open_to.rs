@@ -183,7 +183,7 @@ fn doctor_reports_rules_that_redirect_people_in_circles() {
         [[rule]]\nname = 'all'\npath = '/a/*'\nvisitors = 'all'\npeople = true\n\
         action = 'redirect'\n";
     let warning =
-        "rule \"all\" redirects human visitors, but heaven.open_to robots sends them back";
+        "rule \"all\" redirects human visitors, but heaven.open_to robots redirects them back";
     for (open_to, is_told) in [("robots", true), ("all", false)] {
         let text = text.replace("OPEN", open_to);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();

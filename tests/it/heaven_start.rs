@@ -104,7 +104,7 @@ fn one_command_adds_missing_settings_and_keeps_existing_ones() {
         assert!(out.contains(&format!(" + {line}\n")), "{line}: {out}");
     }
     let door =
-        format!("not described: 1, the first is http://{HOST}/members/door: answer: status 403");
+        format!("not described: 1, for example http://{HOST}/members/door: answer: status 403");
     for told in [
         door.as_str(),
         "site_robot.login",
@@ -214,9 +214,13 @@ fn a_named_area_is_filtered_where_no_filter_exists() {
     assert_refused(
         path,
         &["--upstream", &serves],
-        (1, "name the URL of the area"),
+        (1, "specify the URL of the area"),
     );
-    assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
+    assert_refused(
+        path,
+        &["--upstream", &serves, "/"],
+        (2, "specify it, as in"),
+    );
     let arguments = ["--upstream", &serves, "/members", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
     // Without its slash, the area does not exist.
@@ -273,19 +277,19 @@ fn an_administrators_other_settings_are_kept() {
         (
             "heaven = { path = '/h/' }",
             &[],
-            "by hand: heaven.source = \"database\"",
+            "manually: heaven.source = \"database\"",
         ),
         (
             "site_robot.starting_points = 'http://www.example.com/'",
             &["/members/"],
-            "add it there",
+            "add the URL there",
         ),
         (
             "",
             &["http://www.exmaple.com/members/"],
             "not in server.hosts",
         ),
-        ("", &["--site", "shop"], "no such site"),
+        ("", &["--site", "shop"], "the site does not exist"),
         ("heaven.souce = 'files'", &[], "did you mean"),
     ] {
         write(path, &upstream, more);
@@ -303,7 +307,7 @@ fn a_site_without_readable_pages_leaves_the_file_unchanged() {
     for (reply, advice) in [
         (Reply::status(401), "site_robot.login"),
         (Reply::redirect("/login"), "redirects to /login"),
-        (Reply::status(404), "name the URL of the area"),
+        (Reply::status(404), "specify the URL of the area"),
         (Reply::Reset, "does not respond"),
     ] {
         let members = reply.clone();
@@ -332,7 +336,14 @@ fn one_of_several_sites_must_be_named() {
          upstream = '{serves}'\n"
     );
     fs::write(file(path), &text).unwrap();
-    assert_refused(path, &["--yes"], (2, "choose one with --site: shop, other"));
+    assert_refused(
+        path,
+        &["--yes"],
+        (
+            2,
+            "select a site with --site; configured sites: shop, other",
+        ),
+    );
     let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -350,7 +361,7 @@ fn one_of_several_sites_must_be_named() {
 #[test]
 fn the_reason_why_robots_are_not_redirected_is_printed() {
     for (more, advice) in [
-        ("mode = 'report'", "set it to on"),
+        ("mode = 'report'", "set mode to on"),
         ("allow_robots = ['googlebot']", "always pass"),
         ("redirect_url = '/sorry'", "check redirect_url"),
     ] {
@@ -409,17 +420,13 @@ fn robots_are_redirected_from_public_pages_only_on_request() {
             Some(answers) => start_and_answer(path, &["/members/"], answers),
         };
         assert_eq!(code, 0, "{out}{err}");
-        assert_eq!(
-            err.contains("not written: filter_pattern"),
-            !is_led,
-            "{err}"
-        );
+        assert_eq!(err.contains("note: filter_pattern"), !is_led, "{err}");
         let written = fs::read_to_string(file(path)).unwrap();
         assert_eq!(written.contains(pattern), is_led, "{written}");
         let told = if is_led {
             "will be redirected to"
         } else {
-            "reads the page itself"
+            "reads the page directly"
         };
         assert!(out.contains(told), "{out}{err}");
     }

@@ -60,11 +60,11 @@ fn a_quarantined_list_is_reported_until_it_is_accepted() {
         "the document has 40 robots, down from 50: more than a tenth would be removed at once";
     assert!(
         said.starts_with(&format!("error: own: held for review: {reason}"))
-            && said.contains("use --accept to apply the document"),
+            && said.contains("to apply the document, use --accept"),
         "{said}"
     );
     assert_eq!(house.robots(), 50);
-    let advice = "to apply the new ones, run `registry refresh --source own --accept`";
+    let advice = "to apply the new robots, run `registry refresh --source own --accept`";
     let (_, _, said) = house.run(&["registry", "list", "--source", "own"]);
     assert!(said.contains(reason) && said.contains(advice), "{said}");
     let (_, report, _) = house.run(&["doctor", "--offline"]);

@@ -140,7 +140,7 @@ fn check_reports_a_file_of_another_site() {
     let output = fed(&[&arguments[..], &from].concat(), mirror);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stdout(&output).contains("a Host line names another site"),
+        stdout(&output).contains("a Host line specifies another site"),
         "{output:?}"
     );
 }

@@ -137,17 +137,17 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_reported() {
         (
             "serve = 'settings'\nenforce = 'on'",
             403,
-            "they are refused anyway",
+            "these robots are still refused",
         ),
         (
             "serve = 'merge'\nenforce = 'on'",
             403,
-            "they are refused anyway",
+            "these robots are still refused",
         ),
         (
             "serve = 'settings'\nenforce = 'report'",
             200,
-            "they pass: set robots_txt.enforce to on",
+            "these robots pass: to refuse them, set robots_txt.enforce to on",
         ),
     ] {
         let house = House::new(settings);

@@ -622,7 +622,7 @@ fn a_hangup_reloads_and_keeps_the_last_good_copy() {
     eventually("the log reports the error", || {
         house
             .log()
-            .contains("robots_txt.serve: \"nothing\" is not a valid way to serve it")
+            .contains("robots_txt.serve: \"nothing\" is not a valid source of robots.txt")
     });
     assert!(
         robots(&server).text().contains("/new"),
@@ -712,9 +712,9 @@ fn doctor_checks_files_mirrors_and_the_upstream() {
     );
     let report = succeed(house.path(), &["doctor", "--offline"]);
     for line in [
-        "robots_txt.disallow has no effect on the site: robots_txt.serve is pass",
-        "robots_txt.refuse_robots names the unknown robot \"gptbott\"; did you mean \"gptbot\"?",
-        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; add it unless another server serves it",
+        "robots_txt.disallow has no effect because robots_txt.serve is pass",
+        "robots_txt.refuse_robots contains the unknown robot \"gptbott\"; did you mean \"gptbot\"?",
+        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not in hosts; add the name to hosts, unless another server serves it",
     ] {
         assert!(
             report.contains(&format!("warn  robots.txt: {line}\n")),

@@ -407,7 +407,7 @@ async fn descriptions_can_be_exported_and_imported() {
         let (code, text) = site_robot(directory.path(), &["import", "out", "--site", format]).await;
         assert_eq!(
             (code, &*text),
-            (0, "3 descriptions imported, 0 cannot be read\n")
+            (0, "3 descriptions imported, 0 could not be read\n")
         );
         let (_, own) = site_robot(directory.path(), &["export"]).await;
         let (_, other) = site_robot(directory.path(), &["export", "--site", format]).await;
@@ -463,7 +463,7 @@ async fn reasons_for_omitted_pages_are_reported_with_counts() {
     let reason = "robots meta: the page must not be indexed (noindex)";
     let of_start = format!("warning: the starting point {start} is not described: {reason}");
     assert!(note.contains(&of_start), "{text}{note}");
-    let counted = format!("not described: 3, the first is {start}: {reason}");
+    let counted = format!("not described: 3, for example {start}: {reason}");
     assert!(
         text.contains(&counted) && text.contains("not described: 1, "),
         "{text}"

@@ -386,7 +386,7 @@ fn where_pages_cannot_be_rendered_the_reason_and_a_remedy_are_reported() {
     let output = run(path, &["doctor", "--offline"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("the rendering browser starts, with its sandbox"),
+        told.contains("the rendering browser can be started with its sandbox"),
         "{told}"
     );
 }

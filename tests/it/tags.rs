@@ -72,8 +72,7 @@ fn an_unknown_directive_is_sent_with_a_warning() {
         "noindex, noai, noimageai, googlebot: noidex"
     );
     let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
-    let warning =
-        "x_robots_tag 2 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    let warning = "x_robots_tag 2 contains \"noidex\", which robots do not recognise; did you mean \"noindex\"?";
     assert!(log.contains(warning), "{log}");
     assert!(!log.contains("noimageai"), "{log}");
     let doctor = run(directory.path(), &["doctor", "--offline"]);
@@ -232,7 +231,7 @@ fn doctor_questions_unknown_robots() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let doubt = "x_robots_tag 1 names the unknown robot \"gogglebot\"";
+    let doubt = "x_robots_tag 1 contains the unknown robot \"gogglebot\"";
     assert!(text.contains(doubt), "{text}");
 }
 

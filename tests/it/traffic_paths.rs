@@ -166,7 +166,7 @@ fn queries_that_paths_cannot_answer_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (&["--by", "path,robot"][..], "use two reports"),
-        (&["--by", "robot", "--path", "/a"], "--path needs"),
+        (&["--by", "robot", "--path", "/a"], "--path requires"),
         (
             &["--by", "path", "--verdict", "verified"],
             "only by --site and --robot",

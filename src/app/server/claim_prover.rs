@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 "[verify]\ndns_servers = ['dns.example']",
-                "c.toml:2: verify.dns_servers: \"dns.example\" is not the address of a resolver",
+                "c.toml:2: verify.dns_servers: \"dns.example\" is not a resolver address",
             ),
             (
                 "[verify]\nspoofed = 'refused'",

@@ -10,13 +10,13 @@ use crate::verify::Signer;
 
 use super::check::{Check, ServedSite, Subject, sites};
 
-/// Accept header of agents that read Markdown.
+/// Accept header sent by agents that read Markdown.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 
-/// Maximum number of bytes read from a file; enough for a whole sitemap.
+/// Maximum number of bytes to read from a file; enough for a whole sitemap.
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
-/// Responses of one site.
+/// Responses from one site.
 struct SiteResponses<'s> {
     site: &'s ServedSite,
     settings: &'s Settings,
@@ -41,8 +41,7 @@ pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
         };
         let name = site.label("agents");
         let fetcher = Fetcher::new(limits).map_err(|error| error.to_string());
-        let none =
-            "the site's URL is not known: set heaven.url or server.hosts, or use --agents=URL";
+        let none = "the site's URL is unknown: set heaven.url or server.hosts, or use --agents=URL";
         match fetcher.and_then(|fetcher| Ok((fetcher, base.ok_or(none)?))) {
             Ok((fetcher, base)) => {
                 let base = base.trim_end_matches('/').to_owned();
@@ -72,8 +71,7 @@ impl SiteResponses<'_> {
         let text = match self.text("/robots.txt").await {
             Ok(text) => text,
             Err(error) => {
-                let advice =
-                    "serve a robots.txt from the settings: robots_txt.serve = \"settings\"";
+                let advice = "to serve a robots.txt generated from the settings, set robots_txt.serve = \"settings\"";
                 return vec![self.missing("robots.txt", &format!("{error}; {advice}"))];
             }
         };
@@ -98,14 +96,14 @@ impl SiteResponses<'_> {
             }
             None => self.missing(
                 "Content-Signal",
-                "robots.txt does not state how content may be used: set robots_txt.content_signal",
+                "robots.txt does not specify how content may be used: set robots_txt.content_signal",
             ),
         }
     }
 
     async fn sitemap(&self, file: &RobotsTxt) -> Check {
         let Some(url) = file.sitemaps().next() else {
-            let advice = "robots.txt lists no sitemap: robots_txt.serve = \"merge\" adds heaven's sitemap, \
+            let advice = "robots.txt does not list a sitemap: set robots_txt.serve = \"merge\" to add heaven's sitemap, \
                           or set robots_txt.sitemaps";
             return self.missing("sitemap", advice);
         };
@@ -133,7 +131,7 @@ impl SiteResponses<'_> {
             }
             Err(error) => self.missing(
                 name,
-                &format!("{error}; heaven has one if heaven.source = \"database\""),
+                &format!("{error}; heaven provides this file if heaven.source = \"database\""),
             ),
         }
     }
@@ -141,7 +139,7 @@ impl SiteResponses<'_> {
     async fn markdown(&self) -> Check {
         let starts = &self.settings.site_robot.starting_points;
         let start = starts.iter().map(StartingPoint::url).find(|url| {
-            // Sitemaps of other hosts are not checked here.
+            // Sitemaps on other hosts are not checked here.
             url.as_str().starts_with(&self.base)
         });
         let url = start.map_or_else(|| format!("{}/", self.base), ToString::to_string);
@@ -160,7 +158,7 @@ impl SiteResponses<'_> {
         let next = if !heaven.markdown_for_agents {
             "heaven.markdown_for_agents is off"
         } else if self.settings.site_robot.signing_key.is_some() {
-            "the site robot signs its requests and may be admitted to closed pages, so it is unknown which pages are public"
+            "the site robot signs its requests and may therefore have access to closed pages, so it is unknown which pages are public"
         } else {
             "Markdown is returned if heaven.source = \"database\" and the site robot has described the page without a login"
         };
@@ -170,7 +168,7 @@ impl SiteResponses<'_> {
     async fn keys(&self) -> Check {
         let name = self.label("Web Bot Auth");
         if self.settings.site_robot.signing_key.is_none() {
-            let none = "no key directory: the site robot does not sign its requests (site_robot.signing_key)";
+            let none = "no key directory, because the site robot does not sign its requests (site_robot.signing_key)";
             return Check::new(name, Ok(none.to_owned()));
         }
         let found = self.text(Signer::DIRECTORY_PATH).await;

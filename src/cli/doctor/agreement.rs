@@ -1,4 +1,4 @@
-//! Statements about the use of content, from robots.txt, rules and licences.
+//! Statements about the use of content in robots.txt, rules and licences.
 
 use crate::config::{Settings, WhenSettings};
 use crate::licensing::{Licensing, TDMREP_PATH, Terms, Usage};
@@ -6,25 +6,25 @@ use crate::policy::{Policy, ResponseHeaders};
 use crate::registry::Purpose;
 use crate::robots_file::split_usage;
 
-/// Statement about one use of content.
+/// A statement about one use of content.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Statement {
     about: Topic,
     /// Source of the statement.
     who: String,
-    /// Text of the statement as written in its source.
+    /// Text of the statement, as written in its source.
     words: String,
     allows: bool,
 }
 
-/// Use of content that a statement is about.
+/// Use of content to which a statement applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Topic {
     Training,
     Search,
 }
 
-/// Response headers of a rule, with the path prefixes that the rule applies to.
+/// Response headers set by a rule, with the path prefixes to which the rule applies.
 pub(super) struct RuleWords<'r> {
     pub(super) label: &'r str,
     pub(super) headers: &'r ResponseHeaders,
@@ -52,7 +52,7 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
     starts.map(str::to_owned).collect()
 }
 
-/// Returns the statements that contradict an earlier statement.
+/// Returns each statement that contradicts an earlier statement.
 pub(super) fn disagreements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -68,7 +68,7 @@ pub(super) fn disagreements(
             };
             for other in said.filter(|other| other.allows != first.allows) {
                 let text = format!(
-                    "{} says {}, but {} says {}: make both the same",
+                    "{} says {}, but {} says {}: use the same value for both",
                     first.who, first.words, other.who, other.words
                 );
                 if !found.contains(&text) {
@@ -80,7 +80,7 @@ pub(super) fn disagreements(
     found
 }
 
-/// Returns the paths with their own statements.
+/// Returns the paths for which separate statements exist.
 fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
     let usages = settings.robots_txt.content_usage.iter();
     let usages = usages.map(|line| split_usage(line).0);
@@ -98,7 +98,7 @@ fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing
     all
 }
 
-/// Returns all statements that apply below a path.
+/// Returns all statements that apply to pages below a path.
 pub(super) fn statements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -135,7 +135,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
         };
         all.extend(members(&format!("robots_txt.content_usage{of}"), list));
     }
-    // This setting has no paths: a usage line for a path may differ from it.
+    // This setting does not have paths, so a usage line for a path may differ from it.
     if location == "/" {
         all.extend(members(
             "robots_txt.content_signal",
@@ -146,7 +146,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
         all.push(Statement {
             about: Topic::Training,
             who: "robots_txt.refuse_purposes".to_owned(),
-            words: "that robots of ai-training get nothing".to_owned(),
+            words: "that robots with the purpose ai-training are denied all paths".to_owned(),
             allows: false,
         });
     }
@@ -192,7 +192,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
             allows,
         });
     };
-    // Of several licences, one may sell what another one prohibits.
+    // With several licences, one may sell a right that another prohibits.
     if terms.iter().any(|terms| terms.permits_free_training()) {
         say(Topic::Training, "permits", Usage::AiTrain, true);
     } else if terms.iter().any(|terms| terms.prohibits_training()) {
@@ -206,7 +206,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
     all
 }
 
-/// Returns the length of a path if the location is below that path.
+/// Returns the length of a path if the location is below the path.
 fn below(path: &str, location: &str) -> Option<usize> {
     let start = path.trim_end_matches(['*', '$']);
     location.starts_with(start).then_some(start.len())

@@ -1,4 +1,4 @@
-//! A check and its result.
+//! A doctor check and its result.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,14 @@ use crate::app::{self, ServerSettings, SiteRobotSettings};
 use crate::config::{Loaded, Settings, SiteLoaded};
 use crate::store::Store;
 
-/// Subject of the checks: the settings, and the server and database opened with them.
+/// The settings to check, and the server and database opened with these settings.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) settings: &'a Settings,
-    /// Server settings; `None` if invalid, which the check of the configuration reports.
+    /// Server settings; `None` if they are invalid, which the configuration check reports.
     pub(super) server: Option<&'a ServerSettings>,
-    /// The database; `None` if unavailable, which the check of the database reports.
+    /// The database; `None` if it is unavailable, which the database check reports.
     pub(super) store: Option<Store>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Subject<'a> {
 pub(super) struct Check {
     name: String,
     result: Result<String, String>,
-    /// Whether the check passes with a warning.
+    /// Whether the check passed with a warning.
     is_warning: bool,
 }
 
@@ -54,7 +54,7 @@ impl Check {
             Ok(text) => ("ok  ", text),
             Err(text) => ("FAIL", text),
         };
-        // Text of upstreams and sources may contain control characters for the terminal.
+        // Text from upstreams and sources may contain terminal control characters.
         format!("{mark}  {}: {}", self.name, output::clean(text))
     }
 
@@ -71,7 +71,7 @@ impl Check {
 /// Name of the default site, which has no `[[site]]` table.
 const DEFAULT: &str = "default";
 
-/// Site served by `serve`.
+/// A site that `serve` serves.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ServedSite {
     /// Index of the site's `[[site]]` table, from 0; `None` for the default site.
@@ -91,7 +91,8 @@ pub(in crate::cli) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
         loaded: table.loaded().clone(),
     };
     let mut sites: Vec<_> = tables.iter().enumerate().map(of_table).collect();
-    // As in `serve`: next to `[[site]]` tables, a default site exists only with an upstream.
+    // As in `serve`, if there are `[[site]]` tables, a default site exists only if it has an
+    // upstream.
     if !has_others || !loaded.settings().server.upstream.is_empty() {
         sites.push(ServedSite {
             number: None,
@@ -103,7 +104,8 @@ pub(in crate::cli) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
 }
 
 impl ServedSite {
-    /// Returns the site of a robot that only fills the database for other instances to serve.
+    /// Returns the site of a site robot that only writes to the database, for other instances to
+    /// serve.
     pub(super) fn unserved(robot: &SiteRobotSettings, loaded: &Loaded) -> Self {
         Self {
             number: None,
@@ -116,7 +118,7 @@ impl ServedSite {
         self.name.as_deref().unwrap_or(DEFAULT)
     }
 
-    /// Returns the name of a check with the site's name added.
+    /// Returns the name of a check, with the site's name appended.
     pub(super) fn label(&self, what: &str) -> String {
         match &self.name {
             Some(name) => format!("{what} of {name}"),
@@ -124,7 +126,7 @@ impl ServedSite {
         }
     }
 
-    /// Returns the settings of the site's robot, if configured and valid.
+    /// Returns the settings of the site robot, if configured and valid.
     pub(in crate::cli) fn robot(&self, whole: &Loaded) -> Option<SiteRobotSettings> {
         let robots = app::site_robots(whole).ok()?;
         robots.into_iter().find(|robot| robot.site() == self.name())

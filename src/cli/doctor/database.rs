@@ -1,4 +1,4 @@
-//! Checks of the database, and of the settings against its robots.
+//! Checks the database, and compares the settings with the robots in it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{
     check::{Check, Subject},
 };
 
-/// Maximum number of robots listed by id.
+/// Maximum number of robots to list by id.
 const MAX_LISTED_IDS: usize = 20;
 
 pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>> {
@@ -33,15 +33,15 @@ pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>
     Ok(checks)
 }
 
-/// Returns warnings about refused robots that robots.txt cannot name.
+/// Returns warnings about refused robots for which robots.txt has no name.
 fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
-    // The check of the configuration reports errors.
+    // The configuration check reports errors.
     let (Ok(plan), Ok(enforcement)) = (app::robots_txt(loaded), app::enforcement(loaded)) else {
         return Vec::new();
     };
     let what_then = match enforcement.rules {
-        EnforcementMode::On => "they are refused anyway, because robots_txt.enforce is on",
-        _ => "they pass: set robots_txt.enforce to on to refuse them anyway",
+        EnforcementMode::On => "these robots are still refused, because robots_txt.enforce is on",
+        _ => "these robots pass: to refuse them, set robots_txt.enforce to on",
     };
     let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {
         let host = host.map_or_else(String::new, |host| format!(" of {host}"));
@@ -63,11 +63,11 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
 /// Opens the database, unless a transaction pooler is in front of it.
 async fn usable(settings: &Settings) -> Result<String, String> {
     let url = &settings.database.url;
-    // An unreachable database is reported when it is opened.
+    // An unreachable database is reported when the database is opened.
     if let Ok(true) = Store::has_transaction_pooler(url).await {
         return Err(format!(
             "{} is a pooler in transaction mode, which shares sessions between clients: locks \
-             between instances and change notifications get lost; set pool_mode = session for this \
+             between instances and change notifications are lost; set pool_mode = session for this \
              database and user, or use the address of PostgreSQL itself",
             Store::shown_url(url)
         ));
@@ -75,9 +75,10 @@ async fn usable(settings: &Settings) -> Result<String, String> {
     open(settings).await
 }
 
-/// Opens the database and counts its robots.
+/// Opens the database and counts the robots in it.
 ///
-/// A missing file is not created: the file would belong to the user of `doctor`, not of `serve`.
+/// A missing file is not created, because it would belong to the user that runs `doctor`, not
+/// `serve`.
 async fn open(settings: &Settings) -> Result<String, String> {
     if let Some(file) = context::sqlite_file(&settings.database.url)
         && !file.exists()
@@ -96,7 +97,9 @@ async fn open(settings: &Settings) -> Result<String, String> {
     let engine = store.engine();
     store.close().await;
     Ok(match active {
-        0 => format!("{engine}, no robots yet: the first `serve` loads the bundled robots"),
+        0 => {
+            format!("{engine}, no robots yet: the first start of `serve` loads the bundled robots")
+        }
         _ => format!("{engine}, {active} active robots"),
     })
 }
@@ -109,12 +112,12 @@ pub(super) fn missing_file(file: &Path) -> Result<String, String> {
     if directory.is_dir() {
         let file = file.display();
         Ok(format!(
-            "{file} does not exist yet: the first `serve` creates it"
+            "{file} does not exist yet: the first start of `serve` creates the file"
         ))
     } else {
         let directory = directory.display();
         Err(format!(
-            "the directory {directory} does not exist: create it, writable by the user of `serve`"
+            "the directory {directory} does not exist: create the directory, and make it writable for the user that runs `serve`"
         ))
     }
 }

@@ -27,15 +27,15 @@ use super::{
     server::RunningServer,
 };
 
-/// Longest wait until the server has stored its notes about the requests.
+/// Maximum time to wait until the server has stored its notes about the requests.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Timeout for a response; an unanswered decision query takes 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of bytes read from a page.
+/// Maximum number of bytes to read from a page.
 const MAX_BYTES: u64 = 1 << 20;
-/// Client address that a visitor forges (RFC 5737).
+/// Client address that the forged headers contain (RFC 5737).
 const FORGED_ADDRESS: &str = "192.0.2.66";
-/// Header names of ours or of a proxy, and names that CGI treats as equal to them.
+/// Header names used by this program or by proxies, and names that CGI treats as equal.
 const FORGED_NAMES: [&str; 5] = [
     "x-robot-detection",
     "x_robot_detection",
@@ -45,7 +45,7 @@ const FORGED_NAMES: [&str; 5] = [
 ];
 const MARK: &str = "forged-by-doctor";
 
-/// Visitors, each with its User-Agent and whether it sends browser headers.
+/// Simulated visitors, each with a User-Agent and whether it sends browser headers.
 const VISITORS: [(&str, &str, bool); 3] = [
     (
         "GPTBot",
@@ -60,22 +60,22 @@ const VISITORS: [(&str, &str, bool); 3] = [
     ("browser", BROWSER, true),
 ];
 const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
-/// Browser headers that rules and the detection of suspects read.
+/// Browser headers that rules and suspect detection use.
 const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8"),
     (header::ACCEPT_LANGUAGE, "en-GB,en;q=0.5"),
     (HeaderName::from_static("sec-fetch-mode"), "navigate"),
 ];
 
-/// Results of the requests sent through a proxy.
+/// Results of requests sent through a proxy.
 #[derive(Debug, Default)]
 pub(super) struct FrontChecks {
     pub(super) checks: Vec<Check>,
-    /// Responses to all visitors, for each path.
+    /// Responses to all simulated visitors, for each path.
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// Response to one visitor for one path.
+/// Response to one simulated visitor for one path.
 #[derive(Debug)]
 pub(super) struct Cell {
     id: String,
@@ -83,7 +83,7 @@ pub(super) struct Cell {
     note: Option<Note>,
 }
 
-/// Client that sends requests through a proxy.
+/// A client that sends requests through a proxy.
 struct Front<'s> {
     client: DirectClient,
     url: Url,
@@ -91,11 +91,11 @@ struct Front<'s> {
     key: ProbeKey,
     store: &'s Store,
     clock: Clock,
-    /// Whether the proxy is ours: requests without a note then got an internal page.
+    /// Whether the proxy is this program; requests without a note then got an internal page.
     is_own: bool,
 }
 
-/// Checks the proxy given by `--front`, or our own proxy if it serves.
+/// Checks the proxy given with `--front`, or this program's own proxy if it is running.
 pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
     let name = args.front.as_ref().map_or("own proxy", |_| "front");
     let mut found = FrontChecks::default();
@@ -107,7 +107,7 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
         return Ok(found);
     };
     let Some(store) = &subject.store else {
-        let text = "cannot reach the server's database".to_owned();
+        let text = "cannot connect to the server's database".to_owned();
         found.checks.push(Check::new(name, Err(text)));
         return Ok(found);
     };
@@ -133,7 +133,7 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
     found.checks.push(front.asked(name, &found.rows));
     let mut cells = found.rows.iter().flat_map(|(_, row)| row);
     if cells.all(|cell| cell.note.is_none()) {
-        // A proxy that sends no queries cannot be checked further.
+        // If a proxy does not send queries, no further checks are possible.
         return Ok(found);
     }
     found.checks.push(done(name, &found.rows));
@@ -164,7 +164,7 @@ impl<'s> Front<'s> {
             max_body_bytes: MAX_BYTES,
             ..DirectSettings::default()
         };
-        // Instances with wrong clocks use the database's time.
+        // Instances with incorrect clocks use the database's time.
         let clock = Clock::system();
         clock.correct(clock.now_ms() - store.instances().now_ms().await?);
         Ok(Self {
@@ -194,7 +194,7 @@ impl<'s> Front<'s> {
             if !hosts.is_empty() && !hosts.iter().any(|name| is_host(name, host)) {
                 continue;
             }
-            // The check of the configuration reports invalid patterns.
+            // The configuration check reports invalid patterns.
             let policy = app::policy(&site.loaded).ok();
             let patterns = policy.iter().flat_map(Policy::filter_patterns);
             paths.extend(patterns.map(|pattern| pattern.replace('*', "robot-detection-probe")));
@@ -206,7 +206,7 @@ impl<'s> Front<'s> {
         paths
     }
 
-    /// Sends one request with a token.
+    /// Sends one request that contains a token.
     async fn ask(
         &self,
         path: &str,
@@ -278,7 +278,7 @@ impl<'s> Front<'s> {
         let mut faults = Vec::new();
         for (path, cell) in cells() {
             let fault = match &cell.answer {
-                Err(error) => format!("{path}: no answer: {error}"),
+                Err(error) => format!("{path}: no response: {error}"),
                 Ok(_) if cell.note.is_none() => format!("{path}: robot-detection is not queried"),
                 Ok(_) => continue,
             };
@@ -300,7 +300,7 @@ impl<'s> Front<'s> {
         )
     }
 
-    /// Checks that the visitor's real address arrives, not one that the visitor forges.
+    /// Checks that the server receives the visitor's real address, not a forged address.
     async fn address(&self) -> anyhow::Result<Check> {
         let mut headers = HeaderMap::new();
         headers.insert("x-forwarded-for", HeaderValue::from_static(FORGED_ADDRESS));
@@ -317,27 +317,29 @@ impl<'s> Front<'s> {
         let own = answer.peer.and_then(local_address);
         let seen = note.address.to_canonical();
         Ok(if FORGED_ADDRESS.parse() == Ok(seen) {
-            let text = "the proxy trusts X-Forwarded-For from this machine: visitors from here, or from everywhere, can forge their address";
+            let text = "the proxy trusts X-Forwarded-For from this machine: visitors on this machine, or all visitors, can forge their address";
             Check::new(name, Err(text.to_owned()))
         } else if Some(seen) == own {
             Check::new(
                 name,
-                Ok(format!("{seen} arrives, the address of this machine")),
+                Ok(format!(
+                    "the server receives {seen}, the address of this machine"
+                )),
             )
         } else if Some(seen) == peer || seen.is_loopback() {
             let text = format!(
-                "{seen} arrives, the address of the proxy: configure the proxy to pass the visitor's address"
+                "the server receives {seen}, the address of the proxy: configure the proxy to pass the visitor's address"
             );
             Check::new(name, Err(text))
         } else {
             let text = format!(
-                "{seen} arrives; correct if this machine reaches the proxy from that address"
+                "the server receives {seen}, which is correct if this machine connects to the proxy from this address"
             );
             Check::warning(name, text)
         })
     }
 
-    /// Checks that the site receives no identity headers forged by a visitor.
+    /// Checks that the site does not receive identity headers forged by visitors.
     async fn forged(
         &self,
         rows: &[(String, Vec<Cell>)],
@@ -371,25 +373,29 @@ impl<'s> Front<'s> {
                     faults.push(format!("the site receives the visitor's {forged}"));
                 }
                 Ok(_) => {}
-                Err(error) => faults.push(format!("{forged}: no answer: {error}")),
+                Err(error) => faults.push(format!("{forged}: no response: {error}")),
             }
         }
         let mut checks = Vec::new();
         match echo {
             None => {
-                let text = "not checked at the site: add --echo with a page that prints its request headers";
+                let text = "not checked at the site: to check, specify a page that prints its request headers with --echo";
                 checks.push(summary(name, &faults, "X-Robot-Detection is refused"));
                 checks.push(Check::warning("echo", text.to_owned()));
             }
             Some(echo) => {
-                checks.push(summary(name, &faults, "the site receives none"));
+                checks.push(summary(
+                    name,
+                    &faults,
+                    "the site receives no forged headers",
+                ));
                 checks.push(self.identity(echo).await?);
             }
         }
         Ok(checks)
     }
 
-    /// Checks that the site receives the identity of a robot that passes.
+    /// Checks that the site receives the identity of robots that pass.
     async fn identity(&self, echo: &str) -> anyhow::Result<Check> {
         let (_, agent, _) = VISITORS[0];
         let mut cell = self.ask(echo, agent, false, HeaderMap::new(), false).await;
@@ -406,21 +412,22 @@ impl<'s> Front<'s> {
             _ if passes => Check::new(
                 "echo",
                 Err(format!(
-                    "{echo} does not show {id}: gptbot: the site does not receive the header, or the page does not print it"
+                    "{echo} does not show {id}: gptbot; either the site does not receive the header, or the page does not print it"
                 )),
             ),
             _ => Check::warning(
                 "echo",
-                format!("GPTBot does not pass to {echo}, so {id} could not be checked"),
+                format!("GPTBot is not allowed to request {echo}, so {id} could not be checked"),
             ),
         })
     }
 
-    /// Checks what visitors get while robot-detection does not respond.
+    /// Checks the responses to visitors while robot-detection does not respond.
     async fn failing(&self, subject: &Subject<'_>, is_wanted: bool) -> anyhow::Result<Check> {
         let name = "failing";
         if !is_wanted {
-            let text = "not checked: add --failing, which leaves one decision query unanswered";
+            let text =
+                "not checked: to check, add --failing, which leaves one decision query unanswered";
             return Ok(Check::warning(name, text.to_owned()));
         }
         let begun = Instant::now();
@@ -433,7 +440,7 @@ impl<'s> Front<'s> {
         let passes = status.is_some_and(|status| !is_failure(&status));
         let text = match status {
             Some(status) => format!("{status} after {took} ms"),
-            None => format!("no answer within {took} ms"),
+            None => format!("no response within {took} ms"),
         };
         let word = if is_open { "open" } else { "closed" };
         Ok(if cell.note.is_none() {
@@ -447,8 +454,9 @@ impl<'s> Front<'s> {
                 Ok(format!("{text}, as check.fails = \"{word}\" requires")),
             )
         } else if is_open && matches!(status, Some(502 | 504)) {
-            let text =
-                format!("{text}: Traefik does this for up to a second, other proxies must not");
+            let text = format!(
+                "{text}: Traefik may do this for up to a second, but other proxies must not"
+            );
             Check::warning(name, text)
         } else {
             let text = format!(
@@ -460,7 +468,7 @@ impl<'s> Front<'s> {
 }
 
 impl FrontChecks {
-    /// Returns the matrix of paths and visitors as a table.
+    /// Returns the responses for all paths and visitors as a table.
     pub(super) fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let visitors = VISITORS.iter().map(|(name, ..)| *name);
         let row = |(path, cells): &(String, Vec<Cell>)| {
@@ -471,7 +479,7 @@ impl FrontChecks {
         (header, self.rows.iter().map(row).collect())
     }
 
-    /// Returns the matrix as JSON.
+    /// Returns the responses for all paths and visitors as JSON.
     pub(super) fn object(&self) -> Value {
         let cells = self.rows.iter().flat_map(|(path, cells)| {
             let cells = cells.iter().zip(VISITORS);
@@ -499,13 +507,13 @@ impl Cell {
         }
         Some(match status {
             400 => {
-                "robot-detection refuses the token: run doctor with the configuration file and the database of the server"
+                "robot-detection rejects the token: run doctor with the server's configuration file and database"
             }
             403 | 500.. => {
-                "the proxy gets no response at check.listen: check that robot-detection runs, that the proxy's user is in the group of the socket, that no chroot hides the socket, and the proxy's error log"
+                "the proxy gets no response at check.listen: check that robot-detection is running, that the proxy's user is in the group of the socket, and that the socket is visible to the proxy (chroot); see also the proxy's error log"
             }
             _ => {
-                "robot-detection is not queried for any path: include the output of proxy-config in the proxy's configuration of this site"
+                "robot-detection is not queried for any path: include the output of proxy-config in the proxy's configuration for this site"
             }
         })
     }
@@ -518,7 +526,7 @@ impl Cell {
     /// Returns the response as shown in the table, such as `302 /robot-heaven/`.
     fn shown(&self) -> String {
         let Ok(answer) = &self.answer else {
-            return "no answer".to_owned();
+            return "no response".to_owned();
         };
         let mut text = answer.status.to_string();
         if let Some(location) = self.location() {
@@ -532,7 +540,7 @@ impl Cell {
     }
 }
 
-/// Checks that visitors get the responses that were decided.
+/// Checks that the responses to visitors match the decisions.
 fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
     let mut faults = Vec::new();
     for (path, row) in rows {
@@ -548,7 +556,7 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
             if !is_done {
                 let (decision, status) = (&note.decision, answer.status);
                 faults.push(format!(
-                    "{path}: the decision for {visitor} is {decision}, the response {status}"
+                    "{path}: the decision for {visitor} is {decision}, but the response is {status}"
                 ));
             }
             if note.door == ProbePoint::Endpoint && note.target != *path {
@@ -559,11 +567,11 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
     summary(
         name,
         &faults,
-        "visitors get the responses that robot-detection decides",
+        "the responses to visitors match the decisions",
     )
 }
 
-/// Checks that queries contain the headers that decisions depend on.
+/// Checks that queries contain the headers on which decisions depend.
 fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     let notes = rows.iter().filter_map(|(_, row)| row.last()?.note.as_ref());
     let mut missing = Vec::new();
@@ -577,7 +585,7 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     }
     let faults = missing
         .into_iter()
-        .map(|name| format!("the query lacks the visitor's {name}"));
+        .map(|name| format!("the query does not contain the visitor's {name}"));
     summary(
         "headers",
         &faults.collect::<Vec<_>>(),
@@ -585,7 +593,7 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     )
 }
 
-/// Returns the URL of our own proxy, if it serves.
+/// Returns the URL of this program's own proxy, if it is running.
 async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     let running = RunningServer::find(subject.loaded).await?;
     let mut addresses = plain_addresses(subject.loaded);
@@ -593,7 +601,7 @@ async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     Url::parse(&format!("http://{}/", health::address(addr)?)).ok()
 }
 
-/// Returns a host of a site, if no site serves all hosts.
+/// Returns a host name of a site, unless a site serves all hosts.
 fn own_host(subject: &Subject<'_>) -> Option<String> {
     let sites = sites(subject.loaded);
     let hosts = |site: &ServedSite| site.loaded.settings().server.hosts.clone();
@@ -604,7 +612,7 @@ fn own_host(subject: &Subject<'_>) -> Option<String> {
     names.find(|name| !name.starts_with('*'))
 }
 
-/// Returns a check that fails with the given faults, or passes without any.
+/// Returns a check that fails with the given faults, or passes if there are none.
 fn summary(name: &str, faults: &[String], text: &str) -> Check {
     let result = if faults.is_empty() {
         Ok(text.to_owned())
@@ -614,7 +622,7 @@ fn summary(name: &str, faults: &[String], text: &str) -> Check {
     Check::new(name, result)
 }
 
-/// Returns `true` if a host matches a host of a setting, which may begin with `*.`.
+/// Returns `true` if a host matches a configured host name, which may begin with `*.`.
 fn is_host(name: &str, host: &str) -> bool {
     let host = host.split(':').next().unwrap_or_default();
     match name.strip_prefix('*') {
@@ -625,14 +633,14 @@ fn is_host(name: &str, host: &str) -> bool {
     }
 }
 
-/// Returns the address from which this machine reaches a peer.
+/// Returns the local address that this machine uses to connect to a peer.
 fn local_address(peer: SocketAddr) -> Option<IpAddr> {
     let any = if peer.is_ipv4() {
         "0.0.0.0:0"
     } else {
         "[::]:0"
     };
-    // Connecting a UDP socket sends nothing and selects the local address.
+    // Connecting a UDP socket selects the local address without sending anything.
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(peer).ok()?;
     Some(socket.local_addr().ok()?.ip().to_canonical())

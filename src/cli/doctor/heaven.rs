@@ -1,4 +1,4 @@
-//! Checks of each site's robot heaven: the origin, number and readers of its pages.
+//! Checks each site's robot heaven: the source, number and readers of its pages.
 
 use std::path::{Path, absolute};
 
@@ -17,7 +17,7 @@ use super::check::{Check, ServedSite, Subject, sites};
 
 const RUN_IT: &str = "run `robot-detection site-robot run`, or set site_robot.schedule";
 
-/// Checks the pages that robots are sent to.
+/// Checks the pages to which robots are redirected.
 pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
     let (mut checks, explainer) = (Vec::new(), OnceCell::new());
     for site in sites(subject.loaded) {
@@ -46,7 +46,9 @@ fn heaven(
     let name = site.label("heaven");
     let path = &settings.heaven.path;
     if !settings.heaven.serve {
-        let text = format!("not served here (heaven.serve = false): the upstream serves {path}");
+        let text = format!(
+            "not served by this program (heaven.serve = false): the upstream serves {path}"
+        );
         return Check::new(name, Ok(text));
     }
     let directory = Path::new(&settings.heaven.directory);
@@ -60,7 +62,7 @@ fn heaven(
     }
 }
 
-/// Warns about settings that cause redirect loops, or give suspects nothing.
+/// Warns about settings that cause redirect loops or leave suspects without a page.
 fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let (name, open_to) = (site.label("heaven"), settings.heaven.open_to);
     if !settings.heaven.serve || open_to == OpenTo::All {
@@ -70,14 +72,14 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     let mut texts = Vec::new();
     if settings.suspects.action == SuspectAction::Heaven {
         texts.push(format!(
-            "suspects.action is heaven, but heaven.open_to is {open_to}: a suspect may be a human visitor and gets no copy; \
+            "suspects.action is heaven, but heaven.open_to is {open_to}: suspects may be human visitors and therefore get no copy; \
              set suspects.action to slow or refuse"
         ));
     }
     let sends = |rule: &RuleSettings| rule.action == Action::Redirect && rule.people == Some(true);
     for rule in settings.tables.rules.iter().filter(|rule| sends(rule)) {
         texts.push(format!(
-            "rule {:?} redirects human visitors, but heaven.open_to {open_to} sends them back to the original: use serve or refuse in the rule",
+            "rule {:?} redirects human visitors, but heaven.open_to {open_to} redirects them back to the original page: use serve or refuse in the rule",
             rule.name
         ));
     }
@@ -85,7 +87,7 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     texts.map(|text| Check::warning(&name, text)).collect()
 }
 
-/// Warns about heaven pages with content that their originals do not have.
+/// Warns about heaven pages with content that is missing from their original pages.
 async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
     let (state, first) = store
         .publications()
@@ -94,8 +96,8 @@ async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
         .ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
-        "{differing} of {} compared pages contain text that their originals do not \
-         (withdrawn: {withdrawn}); the first is {url}, with the text {:?}: see the output of site-robot parity, \
+        "{differing} of {} compared pages contain text that is missing from the original pages \
+         (withdrawn: {withdrawn}), such as {url}, with the text {:?}: see the output of site-robot parity, \
          and visit the pages again with site-robot refresh",
         state.compared, first.sentence
     );
@@ -112,7 +114,7 @@ fn from_database(
     match described {
         None => Check::new(name, Ok(format!("{made}, which does not respond"))),
         Some(0) => {
-            let text = format!("{made}, which has no page yet: {RUN_IT}");
+            let text = format!("{made}, which contains no pages yet: {RUN_IT}");
             Check::warning(name, text)
         }
         Some(count) => sent.check(name, &format!("{made}: {}", pages_text(count))),
@@ -128,21 +130,21 @@ fn built_in(name: &str, path: &str, has_robot: bool) -> Check {
     Check::new(name, Ok(text))
 }
 
-/// Returns the number of pages published in a directory, or an error about the directory.
+/// Returns the number of pages published in a directory, or an error that describes the problem.
 fn pages(directory: &Path) -> Result<Option<usize>, String> {
     let shown = directory.display();
     if directory.is_file() {
         return Err(format!(
-            "{shown} is not a directory: set heaven.directory to a directory, or clear it"
+            "{shown} is not a directory: set heaven.directory to a directory, or clear the setting"
         ));
     }
     if !directory.is_dir() {
         return Err(format!(
-            "the directory {shown} does not exist: create it, or clear heaven.directory"
+            "the directory {shown} does not exist: create the directory, or clear heaven.directory"
         ));
     }
     count_published(directory).map_err(|error| {
-        format!("cannot read {shown}: {error}: make it readable for the user of `serve`")
+        format!("cannot read {shown}: {error}; make the directory readable for the user that runs `serve`")
     })
 }
 
@@ -155,13 +157,13 @@ fn from_files(
     let (path, directory) = (&settings.heaven.path, &settings.heaven.directory);
     let served = format!("{path} is served from {directory}");
     let into = robot.map(SiteRobotSettings::publishes_into);
-    // Compared by spelling, because the directories may not exist yet.
+    // Compared as text, because the directories may not exist yet.
     let is_same = |into: &Path| absolute(into).ok() == absolute(directory).ok();
     match (into, pages) {
         (Some(Some(into)), _) if !is_same(into) => {
             let into = into.display();
             let advice = format!(
-                "the site robot publishes into {into}: set site_robot.publish and heaven.directory to the same directory"
+                "the site robot publishes to {into}: set site_robot.publish and heaven.directory to the same directory"
             );
             Check::warning(name, format!("{served}, and {advice}"))
         }
@@ -173,7 +175,7 @@ fn from_files(
             let advice = "the site robot does not publish there: set site_robot.publish";
             Check::warning(name, format!("{served}; {advice}"))
         }
-        (None, None) => Check::new(name, Ok(format!("{served}, pages provided by the site"))),
+        (None, None) => Check::new(name, Ok(format!("{served}; the site provides the pages"))),
         (_, Some(count)) => {
             let count = pages_text(u64::try_from(count).unwrap_or(u64::MAX));
             sent.check(name, &format!("{served}: {count}"))
@@ -188,7 +190,7 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Redirect target of a robot that requests a stored page.
+/// Redirect target for robots that request a stored page.
 struct SentTo {
     text: String,
     is_as_meant: bool,
@@ -205,7 +207,8 @@ impl SentTo {
     }
 }
 
-/// Returns the response of a server with this configuration to a robot that requests a stored page.
+/// Returns the response that a server with this configuration sends to robots requesting a stored
+/// page.
 async fn sent_to(
     subject: &Subject<'_>,
     site: &ServedSite,
@@ -229,7 +232,7 @@ async fn sent_to(
     };
     asked.map_or_else(
         |error| SentTo {
-            text: format!("the redirect target is not known: {error:#}"),
+            text: format!("the redirect target is unknown: {error:#}"),
             is_as_meant: false,
         },
         |sent| {
@@ -254,7 +257,7 @@ async fn ask(
         return Ok(None);
     };
     let asked = url.join(&page[Position::BeforePath..Position::AfterQuery])?;
-    // Shared by all sites, because it loads all robots.
+    // Shared by all sites, because loading all robots is expensive.
     let explainer = explainer
         .get_or_try_init(|| Explainer::of(subject.loaded))
         .await?;
@@ -267,7 +270,7 @@ async fn ask(
     );
     let (text, is_as_meant) = match found {
         Some(_) if is_open && answer.action == Action::Pass => (
-            format!("a robot reads {asked} itself, because no filter_pattern matches it"),
+            format!("robots read {asked} itself, because no filter_pattern matches this URL"),
             true,
         ),
         Some(obstacle) => (
@@ -277,7 +280,7 @@ async fn ask(
         None if is_start && page.origin() != url.origin() => (
             format!(
                 "a robot that requests {asked} is redirected to heaven's start page, because the page is stored as {page}: a server \
-                 with this configuration moves pages from a previous URL of the site; otherwise, run \
+                 with this configuration moves pages from a previous URL of the site to the new URL; otherwise, run \
                  the site robot at {url}"
             ),
             false,
@@ -290,7 +293,7 @@ async fn ask(
         ),
         None => (
             format!(
-                "robots are redirected to the heaven page of the requested page, such as from {asked} to {to}"
+                "robots are redirected to the heaven page of the requested page, for example from {asked} to {to}"
             ),
             true,
         ),

@@ -1,4 +1,4 @@
-//! `doctor`: checks everything that `serve` needs, and advises how to fix errors.
+//! `doctor`: checks everything that `serve` requires, and gives advice about how to fix errors.
 
 mod agents;
 mod agreement;

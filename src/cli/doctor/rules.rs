@@ -1,4 +1,5 @@
-//! Checks for rules without effect: they need confirmation, or responses not seen by this server.
+//! Checks for rules without effect, which need confirmation or responses that this server does not
+//! see.
 
 use super::{
     super::traps::{self, SiteTraps},
@@ -11,7 +12,7 @@ use crate::config::RobotsTxtSource;
 use crate::detect::SharedDetector;
 use crate::store::{Store, TrafficSum};
 
-/// Number of past minutes whose requests are counted for a rule.
+/// Number of past minutes for which a rule's requests are counted.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Checks the rules of every site.
@@ -22,7 +23,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     };
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
-        // The check of the configuration reports invalid rules.
+        // The configuration check reports invalid rules.
         let Ok(policy) = app::policy(&site.loaded) else {
             continue;
         };
@@ -40,7 +41,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
         checks.extend(waiting.map(|(_, rule)| {
             let label = rule.label();
             let text = format!(
-                "{label} does not wait for the verdict behind Apache's RewriteMap (proxy-config apache): a robot's first requests are \"pending\" there"
+                "behind Apache's RewriteMap (proxy-config apache), {label} does not wait for the verdict: a robot's first requests have the verdict \"pending\""
             );
             Check::warning(&name, text)
         }));
@@ -51,7 +52,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
             rules().filter_map(|(settings, rule)| Some((rule.label(), answer_setting(settings)?)));
         checks.extend(unseen.map(|(label, key)| {
             let text = format!(
-                "{label} never matches {key}: the decision endpoint does not see responses, and no server.upstream is set"
+                "{label} never matches {key}, because the decision endpoint does not receive responses and server.upstream is not set"
             );
             Check::warning(&name, text)
         }));
@@ -59,7 +60,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Returns the traffic counters of the last days; errors are left to the check of the database.
+/// Returns the traffic counters of the last few days; the database check reports errors.
 async fn last_sums(store: &Store) -> Vec<TrafficSum> {
     let now_ms = Clock::system().now_ms();
     let now = now_ms.div_euclid(60_000) + 1;
@@ -80,7 +81,7 @@ fn unconfirmed(label: &str, site: &str, sums: &[TrafficSum]) -> String {
         }
     }
     format!(
-        "{label} only logs what it would do, because it also matches human visitors; in the last 7 days it would have affected {all} requests, {of_people} of them by human visitors: add people = true to the rule to enforce it"
+        "{label} only logs its decisions, because it also matches human visitors; in the last 7 days it would have affected {all} requests, {of_people} of them from human visitors: to enforce the rule, add people = true to it"
     )
 }
 
@@ -136,14 +137,14 @@ async fn of_upstream(site: &SiteTraps) -> Check {
         return Check::new(NAME, Ok(text));
     }
     let whom = if open.is_empty() {
-        "everybody".to_owned()
+        "all robots".to_owned()
     } else {
         open.join(", ")
     };
     Check::warning(
         NAME,
         format!(
-            "robots.txt of {} comes from the upstream and does not disallow the traps for {whom}, so robots that obey it are caught: add the paths printed by robot-detection traps, or set robots_txt.serve to merge",
+            "robots.txt of {} comes from the upstream and does not disallow the traps for {whom}, so robots that obey robots.txt are caught: add the paths printed by robot-detection traps, or set robots_txt.serve to merge",
             site.site
         ),
     )

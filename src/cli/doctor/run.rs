@@ -37,7 +37,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         Err(error) => return refused(error, args.json),
     };
     let settings = loaded.settings();
-    // The error is dropped here, because the check of the configuration reports it.
+    // The error is dropped here, because the configuration check reports it.
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
@@ -62,7 +62,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         store.close().await;
     }
     print(&checks, &asked, args.json)?;
-    // The exit codes of `serve`: 2 for a wrong configuration, 1 for other errors.
+    // Same exit codes as `serve`: 2 for an invalid configuration, 1 for other errors.
     Ok(match (checks.iter().all(Check::is_ok), is_configured) {
         (true, _) => ExitCode::SUCCESS,
         (false, true) => ExitCode::FAILURE,
@@ -70,9 +70,9 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     })
 }
 
-/// Prints each wrong value; no other checks are possible then.
+/// Prints each invalid value; no other checks are then possible.
 fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
-    // Other errors, such as an unreadable file, end the command as they end `serve`.
+    // Other errors, such as an unreadable file, end the command, as in `serve`.
     let checks = wrong_values(&error.downcast::<ConfigErrors>()?);
     print(&checks, &FrontChecks::default(), as_json)?;
     Ok(ExitCode::from(WRONG_USAGE))
@@ -88,7 +88,7 @@ fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
     serve_settings::load(cli, &flags)
 }
 
-/// Runs all checks except the check of the configuration, in the order of the output.
+/// Runs all checks except the configuration check, in the order of the output.
 async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>> {
     let groups = [
         upstreams(subject).await,
@@ -124,7 +124,7 @@ fn wrong_values(errors: &ConfigErrors) -> Vec<Check> {
 fn configuration(subject: &Subject<'_>) -> Vec<Check> {
     let result = validate(subject.loaded).map(|policy| {
         if policy.is_disabled() {
-            "no path is filtered: set filter_pattern and redirect_url".to_owned()
+            "no paths are filtered: set filter_pattern and redirect_url".to_owned()
         } else {
             let mut places: Vec<_> = policy.filter_patterns().map(str::to_owned).collect();
             places.extend(match policy.rules().count() {
@@ -141,7 +141,7 @@ fn configuration(subject: &Subject<'_>) -> Vec<Check> {
     }
 }
 
-/// Validates all settings that `serve` validates before it opens anything.
+/// Validates all settings that `serve` validates before opening listeners or files.
 pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     judge(loaded)
         .and_then(|()| app::policy(loaded))
@@ -151,7 +151,7 @@ pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> 
 /// Checks which program serves /robots.txt, and the upstream's file.
 async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
     let name = "robots.txt";
-    // The check of the configuration reports errors.
+    // The configuration check reports errors.
     let Ok(plan) = app::robots_txt(subject.loaded) else {
         return Vec::new();
     };
@@ -162,7 +162,7 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .map(|found| match found {
             Ok(text) => Check::new(name, Ok(text)),
-            // Only a warning: the check of the upstreams already fails if an upstream is down.
+            // Only a warning, because the upstream check already fails if an upstream is down.
             Err(text) => Check::warning(name, text),
         });
     [Check::new(name, Ok(answers))]
@@ -171,9 +171,9 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .collect()
 }
 
-/// Checks that alert receivers accepted the last message, without sending one.
+/// Checks that alert receivers accepted the most recent message, without sending a message.
 async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
-    // The check of the configuration reports wrong alerts.
+    // The configuration check reports invalid alerts.
     let alerts = app::alerts(subject.loaded).unwrap_or_default();
     let states = match &subject.store {
         Some(store) => store.alerts().list().await.unwrap_or_default(),
@@ -184,10 +184,11 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
         let failed = states.iter().find(|state| state.name == *name);
         if let Some(state) = failed.filter(|state| state.failures > 0) {
             let (failures, error) = (state.failures, &state.error);
-            let text = format!("{name}: {receiver} rejected the last {failures} messages: {error}");
+            let text =
+                format!("{name}: {receiver} rejected the {failures} most recent messages: {error}");
             return Check::warning("alert", text);
         }
-        let text = format!("{name}: to {receiver}; test it with `alerts test`");
+        let text = format!("{name}: sent to {receiver}; to send a test message, run `alerts test`");
         Check::new("alert", Ok(text))
     };
     alerts.iter().map(check).collect()

@@ -1,4 +1,4 @@
-//! Checks of the listeners, upstreams, files and the access log that `serve` uses.
+//! Checks the listeners, upstreams, files and access log that `serve` uses.
 
 use std::fs::OpenOptions;
 use std::os::unix::net::UnixStream;
@@ -31,13 +31,13 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
         checks.push(Check::new(name, result.map_err(|error| error.to_string())));
     }
     if checks.is_empty() {
-        let none = "no upstream is configured: set server.upstream, or start with serve --upstream; without a configuration file the demonstration site is served";
+        let none = "no upstream is configured: set server.upstream, or run serve --upstream; without a configuration file, the demonstration site is served";
         checks.push(Check::new("upstream", Ok(none.to_owned())));
     }
     checks
 }
 
-/// Binds each address, and accepts an address in use by the running server of this configuration.
+/// Binds each address; an address in use by a running server with this configuration is accepted.
 ///
 /// The result includes the warnings of the running server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
@@ -48,7 +48,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
-            // Only the service manager can pass the socket, and only to `serve`.
+            // The service manager passes the socket only to `serve`.
             _ if matches!(addr, ListenAddr::Systemd(_)) => {
                 Ok("the service manager passes the socket at startup".to_owned())
             }
@@ -56,7 +56,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
             Err(_) if running.as_ref().is_some_and(|it| it.listens_at(addr)) => {
                 Ok(format!("robot-detection already serves on {addr}"))
             }
-            // The configuration names this socket, so no other program is expected there.
+            // The socket is in the configuration, so no other program is expected to use it.
             Err(_) if is_served(addr) => Ok(format!("{addr} is already served")),
             Err(error) if name == OPERATION => {
                 checks.push(Check::warning(name, error.to_string()));
@@ -73,7 +73,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Checks how many clients the limit of open files allows, once `serve` has raised it.
+/// Checks how many clients the limit on open files allows, after `serve` has raised the limit.
 pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     const NAME: &str = "open files";
     let (Some(server), Some(limit)) = (subject.server, OpenFileLimit::current()) else {
@@ -87,7 +87,7 @@ pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     }]
 }
 
-/// Opens the access log if it exists; `serve` creates a missing file with its own user.
+/// Opens the access log if it exists; `serve` creates a missing file as its own user.
 pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
     let path = &*subject.settings.access_log.path;
     let result = match path {
@@ -96,25 +96,25 @@ pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
         _ if Path::new(path).exists() => OpenOptions::new()
             .append(true)
             .open(path)
-            .map(|_| format!("{path} can be written"))
+            .map(|_| format!("{path} is writable"))
             .map_err(|error| {
-                format!("cannot write {path}: {error}: make it writable for the user of `serve`")
+                format!("cannot write {path}: {error}; make the file writable for the user that runs `serve`")
             }),
         _ => missing_file(Path::new(path)),
     };
     vec![Check::new("access log", result)]
 }
 
-/// Returns `true` if a process accepts connections on a Unix socket, assumed to be this program.
+/// Returns `true` if a process, assumed to be this program, accepts connections on a Unix socket.
 fn is_served(addr: &ListenAddr) -> bool {
     matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
 
-/// Readiness report of the running server of a configuration.
+/// Readiness report from a running server with this configuration.
 pub(super) struct RunningServer(Value);
 
 impl RunningServer {
-    /// Queries the operational endpoints of a configuration.
+    /// Queries the health check endpoints of a server with this configuration.
     pub(super) async fn find(loaded: &Loaded) -> Option<Self> {
         let url = health::own_url(loaded).ok()?;
         let answer = health::ask(&url).await.ok()?;
@@ -122,7 +122,7 @@ impl RunningServer {
         Some(Self(told))
     }
 
-    /// Returns `true` if the running server listens at an address.
+    /// Returns `true` if the running server listens on an address.
     pub(super) fn listens_at(&self, addr: &ListenAddr) -> bool {
         self.texts("listeners").any(|text| text == addr.to_string())
     }
@@ -135,10 +135,10 @@ impl RunningServer {
 }
 
 const DAY: u64 = 86_400;
-/// Days before expiry from which a certificate causes a warning.
+/// Number of days before expiry at which a certificate causes a warning.
 ///
-/// `listen` renews the certificates that it orders earlier: those valid for less than 42 days, in
-/// the last third of their lifetime.
+/// `listen` renews its certificates earlier than this; certificates valid for less than 42 days are
+/// renewed in the last third of their lifetime.
 const WARNING_DAYS: u64 = 14;
 
 pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
@@ -152,36 +152,36 @@ pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
 
 fn certificate(state: &CertificateState, now: u64) -> Check {
     const NAME: &str = "certificate";
-    // A certificate may have an IP address instead of a name, or no name of a known kind.
+    // A certificate may contain an IP address instead of a name, or no name of a supported kind.
     let names = match &*state.names.join(", ") {
         "" => state.file.display().to_string(),
         names => names.to_owned(),
     };
     let renew = if state.is_ordered {
-        "see the log of `serve` for the reason why it was not renewed"
+        "see the log of `serve` for the reason why the certificate was not renewed"
     } else {
-        "renew it"
+        "renew the certificate"
     };
     let Some(Validity {
         not_before,
         not_after,
     }) = state.validity
     else {
-        let text = format!("{names}: not issued yet: `serve` requests it");
+        let text = format!("{names}: not issued yet; `serve` requests the certificate");
         return Check::new(NAME, Ok(text));
     };
     let days = not_after.abs_diff(now) / DAY;
     if not_after < now {
-        let text = format!("{names}: expired {days} days ago: {renew}");
+        let text = format!("{names}: expired {days} days ago; {renew}");
         return Check::new(NAME, Err(text));
     }
     if not_before > now {
-        let text = format!("{names}: not valid yet: check this machine's clock");
+        let text = format!("{names}: not valid yet; check this machine's clock");
         return Check::new(NAME, Err(text));
     }
     let third = (not_after - not_before) / 3;
     if not_after - now < third.min(WARNING_DAYS * DAY) {
-        return Check::warning(NAME, format!("{names}: expires in {days} days: {renew}"));
+        return Check::warning(NAME, format!("{names}: expires in {days} days; {renew}"));
     }
     Check::new(NAME, Ok(format!("{names}: valid for {days} days")))
 }

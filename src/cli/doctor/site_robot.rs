@@ -1,4 +1,4 @@
-//! Checks of the site robots: starting points, login, the last run and the next run.
+//! Checks the site robots: starting points, login, the most recent run and the next run.
 
 use std::process::{Command, Stdio};
 
@@ -12,17 +12,17 @@ use crate::store::{RunCommand, Store, StoreError, StoredRun};
 /// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// systemd unit of the packages.
+/// systemd unit that the packages install.
 const SERVICE: &str = "robot-detection.service";
 
-/// Checks the settings of each site robot, and requests its starting points.
+/// Checks the settings of each site robot, and requests the starting points.
 pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
-    // The check of the configuration reports errors.
+    // The configuration check reports errors.
     let Ok(robots) = site_robots(subject.loaded) else {
         return Vec::new();
     };
     if robots.is_empty() {
-        let none = "not configured: site_robot.starting_points is empty";
+        let none = "not configured, because site_robot.starting_points is empty";
         return vec![Check::new("site robot", Ok(none.to_owned()))];
     }
     let mut checks = Vec::from_iter(sandbox(&robots));
@@ -62,8 +62,8 @@ async fn robot_check(site: &ServedSite, robot: &SiteRobotSettings, store: Option
     Check::new(site.label("site robot"), Ok(text))
 }
 
-/// Starts the browser that renders pages, if rendering is on; obstacles are already among the
-/// warnings.
+/// Starts the browser that renders pages, if rendering is on; other obstacles are already reported
+/// as warnings.
 async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check> {
     let program = robot.renders_by()?.to_owned();
     if obstacle(&program).is_some() {
@@ -75,7 +75,7 @@ async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check
     };
     let started = Renderer::new(limits).start().await;
     let result = started
-        .map(|()| "the rendering browser starts, with its sandbox".to_owned())
+        .map(|()| "the rendering browser can be started with its sandbox".to_owned())
         .map_err(|error| format!("pages are not rendered: {error}"));
     Some(Check::new(site.label("site robot"), result))
 }
@@ -86,7 +86,7 @@ fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
     let mut asking = Command::new("systemctl");
     asking.args(["show", "--property=MemoryDenyWriteExecute", "--value"]);
     let answer = asking.arg(SERVICE).stdin(Stdio::null()).output();
-    // Without systemd, the service does not exist.
+    // If systemd is missing, the service does not exist.
     let is_closed = answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"yes");
     is_closed.then(|| {
         let text = format!(
@@ -98,7 +98,7 @@ fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
     })
 }
 
-/// Returns a summary of the last run and the time of the next run.
+/// Returns a summary of the most recent run, and the time of the next run.
 async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> String {
     let (Ok(runs), Ok(described)) = (
         store.frontier().runs(site.name(), 1).await,
@@ -116,12 +116,14 @@ async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> St
     };
     let now_ms = Clock::system().now_ms();
     let next = match robot.next_run_ms(last, now_ms) {
-        None => format!("the schedule {cron} has no further run"),
+        None => format!("the schedule {cron} has no future runs"),
         Some(next_ms) if next_ms <= now_ms => {
-            format!("a run is due by the schedule {cron}: a running `serve` starts it")
+            format!(
+                "a run is due according to the schedule {cron}: a running `serve` starts the run"
+            )
         }
         Some(next_ms) => format!(
-            "the next run by the schedule {cron} is at {}",
+            "the next run according to the schedule {cron} is at {}",
             rfc3339(next_ms)
         ),
     };
@@ -132,14 +134,14 @@ fn run_text(run: &StoredRun) -> String {
     let (id, began) = (run.run_id, rfc3339(run.started_ms));
     let state = match (run.finished_ms, run.wanted) {
         (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), rfc3339(at_ms)),
-        (None, RunCommand::Run) => "is still running, or was interrupted".to_owned(),
+        (None, RunCommand::Run) => "is still running or was interrupted".to_owned(),
         (None, RunCommand::Pause) => "is paused".to_owned(),
         (None, RunCommand::Stop) => "was stopped; the next run resumes it".to_owned(),
     };
     format!("run {id}, started at {began}, {state}")
 }
 
-/// Requests each starting point as a run would.
+/// Requests each starting point in the same way as a run.
 async fn starting_points(
     site: &ServedSite,
     robot: &SiteRobotSettings,
@@ -163,9 +165,10 @@ async fn starting_points(
     checks
 }
 
-/// Returns a robot that makes requests.
+/// Returns a site robot that can send requests.
 ///
-/// Requests are signed with a key of the database: otherwise our own sites reject the robot.
+/// Requests are signed with a key from the database; without a signature, our own sites reject
+/// them.
 async fn robot_runs(
     robot: &SiteRobotSettings,
     store: Option<&Store>,
@@ -189,12 +192,12 @@ fn starting_point_check(name: &str, url: &str, status: u16, location: Option<&st
         ),
         _ => Check::warning(
             name,
-            format!("{url} returns {status}: no page to start from"),
+            format!("{url} returns {status}: a run cannot start from this URL"),
         ),
     }
 }
 
-/// Checks the last IndexNow submission, and that the key file is where search engines look for it.
+/// Checks the most recent IndexNow submission, and that search engines can find the key file.
 pub(super) async fn index_now_checks(
     site: &ServedSite,
     robot: &SiteRobotSettings,
@@ -228,11 +231,11 @@ pub(super) async fn index_now_checks(
     checks
 }
 
-/// Returns a summary of the last IndexNow submission, and the reason if it failed.
+/// Returns a summary of the most recent IndexNow submission, and the reason if it failed.
 async fn last(store: &Store, site: &str) -> Result<(String, Option<String>), StoreError> {
     let waiting = store.index_now().waiting(site).await?;
     let Some(state) = store.index_now().state(site).await? else {
-        let text = "nothing was submitted yet: changed URLs are submitted at the end of a run";
+        let text = "nothing has been submitted yet: changed URLs are submitted at the end of a run";
         return Ok((text.to_owned(), None));
     };
     let (taken, told) = (state.taken, rfc3339(state.told_ms));

@@ -1,4 +1,4 @@
-//! Checks of the registry sources and address lists.
+//! Checks the registry sources and address lists.
 
 use super::{
     super::context,
@@ -14,7 +14,7 @@ use crate::refresh::{Refresher, SourceSpec};
 use crate::registry::Source;
 use crate::store::RefreshRecord;
 
-/// Probes each source; the check of the configuration reports misconfigured sources.
+/// Probes each source; the configuration check reports misconfigured sources.
 pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for spec in app::sources(subject.loaded).unwrap_or_default() {
@@ -37,7 +37,7 @@ pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     let refresher = Refresher::new(store.clone(), fetcher, detector, clock, specs);
     let mut checks = Vec::new();
     for spec in refresher.sources() {
-        // The check of the database reports its errors.
+        // The database check reports database errors.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
             checks.push(Check::warning(&format!("source {}", spec.source), text));
@@ -46,11 +46,11 @@ pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Returns the reason why a document is held for review, and how to accept it.
+/// Returns the reason why a document is held for review, and how to accept the document.
 pub(in super::super) fn held_back_text(source: &Source, record: &RefreshRecord) -> String {
     let reason = &record.error;
     format!(
-        "held for review: {reason}; the previous robots stay in use; to apply the new ones, run `registry refresh --source {source} --accept`"
+        "held for review: {reason}; the previous robots remain in use; to apply the new robots, run `registry refresh --source {source} --accept`"
     )
 }
 
@@ -58,14 +58,14 @@ async fn source(spec: &SourceSpec) -> Result<String, String> {
     let fetcher = Fetcher::new(FetchLimits::default()).map_err(|error| error.to_string())?;
     spec.probe(&fetcher).await.map_err(|error| {
         format!(
-            "{error}; until the source is available, the rows of the last refresh and the bundled registry are used"
+            "{error}; until the source is available, the robots from the last refresh and the bundled registry are used"
         )
     })
 }
 
-/// Checks each address list and file; a list that was never downloaded is downloaded now.
+/// Checks each address list and file; downloads lists that were never downloaded.
 pub(super) async fn origins(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
-    // The check of the configuration reports errors.
+    // The configuration check reports errors.
     if let Err(error) = Box::pin(context::read_origins(subject.loaded, !offline)).await {
         return vec![Check::warning("lists", error.to_string())];
     }

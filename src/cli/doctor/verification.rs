@@ -1,4 +1,4 @@
-//! Checks of the verification of robots' claims, its address lists and resolvers.
+//! Checks the verification of robots' claims, including address lists and resolvers.
 
 use crate::app::{self, ClaimProver, Verification};
 use crate::clock::Clock;
@@ -40,10 +40,12 @@ pub(super) async fn verification(
             let url = &state.url;
             let text = match (&state.error, state.is_stale) {
                 (Some(error), _) if !state.has_copy() => {
-                    format!("the list {url} was never downloaded: {error}")
+                    format!("the list {url} has never been downloaded: {error}")
                 }
                 (Some(error), _) => format!("the list {url} cannot be refreshed: {error}"),
-                (None, true) => format!("the list {url} is too old to prove a robot spoofed"),
+                (None, true) => {
+                    format!("the list {url} is too old to prove that a robot is spoofed")
+                }
                 (None, false) => return None,
             };
             Some(Check::warning(NAME, text))
@@ -59,7 +61,8 @@ pub(super) async fn verification(
     Ok(checks)
 }
 
-/// Queries each resolver; resolvers of the system cause only warnings, as they were not chosen.
+/// Queries each resolver; the system's resolvers cause only warnings, because they are not
+/// configured here.
 async fn resolvers(verification: &Verification) -> Vec<Check> {
     let is_named = !verification.resolvers().is_empty();
     let failed = |text: String| {
@@ -69,7 +72,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             Check::warning(RESOLVER, text)
         }
     };
-    let advice = "without a working resolver, no robot is verified by its host name";
+    let advice = "without a working resolver, robots cannot be verified by host name";
     let checks = match ClaimProver::check_resolvers(verification).await {
         Ok(checks) => checks,
         Err(error) => {
@@ -83,7 +86,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             None if check.is_without_names => Check::warning(
                 RESOLVER,
                 format!(
-                    "{server}{whose} answers in {took_ms} ms, but not with the names of well-known addresses: robots that are verified only by host name are unverifiable; set a resolver with reverse zones in verify.dns_servers"
+                    "{server}{whose} answers in {took_ms} ms, but does not return the names of well-known addresses: robots that are verified only by host name are unverifiable; in verify.dns_servers, set a resolver that supports reverse lookups"
                 ),
             ),
             None => {
@@ -98,7 +101,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
     told.collect()
 }
 
-/// Returns the number of lists, and the time since the oldest was last checked.
+/// Returns the number of lists, and the time since the least recently checked list was checked.
 fn summary(states: &[RangesState], now_ms: i64) -> String {
     let prefixes: usize = states.iter().map(|state| state.prefixes).sum();
     let oldest_ms = states.iter().filter_map(|state| state.checked_ms).min();
@@ -111,7 +114,7 @@ fn summary(states: &[RangesState], now_ms: i64) -> String {
     format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
-/// Returns the time since a list was last checked, if ever.
+/// Returns the time since a list was last checked, if it was ever checked.
 pub(super) fn age(checked_ms: Option<i64>, now_ms: i64) -> String {
     let Some(at_ms) = checked_ms else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Decides on requests as a server with this configuration would.
+//! Determines the decisions that a server with this configuration would make.
 
 use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
@@ -31,24 +31,24 @@ use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, print, print_json};
 
-/// Maximum number of bytes read from a robots.txt.
+/// Maximum number of bytes to read from a robots.txt file.
 // Sixteen times the amount that robots read (RFC 9309 §2.5), to evaluate the whole file.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Part of the program that answers with a page's Markdown.
+/// Description of the component that answers with a page's Markdown.
 const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept header prefers";
 
-/// Explains decisions with a detector and the policy of each site.
+/// Explains decisions, using a detector and the policy of each site.
 pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
-    /// Created for the first request to a site, because creation may download a robots.txt.
+    /// Created at the first request to a site, because creation may download a robots.txt file.
     sites: Vec<OnceCell<SiteContext>>,
-    /// Live rules, applied on top of each site's policy as a server does.
+    /// Live rules, applied before each site's policy, as in the server.
     live_rules: LiveRuleSet,
-    /// robots.txt given by `--robots-txt`, instead of the sites' own files.
+    /// robots.txt file given with `--robots-txt`, used instead of the sites' files.
     robots_txt: Option<RobotsTxt>,
-    /// Verifier of claims, if an address or a signature is given.
+    /// Verifier of claims, if the request has an address or a signature.
     prover: Option<ClaimProver>,
     /// Client address of the requests.
     client: Option<IpAddr>,
@@ -57,14 +57,14 @@ pub(in crate::cli) struct Explainer {
     coherence: BrowserCheck,
 }
 
-/// Policy of one site, and the parts of the program that answer its requests.
+/// Policy of a site, and the components that answer requests to the site.
 struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
-    /// Settings of redirects to canonical URLs, and the known canonical URLs.
+    /// Settings for redirects to canonical URLs, and the known canonical URLs.
     canonical: Option<(CanonicalSection, Canonicals)>,
-    /// Whether suspects are detected, by this program or a front proxy.
+    /// Whether this program or a front proxy detects suspects.
     finds_suspects: bool,
 }
 
@@ -98,10 +98,10 @@ impl Explainer {
         })
     }
 
-    /// Creates an explainer for requests of which only the User-Agent is known.
+    /// Creates an explainer for requests whose only known header is the User-Agent.
     pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
-        // Reports an invalid rule of any site now rather than in the middle of a log.
+        // Reports an invalid rule of any site now, rather than in the middle of a log.
         for settings in index.settings() {
             app::policy(settings)?;
         }
@@ -133,7 +133,7 @@ impl Explainer {
         Ok(printed?)
     }
 
-    /// Decides on a request.
+    /// Determines the decision for a request.
     pub(super) async fn judge(&self, request: &ExplainedRequest) -> anyhow::Result<Explanation> {
         let site = self.site_context(request).await?;
         let detector = self.detector.load();
@@ -173,7 +173,7 @@ impl Explainer {
             Some((status, text)) => explained.refused(status.as_u16(), text),
             None => explained,
         };
-        // A robot that is refused everything may still fetch robots.txt (RFC 9309 §2.2.2).
+        // A robot that is denied all paths may still fetch robots.txt (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by = answers.then(|| site.answered_by(request, asked.as_ref(), visitor));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
@@ -183,7 +183,7 @@ impl Explainer {
         Ok(request.explanation(claim.as_ref(), decided))
     }
 
-    /// Returns the origin of a request, and the findings about the browser that it claims.
+    /// Returns the origin of a request, and the findings about the browser that the request claims.
     fn sender<'h>(
         &self,
         site: &SiteContext,
@@ -208,13 +208,13 @@ impl Explainer {
         (sender, findings)
     }
 
-    /// Returns the findings about the claimed browser, if all headers of the request are known.
+    /// Returns the findings about the claimed browser, if all request headers are known.
     fn findings(&self, request: &ExplainedRequest, headers: &HeaderMap) -> Option<Findings> {
         let asked = whole(request, headers)?;
         Some(self.coherence.explain(&asked, self.transport?))
     }
 
-    /// Verifies a claim by the request's address and signature, and names an unknown signer.
+    /// Verifies a claim by the request's address and signature, and identifies an unknown signer.
     async fn prove(
         &self,
         claim: Option<&mut Claim<'_>>,
@@ -248,15 +248,15 @@ impl Explainer {
         let number = self.index.find(request.host.as_deref(), request.path());
         let settings = self.index.settings().get(number);
         let found = settings.zip(self.index.names().get(number));
-        let (settings, name) = found.context("the site is not one of the index")?;
+        let (settings, name) = found.context("the site is missing from the index")?;
         let site = self.sites.get(number);
-        let site = site.context("the site is not one of the index")?;
+        let site = site.context("the site is missing from the index")?;
         let made = Box::pin(SiteContext::new(settings, name, self));
         site.get_or_try_init(|| made).await
     }
 }
 
-/// Returns a request with all of its headers.
+/// Returns a request that includes all known headers.
 fn whole(request: &ExplainedRequest, headers: &HeaderMap) -> Option<http::Request<()>> {
     let mut asked = http::Request::new(());
     *asked.method_mut() = request.method.parse().ok()?;
@@ -275,22 +275,23 @@ fn refusal(
         IDENTITY_HEADERS.contains(name) || *name == PROBE_HEADER || is_misspelt_identity(name)
     };
     if headers.keys().any(is_identity) {
-        let text = "The request has a header with which only a proxy or this program may identify visitors.";
+        let text = "The request contains a header that only a proxy or this program may use to identify visitors.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
     if withholds(headers.get_all(CONNECTION).iter()) {
-        let text = "The Connection header names a header that identifies the visitor.";
+        let text = "The Connection header lists a header that identifies the visitor.";
         return Some((StatusCode::BAD_REQUEST, text));
     }
     let status = proxy::refusal(asked).filter(|_| explained.passes())?;
     Some((
         status,
-        "The method, target or host is not one that a proxy forwards.",
+        "A proxy does not forward requests with this method, target or host.",
     ))
 }
 
 impl SiteContext {
-    /// Returns the reason for a robot's canonical redirect or for its absence, and the target.
+    /// Returns the target of a robot's canonical redirect, and the reason for the redirect or its
+    /// absence.
     fn canonical(
         &self,
         visitor: Option<Visitor<'_>>,
@@ -302,7 +303,7 @@ impl SiteContext {
         if visitor.claim.kind().is_of_people() {
             return None;
         }
-        // A pass rule that changes nothing is not the cause of the decision.
+        // A pass rule without any effect is not the cause of the decision.
         let is_let_pass = self.policy.lets_pass(&request.of_policy(), visitor);
         let passes = if is_let_pass {
             PassReason::Rule
@@ -313,7 +314,7 @@ impl SiteContext {
             .verdicts(section.verdicts.iter().copied());
         if !redirects.applies_to(visitor, passes) {
             let text = format!(
-                "Not redirected to a canonical URL: the purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
+                "Not redirected to a canonical URL: the robot's purpose is {}, the verdict {}, and the robot passes as {}; canonical.redirect and \
                  canonical.verdicts select the robots to redirect.",
                 visitor.claim.purpose(),
                 visitor.verdict,
@@ -331,7 +332,7 @@ impl SiteContext {
         Some((text, found))
     }
 
-    /// Returns the part of this program that answers a request that passes.
+    /// Returns the component of this program that answers a request if it passes.
     fn answered_by(
         &self,
         request: &ExplainedRequest,

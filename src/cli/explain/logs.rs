@@ -1,4 +1,4 @@
-//! Explains the lines of access logs.
+//! Explains the decisions for lines of access logs.
 
 use std::{
     fs::File,
@@ -24,7 +24,7 @@ pub(super) async fn explain_line(
     line: &str,
 ) -> anyhow::Result<ExitCode> {
     let Some(logged) = LoggedRequest::read(line.trim().as_bytes()) else {
-        let usage = "--log-line contains no request; give a whole line in the common, combined or JSON format";
+        let usage = "--log-line does not contain a request; specify a complete line in the common, combined or JSON format";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
     explainer
@@ -33,7 +33,7 @@ pub(super) async fn explain_line(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Explains each line of a file, plain or gzip; `-` reads standard input.
+/// Explains each line of an uncompressed or gzip file; `-` reads standard input.
 pub(super) async fn explain_file(
     explainer: &Explainer,
     args: &ExplainArgs,
@@ -62,7 +62,7 @@ pub(super) async fn explain_file(
     }
     if unreadable > 0 {
         output::note(&format!(
-            "{unreadable} of {number} lines contain no request in the common, combined or JSON format"
+            "{unreadable} of {number} lines do not contain a request in the common, combined or JSON format"
         ));
     }
     // An empty log is not an error.
@@ -70,16 +70,16 @@ pub(super) async fn explain_file(
     Ok(ExitCode::from(u8::from(!is_explained)))
 }
 
-/// Returns the request of a line; missing parts are filled in from the arguments.
+/// Returns the request in a line; missing parts are taken from the arguments.
 fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedRequest {
     ExplainedRequest {
         line: Some(number),
         method: logged.method.unwrap_or_else(|| args.method.clone()),
         host: logged.host.or_else(|| args.host.clone()),
         target: logged.target,
-        // The layer treats an absent header like an empty one.
+        // The layer treats a missing header in the same way as an empty header.
         user_agent: logged.user_agent.unwrap_or_default(),
-        // No log format includes signature headers.
+        // Log formats do not include signature headers.
         headers: HeaderMap::new(),
     }
 }

@@ -1,4 +1,5 @@
-//! `explain`: the decision for a request or each line of a log, with the reason of each step.
+//! `explain`: shows the decision for a request, or for each line of a log, with the reason for each
+//! step.
 
 mod explainer;
 mod logs;

@@ -1,4 +1,4 @@
-//! Report about a request, as text and JSON.
+//! Reports the decision for a request as text and JSON.
 
 use std::io;
 
@@ -9,17 +9,17 @@ use crate::operations::decisions::{ClaimView, DecisionView, Explanation};
 use crate::policy::Request;
 use http::{HeaderMap, HeaderValue, header::USER_AGENT};
 
-/// Request to explain.
+/// A request to explain.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ExplainedRequest {
-    /// Number of the request's line in the log, from 1.
+    /// Line number of the request in the log, starting at 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
     pub(super) host: Option<String>,
-    /// Path with its query.
+    /// Request path, including the query.
     pub(super) target: String,
     pub(super) user_agent: Vec<u8>,
-    /// Signature headers of the request, if any.
+    /// Signature headers of the request, if present.
     pub(super) headers: HeaderMap,
 }
 
@@ -37,13 +37,13 @@ impl ExplainedRequest {
         }
     }
 
-    /// Returns the request's claim as determined by the layer.
+    /// Returns the request's claim, as the layer determines it.
     pub(super) fn claim<'d>(&self, detector: &'d Detector) -> Option<Claim<'d>> {
         let claim = detector.claim(&self.user_agent);
         signed_claim(detector, &self.headers, claim)
     }
 
-    /// Returns all headers, including the User-Agent.
+    /// Returns all request headers, including the User-Agent.
     pub(super) fn all_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         if let Ok(user_agent) = HeaderValue::from_bytes(&self.user_agent) {
@@ -70,7 +70,7 @@ impl ExplainedRequest {
     }
 }
 
-/// Prints a row for each step; for a log line, its request first and an empty line last.
+/// Prints a row for each step; for a log line, also the request before and an empty line after.
 pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     let decided = &explained.decided;
     if let Some(number) = explained.line {

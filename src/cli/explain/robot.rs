@@ -1,4 +1,4 @@
-//! The response to a robot that requests a page.
+//! Determines the response to a robot that requests a page.
 
 use http::HeaderMap;
 use url::{Position, Url};
@@ -13,10 +13,10 @@ use super::{Explainer, report::ExplainedRequest};
 pub(in crate::cli) const GOOGLEBOT: &str =
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
 
-/// Maximum number of descriptions searched for a filtered page.
+/// Maximum number of descriptions to search for a filtered page.
 const LOOKED_THROUGH: u32 = 100;
 
-/// Returns the reason why a decision does not redirect a robot to heaven.
+/// Returns the reason why a decision does not redirect the robot to heaven.
 pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<String> {
     let to = decided.location.as_deref().unwrap_or_default();
     let is_heaven = |to: &str| {
@@ -29,7 +29,7 @@ pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<S
             "the robot is redirected to {to}, not to {heaven}: check redirect_url"
         )),
         Action::Redirect | Action::Serve if decided.is_dry_run => Some(format!(
-            "mode is report; set it to on to redirect the robot to {to}"
+            "mode is report; to redirect the robot to {to}, set mode to on"
         )),
         Action::Redirect | Action::Serve => None,
         _ => {
@@ -38,7 +38,7 @@ pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<S
             let reasons: Vec<_> = reasons.map(|step| step.text.as_str()).collect();
             let reasons = reasons.join(" ");
             Some(format!(
-                "{reasons} `robot-detection explain` shows each step"
+                "{reasons} To see each step, run `robot-detection explain`"
             ))
         }
     }
@@ -62,7 +62,7 @@ pub(in crate::cli) async fn example_page(
 }
 
 impl Explainer {
-    /// Returns a server's decision for a robot that requests a page without proof of its claim.
+    /// Returns a server's decision for a robot that requests a page and does not prove its claim.
     pub(in crate::cli) async fn robot_answer(
         &self,
         url: &Url,

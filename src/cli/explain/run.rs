@@ -36,7 +36,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
     };
     if !path.starts_with('/') {
         anyhow::bail!(WrongUsage(format!(
-            "--path {path:?} does not start with /; write it as in the request line"
+            "--path {path:?} does not start with /; specify the path as in the request line"
         )));
     }
     let request = ExplainedRequest {
@@ -63,7 +63,7 @@ fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
         });
         let Some((name, value)) = read else {
             anyhow::bail!(WrongUsage(format!(
-                "--header {line:?} is not a header; write it as in the request, such as 'Signature-Agent: \"https://agent.example\"'"
+                "--header {line:?} is not a header; specify it as in the request, such as 'Signature-Agent: \"https://agent.example\"'"
             )));
         };
         headers.append(name, value);
@@ -71,7 +71,7 @@ fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Maximum number of bytes read from a request head, and of headers.
+/// Maximum size of a request head in bytes, and maximum number of headers.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_HEADERS: usize = 1_000;
 
@@ -91,7 +91,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<ExplainedRequest> {
         .with_context(name)?;
     parse(bytes).map_err(|reason| {
         let text = format!(
-            "{} is not a request such as \"GET /a HTTP/1.1\" with its headers: {reason}",
+            "{} does not contain a request such as \"GET /a HTTP/1.1\" followed by headers: {reason}",
             file.display()
         );
         WrongUsage(text).into()
@@ -99,13 +99,13 @@ pub(super) fn read(file: &Path) -> anyhow::Result<ExplainedRequest> {
 }
 
 fn parse(mut bytes: Vec<u8>) -> Result<ExplainedRequest, String> {
-    // A copied head may lack the empty line at its end.
+    // A copied request head may not end with an empty line.
     bytes.extend_from_slice(b"\r\n\r\n");
     let mut lines = vec![httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut lines);
     request.parse(&bytes).map_err(|error| error.to_string())?;
     let (Some(method), Some(target)) = (request.method, request.path) else {
-        return Err("it has no request line".to_owned());
+        return Err("the request line is missing".to_owned());
     };
     let mut headers = HeaderMap::new();
     for line in request.headers {
@@ -117,11 +117,11 @@ fn parse(mut bytes: Vec<u8>) -> Result<ExplainedRequest, String> {
     }
     let uri: http::Uri = target
         .parse()
-        .map_err(|_| format!("{target:?} is not a valid target"))?;
+        .map_err(|_| format!("{target:?} is not a valid request target"))?;
     let told = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    // The target takes precedence over Host (RFC 9112 §3.2.2).
+    // The host in the request target takes precedence over Host (RFC 9112 §3.2.2).
     let host = uri.authority().map(http::uri::Authority::as_str).or(told);
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let user_agent = headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);

@@ -1,4 +1,4 @@
-//! Comparison and replacement of the configuration file by `heaven start`.
+//! Compares and replaces the configuration file for `heaven start`.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub(super) struct Rewrite {
     new: String,
 }
 
-/// Removed or added line, with its line number in the old or new text.
+/// A removed or added line, with its line number in the old or new text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum DiffLine<'t> {
     Removed(usize, &'t str),
@@ -58,11 +58,11 @@ impl Rewrite {
         lines.collect()
     }
 
-    /// Replaces the old text of the file by the new text, as a whole.
+    /// Replaces the file, which must still contain the old text, with the new text.
     ///
     /// # Errors
     ///
-    /// Fails if the file was changed in the meantime or cannot be written; the file is then
+    /// Fails if the file was changed in the meantime or cannot be written; the file is then left
     /// unchanged.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let shown = self.path.display();
@@ -71,24 +71,25 @@ impl Rewrite {
         let now = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
         if now != self.old {
             anyhow::bail!(
-                "{shown} was changed in the meantime and was not overwritten: run the command again"
+                "{shown} was changed in the meantime and has not been overwritten: run the command again"
             );
         }
         write_file(&path, &self.new).context(
             "the configuration was not changed: run the command as a user with write permission, or add \
-             the lines shown by --dry-run by hand",
+             the lines shown by --dry-run manually",
         )
     }
 }
 
-/// Returns the lines that differ between a text and a copy with added or replaced lines.
+/// Returns the differing lines between a text and a copy with added or replaced lines.
 fn diff<'t>(old: &'t str, new: &'t str) -> Vec<DiffLine<'t>> {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let mut lines = Vec::new();
     let (mut before, mut after) = (0, 0);
     while let (Some(line), true) = (old.get(before), after <= new.len()) {
         let rest = new.get(after..).unwrap_or_default();
-        // The new text cannot have more added lines than its surplus over the remaining old lines.
+        // The number of added lines is limited to the surplus of new lines over the remaining old
+        // lines.
         let most = rest.len().saturating_sub(old.len() - before);
         match rest.iter().take(most + 1).position(|it| it == line) {
             Some(added) => {

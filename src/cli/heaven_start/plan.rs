@@ -1,4 +1,4 @@
-//! The settings that a site's robot heaven still needs.
+//! Determines the settings that a site's robot heaven still needs.
 
 use std::path::{Path, absolute};
 
@@ -16,7 +16,7 @@ use crate::config::{
     ServerSection, Settings, SiteRobotSection, StartingPoint, Value, is_host_of,
 };
 
-/// Missing settings of a robot heaven, and remarks about the existing settings.
+/// Missing settings for robot heaven, and notes about the existing settings.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
@@ -29,28 +29,28 @@ pub(super) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes<'a> {
     pub(super) urls: &'a [String],
-    /// Visitors that may read the pages.
+    /// Visitors that may read the heaven pages.
     pub(super) open_to: Option<&'a str>,
     /// Whether robots are redirected away from public pages.
     pub(super) filters: bool,
 }
 
-/// A site, and the URLs that the command names.
+/// A site, and the URLs given on the command line.
 struct Subject<'a> {
     site: &'a ServedSite,
     settings: &'a Settings,
     whole: &'a Loaded,
     given: Vec<Url>,
-    /// URL of the site for visitors, if any setting specifies it.
+    /// Public URL of the site, if any setting specifies it.
     base: Option<Url>,
 }
 
-/// Returns the settings to add so that robots read a site's heaven.
+/// Returns the settings to add so that robots are redirected to a site's heaven.
 ///
 /// # Errors
 ///
-/// Fails with a setting to change by hand if an existing setting contradicts the plan, or if the
-/// URL of the site is unknown.
+/// Fails if an existing setting, which the error describes, must be changed manually, or if the URL
+/// of the site is unknown.
 pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Result<Plan, String> {
     let subject = Subject::new(site, whole, wishes.urls)?;
     let mut plan = Plan::default();
@@ -62,22 +62,24 @@ pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Res
     Ok(plan)
 }
 
-/// Chooses the site for a command.
+/// Selects the site to which the command applies.
 ///
 /// # Errors
 ///
-/// Fails with the names of the existing sites.
+/// Fails if the selection is not unique; the error lists the existing sites.
 pub(super) fn choose(sites: Vec<ServedSite>, name: Option<&str>) -> Result<ServedSite, String> {
     let names: Vec<_> = sites.iter().map(|site| site.name().to_owned()).collect();
     let names = names.join(", ");
     match name {
         None if sites.len() > 1 => Err(format!(
-            "there are several sites: choose one with --site: {names}"
+            "there are several sites: select a site with --site; configured sites: {names}"
         )),
         name => {
             let is_meant = |site: &ServedSite| name.is_none_or(|name| name == site.name());
             let found = sites.into_iter().find(is_meant);
-            found.ok_or_else(|| format!("--site: no such site; configured sites: {names}"))
+            found.ok_or_else(|| {
+                format!("--site: the site does not exist; configured sites: {names}")
+            })
         }
     }
 }
@@ -108,7 +110,7 @@ impl<'a> Subject<'a> {
         Ok(subject)
     }
 
-    /// Checks the host of a URL: a typing error would describe another site.
+    /// Checks the host of a URL, because a mistyped host would cause another site to be described.
     fn check_host(&self, url: &Url) -> Result<(), String> {
         let hosts = &self.settings.server.hosts;
         let host = url.host_str().unwrap_or_default();
@@ -126,7 +128,7 @@ impl<'a> Subject<'a> {
             return Ok(());
         }
         Err(format!(
-            "{host} is not in server.hosts, which are {}",
+            "{host} is not in server.hosts, which contains {}",
             hosts.join(", ")
         ))
     }
@@ -178,12 +180,12 @@ impl<'a> Subject<'a> {
     fn base(&self) -> Result<&Url, String> {
         self.base.as_ref().ok_or_else(|| {
             "the URL of the site is unknown: set server.upstream in the configuration file, \
-             or use --upstream URL as for `serve`"
+             or use --upstream URL, as in `serve`"
                 .to_owned()
         })
     }
 
-    /// Returns `true` if a setting was made for this site.
+    /// Returns `true` if a setting is set for this site.
     fn is_own(&self, key: &Key) -> bool {
         let own = self.site.loaded.origin(key);
         let is_common = self.site.number.is_some() && own == self.whole.origin(key);
@@ -194,7 +196,7 @@ impl<'a> Subject<'a> {
         self.site.loaded.origin(key)
     }
 
-    /// Adds filter patterns for a newly named area, which robots presumably cannot use.
+    /// Adds filter patterns for a newly specified area, which robots presumably cannot access.
     fn add_patterns(&self, plan: &mut Plan, filters: bool) -> Result<(), String> {
         let keys = &GeneralSection::KEY;
         let (general, heaven) = (&self.settings.general, &self.settings.heaven.path);
@@ -203,7 +205,7 @@ impl<'a> Subject<'a> {
         if general.redirect_url.is_empty() && !has_rules {
             let origin = self.origin(&keys.redirect_url);
             return Err(format!(
-                "no robot is redirected, because redirect_url is empty ({origin}): set redirect_url = \"{heaven}\""
+                "robots are not redirected, because redirect_url is empty ({origin}): set redirect_url = \"{heaven}\""
             ));
         }
         let has_patterns = !general.filter_patterns.is_empty();
@@ -216,7 +218,9 @@ impl<'a> Subject<'a> {
         if is_said || self.given.iter().any(|url| is_filtered(&url)) {
             let others = self.given.iter().filter(|url| !is_filtered(url));
             plan.notes.extend(others.map(|url| {
-                format!("robots may read {url} themselves: no filter_pattern matches it")
+                format!(
+                    "robots can read {url} directly, because no filter_pattern matches this URL"
+                )
             }));
             return Ok(());
         }
@@ -229,7 +233,7 @@ impl<'a> Subject<'a> {
                 .push((&keys.filter_patterns, Value::List(patterns)));
         } else if !self.given.is_empty() || !has_patterns {
             return Err(
-                "the area that robots cannot use is unknown: name it, as in `heaven start \
+                "the area that robots cannot access is unknown: specify it, as in `heaven start \
                  /members/`, or set filter_pattern"
                     .to_owned(),
             );
@@ -246,7 +250,7 @@ impl<'a> Subject<'a> {
             return match new {
                 None => Ok(()),
                 Some(url) => Err(format!(
-                    "site_robot.starting_points ({}) does not contain {url}: add it there",
+                    "site_robot.starting_points ({}) does not contain {url}: add the URL there",
                     self.origin(&keys.starting_points)
                 )),
             };
@@ -278,7 +282,7 @@ impl<'a> Subject<'a> {
             }
         }
         if starts.is_empty() {
-            return Err("the site robot has no starting point: name a URL".to_owned());
+            return Err("the site robot has no starting point: specify a URL".to_owned());
         }
         Ok(starts)
     }
@@ -287,8 +291,8 @@ impl<'a> Subject<'a> {
         let (keys, heaven) = (&HeavenSection::KEY, &self.settings.heaven);
         if !heaven.serve {
             return Err(format!(
-                "heaven.serve is false ({}), so the upstream serves {}: remove that line and \
-                 any rule that refuses robots there",
+                "heaven.serve is false ({}), so the upstream serves {}: remove this setting and \
+                 any rule that refuses robots on this path",
                 self.origin(&keys.serve),
                 heaven.path
             ));
@@ -298,7 +302,7 @@ impl<'a> Subject<'a> {
         if heaven.source != HeavenSource::Database && !is_published {
             if !heaven.directory.is_empty() {
                 return Err(format!(
-                    "robot heaven already has pages, those of heaven.directory ({}): set \
+                    "robot heaven already contains the pages in heaven.directory ({}): set \
                      heaven.source = \"database\" to generate pages from the site instead, or \
                      site_robot.publish = {:?} to write the generated pages there",
                     self.origin(&keys.directory),
@@ -314,7 +318,7 @@ impl<'a> Subject<'a> {
             plan.changes.push((&keys.url, Value::Text(url.to_owned())));
             if self.is_upstream(base) {
                 plan.notes.push(format!(
-                    "{url} is the upstream's address: set server.hosts and heaven.url once visitors \
+                    "{url} is the address of the upstream: set server.hosts and heaven.url as soon as visitors \
                      reach the site by a host name"
                 ));
             }
@@ -331,7 +335,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Checks that the changes take effect in the file, and only for this site.
+    /// Checks that the changes will take effect, and only for this site.
     fn check_places(&self, plan: &Plan) -> Result<(), String> {
         if plan.changes.is_empty() || self.site.number.is_some() {
             return Ok(());
@@ -339,7 +343,7 @@ impl<'a> Subject<'a> {
         if !self.whole.sites().is_empty() {
             let hosts = ServerSection::KEY.hosts.name_in_site();
             return Err(format!(
-                "the settings of {} apply to every [[site]]: make it a [[site]] with its own {hosts}",
+                "the settings of {} apply to every [[site]]: configure it as a [[site]] with its own {hosts}",
                 self.site.name()
             ));
         }
@@ -350,7 +354,7 @@ impl<'a> Subject<'a> {
         match plan.changes.iter().find(|(key, _)| !is_in_file(key)) {
             None => Ok(()),
             Some((key, value)) => Err(format!(
-                "{} is set by {}, which overrides the file: set it there to {value}",
+                "{} is set by {}, which overrides the configuration file: there, set it to {value}",
                 key.name,
                 output::clean(self.origin(key))
             )),
@@ -358,7 +362,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns the patterns for all paths below a URL; none for a whole site.
+/// Returns filter patterns for all paths below a URL; empty for a whole site.
 fn patterns(url: &Url) -> Vec<String> {
     match url.path() {
         "/" => Vec::new(),
@@ -367,7 +371,7 @@ fn patterns(url: &Url) -> Vec<String> {
     }
 }
 
-/// Compares directories by spelling, because they may not exist yet.
+/// Compares directories as text, because they may not exist yet.
 fn is_same(into: &Path, directory: &str) -> bool {
     !directory.is_empty() && absolute(into).ok() == absolute(directory).ok()
 }

@@ -1,4 +1,5 @@
-//! Checks whether robots are redirected to heaven by querying a running server as a robot would.
+//! Checks whether robots are redirected to heaven, by sending a robot's request to a running
+//! server.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -24,28 +25,29 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a heaven page, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Number of requests to a server that has not loaded the new pages yet, and the pause in between.
+/// Number of requests to a server that has not loaded the new pages yet, and the pause between
+/// them.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Result of a robot's request for one page.
 #[derive(Debug)]
 pub(super) struct Proof {
-    /// Requested page, with its title.
+    /// URL and title of the requested page.
     page: Option<(Url, String)>,
-    /// Redirect target.
+    /// Target to which the robot is redirected.
     location: Option<String>,
-    /// Queried server; `None` if no server answers.
+    /// Address of the queried server; `None` if no server responds.
     server: Option<SocketAddr>,
-    /// Whether any server has an address for queries.
+    /// Whether any listener has an address that can be queried.
     can_ask: bool,
-    /// Whether the robot is not redirected, because it can read the page itself.
+    /// Whether the robot can read the page directly and is therefore not redirected.
     reads_itself: bool,
-    /// Reason why the robot is not redirected to heaven, if it is not.
+    /// Reason why the robot is not redirected to heaven; `None` if it is redirected.
     failure: Option<String>,
 }
 
-/// Response of a server.
+/// Response from a server.
 struct ServerAnswer {
     server: SocketAddr,
     status: u16,
@@ -53,7 +55,8 @@ struct ServerAnswer {
 }
 
 impl Proof {
-    /// Returns `true` if the robot is redirected, will be once a server runs, or need not be.
+    /// Returns `true` if the robot is redirected, will be once a server runs, or does not need a
+    /// redirect.
     pub(super) fn is_good(&self) -> bool {
         self.failure.is_none()
     }
@@ -68,8 +71,8 @@ impl Proof {
         }
         if self.reads_itself {
             let text = format!(
-                "Googlebot{at} reads the page itself, because no filter_pattern matches it; robot heaven has a \
-                 page for it too"
+                "Googlebot{at} reads the page directly, because no filter_pattern matches the page; robot heaven also contains a \
+                 page for it"
             );
             return output::line(&output::clean(&text));
         }
@@ -79,11 +82,11 @@ impl Proof {
             Some(_) => ("is", ""),
             None if self.can_ask => (
                 "will be",
-                "\nno server is running: start it with `robot-detection serve`",
+                "\nno server is running: start the server with `robot-detection serve`",
             ),
             None => (
                 "will be",
-                "\nno server was queried: no listener without TLS has an address",
+                "\nno server was queried, because no listener without TLS has an IP address",
             ),
         };
         let text = format!("Googlebot{at} {is_led} redirected to {to}: «{title}»");
@@ -142,7 +145,7 @@ pub(super) async fn prove(
     Ok(proof)
 }
 
-/// Client that requests one page from the servers of this machine.
+/// A client that requests one page from the servers on this machine.
 struct PageClient<'a> {
     client: DirectClient,
     loaded: &'a Loaded,
@@ -167,12 +170,12 @@ impl<'a> PageClient<'a> {
         })
     }
 
-    /// Repeats the request until the response is as expected; `None` if no server answers.
+    /// Repeats the request until the response is as expected; returns `None` if no server responds.
     async fn ask(&self) -> Option<ServerAnswer> {
         let mut last = None;
         for _ in 0..TRIES {
             last = self.ask_once().await;
-            // A running server loads new pages within a moment.
+            // A running server loads new pages after a short delay.
             match &last {
                 Some(answer) if !self.is_expected(answer) => sleep(PAUSE).await,
                 _ => break,
@@ -215,19 +218,19 @@ impl<'a> PageClient<'a> {
         answer.location.is_some() && answer.location == self.expected.location
     }
 
-    /// Returns the reason why a server's response is wrong, if it is.
+    /// Returns the reason why a server's response is incorrect; `None` if the response is correct.
     async fn judge(&self, answer: &ServerAnswer) -> Option<String> {
         let (server, status) = (answer.server, answer.status);
         if !self.is_expected(answer) {
             return Some(if health::is_ready(self.loaded).await {
                 format!(
-                    "the server at {server} returns {status}, because it has not loaded this configuration: reload \
-                     it with `systemctl reload robot-detection` or kill -HUP, and run the command again"
+                    "the server at {server} returns {status}, because the server has not loaded this configuration: reload \
+                     the server with `systemctl reload robot-detection` or kill -HUP, and run the command again"
                 )
             } else {
                 format!(
                     "the program that returns {status} at {server} is not robot-detection with this configuration: use \
-                     --listen ADDRESS as for `serve`"
+                     --listen ADDRESS, as in `serve`"
                 )
             });
         }
@@ -240,7 +243,7 @@ impl<'a> PageClient<'a> {
     }
 }
 
-/// Returns the addresses at which this machine reaches the server's public listeners without TLS.
+/// Returns the local addresses of the server's public listeners without TLS.
 fn addresses(loaded: &Loaded) -> impl Iterator<Item = SocketAddr> {
     plain_addresses(loaded).filter_map(health::address)
 }

@@ -28,24 +28,25 @@ use super::{
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "command-line flags")]
 pub(in crate::cli) struct StartArgs {
-    /// Start of the area that robots cannot use: URLs, or paths of the site [default:
-    /// `site_robot.starting_points`, else the prefixes of `filter_pattern`]
+    /// URLs or paths at which the area that robots cannot access begins [default:
+    /// `site_robot.starting_points`, or the prefixes of `filter_pattern`]
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Name of the site, if there are several
+    /// Name of the site; required if there are several sites
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
-    /// Addresses of the server, as for `serve --listen`
+    /// Addresses of the server, as in `serve --listen`
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Upstream server, as for `serve --upstream`; may be repeated
+    /// Upstream server, as in `serve --upstream`; may be repeated
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
     /// Visitors that may read full texts, as in `heaven.open_to`; required if the site robot logs
-    /// in and no terminal is available
+    /// in and there is no terminal
     #[arg(long, value_name = "WHO", value_parser = READERS)]
     open_to: Option<String>,
-    /// Redirect robots from the named area to heaven even if it is public (sets `filter_pattern`)
+    /// Redirect robots from the specified area to heaven even if the area is public (sets
+    /// `filter_pattern`)
     #[arg(long)]
     filter: bool,
     /// Show the changes without applying them
@@ -59,7 +60,7 @@ pub(in crate::cli) struct StartArgs {
     json: bool,
 }
 
-/// The site, and the configuration with all settings for its heaven.
+/// A site, and the configuration with all settings for its heaven.
 struct Prepared {
     loaded: Loaded,
     site: ServedSite,
@@ -78,7 +79,9 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     if !args.json {
         match &rewrite {
             Some(rewrite) => rewrite.print()?,
-            None => output::line("the configuration already has all settings for robot heaven")?,
+            None => {
+                output::line("the configuration already contains all settings for robot heaven")?
+            }
         }
     }
     if args.dry_run {
@@ -97,13 +100,14 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     }
     let context = CommandContext::of(loaded).await?;
     let store = context.store.clone();
-    // Not `?`, so that the database is closed in any case.
+    // No `?` here, so that the database is always closed.
     let code = Box::pin(visit(cli, args, (context, site), rewrite)).await;
     store.close().await;
     code
 }
 
-/// Fails if `heaven.open_to` is not set for pages behind a login and no question can be asked.
+/// Fails if `heaven.open_to` is not set for pages behind a login and there is no terminal to ask
+/// at.
 fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
     let robot = site.robot(loaded);
     let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {
@@ -113,11 +117,12 @@ fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result
         return Ok(());
     }
     Err(WrongUsage(format!(
-        "{question}; use --open-to with one of these"
+        "{question}; specify one of these values with --open-to"
     )))
 }
 
-/// Determines the changes to the configuration file, and checks that the result can be loaded.
+/// Determines the changes to the configuration file, and checks that the changed file can be
+/// loaded.
 fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let text = context::file_text(cli)?;
     let load = |text: Option<&str>| {
@@ -158,8 +163,8 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let shown = output::clean(&file.display().to_string());
     let Some(old) = text else {
         return Err(WrongUsage(format!(
-            "{shown} does not exist: name the server's configuration file with --config FILE, or \
-             create one with `robot-detection init --interactive`"
+            "{shown} does not exist: specify the server's configuration file with --config FILE, or \
+             create a file with `robot-detection init --interactive`"
         ))
         .into());
     };
@@ -183,7 +188,7 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
         let failure = output::clean(&failure);
         anyhow::bail!("nothing was written, because the upstream does not respond: {failure}");
     }
-    // In memory if no database exists: a trial creates no file.
+    // In memory if no database exists, because a trial must not create a file.
     let store = context::store(loaded).await?;
     let starts: Vec<_> = robot.starting_points().cloned().collect();
     let tried = async {
@@ -199,7 +204,7 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
     if is_in_vain {
         let failures = output::clean(&failures.join("; "));
         anyhow::bail!(
-            "nothing was written, because the site robot would find no pages: {failures}"
+            "nothing was written, because the site robot would not find any pages: {failures}"
         );
     }
     for failure in failures {
@@ -218,7 +223,7 @@ fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
     let leads = is_asked && is_confirmed(&question, false)?;
     if !leads {
         output::note(&output::clean(&format!(
-            "note: not written: {key} = {patterns}, because robots can read these pages themselves; use --filter to write it"
+            "note: {key} = {patterns} was not written, because robots can read these pages directly; to write it, use --filter"
         )));
     }
     Ok(leads)
@@ -258,7 +263,7 @@ async fn visit(
     report_run(&context, &site, rewrite.as_ref(), (&ran, args.json)).await
 }
 
-/// Runs the site robot or accepts its held results; returns `None` if it was interrupted.
+/// Runs the site robot, or accepts its results held for review; returns `None` if interrupted.
 async fn run_robot(
     context: &CommandContext,
     site: &ServedSite,
@@ -309,13 +314,13 @@ async fn report_run(
     })
 }
 
-/// Warns if other servers use the database that have not loaded the new configuration.
+/// Warns about other servers that use the database and have not loaded the new configuration.
 async fn tell_others(store: &Store) -> Result<(), StoreError> {
     let servers = store.instances().list().await?.len();
     if servers > 1 {
         output::note(&format!(
-            "warning: {servers} servers use this database: copy the new configuration to each of them, and \
-             reload it"
+            "warning: {servers} servers use this database: copy the new configuration to each server, and \
+             reload the servers"
         ));
     }
     Ok(())

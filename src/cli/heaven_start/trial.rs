@@ -6,21 +6,21 @@ use crate::app::{ServerSettings, SiteRobotRuns};
 use crate::config::Loaded;
 use crate::site_robot::Step;
 
-/// Maximum number of starting points requested.
+/// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
 /// Results of requesting the starting points.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
-    /// Reasons why starting points do not return a page.
+    /// Reasons why starting points did not return a page.
     pub(super) failures: Vec<String>,
     /// Whether all starting points failed.
     pub(super) is_in_vain: bool,
 }
 
-/// Connects to the upstream of a site; returns the reason if no server can be reached.
+/// Connects to a site's upstream servers; returns the reason if no server accepts connections.
 ///
-/// The site robot would retry each server for a while.
+/// Without this check, the site robot would retry each server for some time.
 pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<Option<String>> {
     let server = ServerSettings::new(loaded, false)?;
     let mut last = None;
@@ -34,7 +34,7 @@ pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<
     Ok(last)
 }
 
-/// Requests each starting point as a run would.
+/// Requests each starting point in the same way as a run.
 pub(super) async fn try_starts(runs: &SiteRobotRuns, starts: &[Url]) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
     let starts = starts.iter().filter(|url| url.has_host());
@@ -65,7 +65,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     })
 }
 
-/// Returns an error if a response does not lead to pages.
+/// Returns an error if the site robot would not find pages from a response.
 fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String> {
     const LOGIN: &str = "configure the login with site_robot.login or site_robot.login_form";
     match (status, location) {
@@ -77,13 +77,14 @@ fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String>
         )),
         (401 | 403, _) => Err(format!("returns {status}: {LOGIN}")),
         (404 | 410, _) => Err(format!(
-            "returns {status}: name the URL of the area that robots cannot use"
+            "returns {status}: specify the URL of the area that robots cannot access"
         )),
         _ => Err(format!("returns {status}")),
     }
 }
 
-/// Returns `true` if a redirect leads to a URL at or below the requested one, as with a slash.
+/// Returns `true` if a redirect leads to the requested URL or below it, such as one that adds a
+/// slash.
 fn is_below(url: &Url, location: &str) -> bool {
     url.join(location)
         .is_ok_and(|to| to.host() == url.host() && to.path().starts_with(url.path()))
@@ -112,7 +113,7 @@ mod tests {
             ),
             (302, Some("/\u{1b}[2J"), Some("\\u{1b}")),
             (403, None, Some("site_robot.login_form")),
-            (404, None, Some("name the URL")),
+            (404, None, Some("specify the URL")),
             (503, None, Some("returns 503")),
         ] {
             match (meaning(&url, status, location), expected) {

@@ -10,20 +10,20 @@ use crate::operations::decisions::ClaimView;
 
 use super::{input::EntrySink, proving_sink::VerdictSink};
 
-/// Verdict of a line without a claim.
+/// Verdict printed for a line without a claim.
 const NO_VERDICT: &str = "-";
 
-/// Writer of results: the robot's id, `-` if no robot is known, `?` for an unreadable line.
+/// Writes results: the robot's id, `-` if no robot was identified, or `?` for an unreadable line.
 #[derive(Debug)]
 pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
-    /// Verdict on the next line's claim, if claims are verified.
+    /// Verdict on the claim in the next line, if claims are verified.
     verdict: Option<&'static str>,
 }
 
-/// JSON object of a result.
+/// A result as a JSON object.
 #[derive(Serialize)]
 struct Answer {
     claim: Option<ClaimView>,

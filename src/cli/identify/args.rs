@@ -22,13 +22,13 @@ Example: tail -f access.log | robot-detection identify --format combined"
     reason = "each one is a command-line flag"
 )]
 pub(in crate::cli) struct IdentifyArgs {
-    /// User-Agents; reads lines of --input if none are given
+    /// User-Agents to identify; if none are given, reads lines from --input
     #[arg(value_name = "UA", conflicts_with_all = ["input", "format", "summary"])]
     pub(super) user_agents: Vec<String>,
     /// Input format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub(super) format: LogFormat,
-    /// Files to read, plain or gzip; `-` reads standard input [default: standard input]
+    /// Files to read, uncompressed or gzip; `-` reads standard input [default: standard input]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(super) input: Vec<PathBuf>,
     /// User-Agent field in JSON lines, such as `request.headers.User-Agent` [default: common names]
@@ -37,10 +37,11 @@ pub(in crate::cli) struct IdentifyArgs {
     /// Response size field in JSON lines [default: common names]
     #[arg(long, value_name = "NAME")]
     pub(super) bytes_field: Option<FieldPath>,
-    /// Print hits, bytes and shares instead of a result for each line [default format: table]
+    /// Print a summary of hits, bytes and shares instead of a result for each line [default format:
+    /// table]
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     pub(super) summary: Option<SummaryForm>,
-    /// Group the summary by [default: robot, operator and purpose; csv: robot; json: all]
+    /// Grouping of the summary [default: robot, operator and purpose; csv: robot; json: all]
     #[arg(
         long,
         value_enum,
@@ -49,19 +50,21 @@ pub(in crate::cli) struct IdentifyArgs {
         requires = "summary"
     )]
     pub(super) by: Vec<By>,
-    /// Maximum rows of each table, 0 for all [default: 20; csv and json: 0]
+    /// Maximum number of rows in each table, 0 for all rows [default: 20; csv and json: 0]
     #[arg(long, value_name = "N", requires = "summary")]
     pub(super) top: Option<usize>,
     /// Print a JSON object for each line (id, name, purpose, pattern, position), or a JSON summary
     #[arg(long)]
     pub(super) json: bool,
-    /// Verify claims by the client addresses of the log and add the verdicts
+    /// Verify the robots' claims using the client addresses in the log, and add the verdicts
     #[arg(long, conflicts_with = "user_agents")]
     pub(super) verify: bool,
-    /// List suspects in the log: fleets of robots that claim to be browsers, and automated clients
+    /// List suspects found in the log: fleets of robots that claim to be browsers, and automated
+    /// clients
     #[arg(long, conflicts_with_all = ["user_agents", "format", "summary", "verify", "field", "bytes_field"])]
     pub(super) suspects: bool,
-    /// robots.txt at the time of the log, to detect clients that request disallowed paths
+    /// robots.txt file that was in use at the time of the log, to detect clients that requested
+    /// disallowed paths
     #[arg(long, value_name = "FILE", requires = "suspects")]
     pub(super) robots_txt: Option<PathBuf>,
     /// Use the bundled registry instead of the database
@@ -75,7 +78,7 @@ pub(in crate::cli) enum LogFormat {
     /// One User-Agent per line
     #[default]
     UserAgents,
-    /// Common and combined logs of Apache and nginx, with or without a virtual host
+    /// Common and combined log formats of Apache and nginx, with or without a virtual host
     Combined,
     /// One JSON object per line, as written by nginx, Caddy and Traefik
     Json,
@@ -95,19 +98,20 @@ impl LogFormat {
 /// Grouping of the summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum By {
-    /// Robots
+    /// Group by robot
     Robot,
-    /// Companies and projects that operate robots
+    /// Group by the company or project that operates the robot
     Operator,
-    /// Purposes of robots
+    /// Group by purpose of the robot
     Purpose,
-    /// Registries that list the robots
+    /// Group by registry that lists the robot
     Source,
-    /// User-Agents of unlisted robots, the first 10,000
+    /// Group by User-Agent of unlisted robots (the first 10,000)
     Unlisted,
-    /// Robots and verdicts, with --verify
+    /// Group by robot and verdict; requires --verify
     Verdict,
-    /// Human visitors, robots, unlisted robots, lines without User-Agent, unreadable lines
+    /// Group by kind: human visitors, robots, unlisted robots, lines without a User-Agent,
+    /// unreadable lines
     Total,
 }
 

@@ -1,4 +1,4 @@
-//! Reads files and standard input, one after the other.
+//! Reads files and standard input, one after another.
 
 use std::fmt;
 use std::fs::File;
@@ -11,28 +11,29 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::access_log::{Entry, Lines, Parser, open};
 use crate::cli::output;
 
-/// Consumer of log entries.
+/// A consumer of log entries.
 pub(super) trait EntrySink {
-    /// Handles one line; `None` is a line that does not match the log's format.
+    /// Handles one line; `None` represents a line that does not match the log's format.
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()>;
 
     /// Handles a pause before a read that may block.
     ///
-    /// Buffered results are written then, so that `tail -f access.log | identify` has no delay.
+    /// Buffered results are written at this point, so that `tail -f access.log | identify` is not
+    /// delayed.
     fn pause(&mut self) -> io::Result<()>;
 }
 
-/// Counts of the lines read.
+/// Counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadCounts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
     pub(super) without_user_agent: u64,
-    /// Inputs that could not be read to their end.
+    /// Number of inputs that could not be read to the end.
     pub(super) failed: u64,
 }
 
-/// Source of lines.
+/// An input from which lines are read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::cli) enum Input {
     Stdin,
@@ -52,7 +53,7 @@ impl Input {
         files.iter().map(named).collect()
     }
 
-    /// Returns the size of a regular file in bytes.
+    /// Returns the size of a regular file, in bytes.
     pub(super) fn size_bytes(&self) -> Option<u64> {
         let Self::File(path) = self else {
             return None;
@@ -78,7 +79,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// Reads all inputs; reports an input that fails and continues with the next.
+/// Reads all inputs; if an input fails, reports the error and continues with the next input.
 pub(super) fn read_all(
     inputs: &[Input],
     parser: &mut Parser,
@@ -100,7 +101,7 @@ pub(super) fn read_all(
     Ok(counts)
 }
 
-/// Reads one input; returns the error that ended it, and fails if the sink fails.
+/// Reads one input; returns the error that stopped reading, if any; fails if the sink fails.
 fn read(
     reader: impl Read,
     parser: &mut Parser,
@@ -119,7 +120,7 @@ fn read(
             }
             sink.entry(entry)?;
         }
-        // Called before the next read, which may block for ever on a pipe.
+        // Called before the next read, which may block indefinitely on a pipe.
         sink.pause()?;
         match lines.fill() {
             Ok(true) => {}
@@ -129,14 +130,15 @@ fn read(
     }
 }
 
-/// Returns a progress bar, hidden without a terminal or if results are printed to the terminal.
+/// Returns a progress bar; hidden if there is no terminal or if results are printed to the
+/// terminal.
 pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
-    // A bar and results on the same terminal would overwrite each other.
+    // A progress bar and results on the same terminal would overwrite each other.
     let is_free = is_summary || !io::stdout().is_terminal();
     if !is_free || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    // With an input of unknown size, such as a pipe, the bar shows no percentage.
+    // If the size of an input is unknown, as for a pipe, the bar does not show a percentage.
     let sizes: Option<u64> = inputs.iter().map(Input::size_bytes).sum();
     let (bar, style) = match sizes {
         Some(bytes) => (
@@ -155,10 +157,10 @@ pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// Progress of verification: the number of verified claims among those found.
+/// Progress of verification: the number of verified claims out of all claims found.
 ///
-/// Each robot and address counts once. Reading pauses during verification, so a bar that only shows
-/// bytes would seem to hang.
+/// Each combination of robot and address is counted once. Reading pauses during verification, so a
+/// bar that shows only bytes would appear to hang.
 #[derive(Debug)]
 pub(super) struct ProofProgress {
     bar: ProgressBar,
@@ -181,7 +183,7 @@ impl ProofProgress {
         self.show();
     }
 
-    /// Counts a claim as finished, whatever its verdict.
+    /// Counts a claim as finished, regardless of the verdict.
     pub(super) fn proven(&mut self) {
         self.proven += 1;
         self.show();

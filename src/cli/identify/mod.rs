@@ -1,8 +1,9 @@
 //! `identify`: identifies the robot of a User-Agent or log line, and summarizes whole logs.
 //!
-//! Without `--summary`, each input line gives one output line: the robot's id, `-` if no robot is
-//! known, `?` if the line does not match the format. An unreadable input is reported and skipped;
-//! the exit code is then 1. With `--suspects`, all lines are evaluated together to find suspects.
+//! Without `--summary`, one line is printed for each input line: the robot's id, `-` if no robot
+//! was identified, or `?` if the line does not match the format. An unreadable input is reported
+//! and skipped; the exit code is then 1. With `--suspects`, all lines are evaluated together to
+//! find suspects.
 
 mod answer_writer;
 mod args;

@@ -1,4 +1,4 @@
-//! Verifies the claims of log lines by their addresses, once for each robot and address.
+//! Verifies the claims in log lines by client address, once for each robot and address.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,23 +17,23 @@ use crate::registry::Robot;
 use super::input::{EntrySink, ProofProgress};
 
 /// Maximum number of concurrent verifications.
-// A verification mostly waits for DNS; without a limit, a large log would flood the resolver.
+// Verifications mostly wait for DNS; without a limit, a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
-/// Maximum number of cached verdicts; beyond the limit the cache is cleared.
+/// Maximum number of cached verdicts; when the limit is exceeded, the cache is cleared.
 // Without a limit, the cache would grow with the number of addresses in the log.
 const MAX_VERDICTS: usize = 500_000;
 
-/// Consumer of entries that also receives the verdict on each entry.
+/// A consumer of log entries that also receives the verdict on each entry's claim.
 pub(super) trait VerdictSink: EntrySink {
-    /// Receives the verdict on the claim of the next line; `None` if the line has no claim.
+    /// Receives the verdict on the claim in the next line; `None` if the line has no claim.
     fn verdict(&mut self, verdict: Option<Verdict>);
 }
 
-/// Sink that verifies the claims of a block of lines, then forwards the lines to another sink.
+/// A sink that verifies the claims in a block of lines, then forwards the lines to another sink.
 ///
-/// A block extends to the next pause. Its claims are verified concurrently, because verifying each
-/// line by itself would wait for DNS every time.
+/// A block extends to the next pause. The claims are verified concurrently, because verifying the
+/// lines one by one would mean waiting for DNS each time.
 pub(super) struct ProvingSink<'d, S> {
     detector: &'d Detector,
     prover: ClaimProver,
@@ -46,7 +46,7 @@ pub(super) struct ProvingSink<'d, S> {
     fetched: BTreeSet<&'d str>,
 }
 
-/// Line that waits for its verdict.
+/// A line that waits for its verdict.
 #[derive(Debug)]
 struct BufferedLine {
     user_agent: Option<Vec<u8>>,
@@ -78,7 +78,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.inner
     }
 
-    /// Verifies the claims of the lines.
+    /// Verifies the claims in the lines.
     fn prove(&mut self) {
         if self.verdicts.len() >= MAX_VERDICTS {
             self.verdicts.clear();
@@ -103,7 +103,8 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         let progress = &mut self.progress;
         progress.found(unknown.len());
         let verdicts = runtime.block_on(async {
-            // Each list is downloaded once, so that no verification has to wait for a download.
+            // Each address list is downloaded first, so that verifications do not wait for
+            // downloads.
             prover.refresh(&lists, false).await;
             prove_all(&prover.offline(true), unknown, progress).await
         });
@@ -129,7 +130,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         Some(verdict.copied().unwrap_or_default())
     }
 
-    /// Returns the listed robot of a line, and the client address.
+    /// Returns the listed robot that a line claims, and the client address.
     fn robot_and_client(&self, line: &BufferedLine) -> Option<(&'d Arc<Robot>, IpAddr)> {
         let claim: Claim<'d> = self.detector.identify(line.user_agent.as_deref()?)?;
         Some((claim.robot()?, line.client?))
@@ -147,7 +148,7 @@ async fn prove_all<'d>(
     let keys: Vec<_> = claims.keys().copied().collect();
     let mut done = |ended: Option<Result<(usize, Verdict), _>>| {
         progress.proven();
-        // A verification that panics leaves its claim unverifiable.
+        // If a verification panics, the claim remains unverifiable.
         if let Some(Ok::<_, tokio::task::JoinError>((number, verdict))) = ended
             && let Some(key) = keys.get(number)
         {

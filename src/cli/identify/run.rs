@@ -26,7 +26,7 @@ use super::{
     usage,
 };
 
-/// Number of output bytes written with one system call.
+/// Number of output bytes to write with one system call.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<ExitCode> {
@@ -63,12 +63,12 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
         reader.read(&mut parser, answers)?.0
     };
     out.flush()?;
-    // Printed after the output is flushed, so that no hint appears among the results.
+    // Printed after the output is flushed, so that hints do not appear among the results.
     usage::hint(args, &counts, form.is_some());
     Ok(exit_code(&counts))
 }
 
-/// Reader of the inputs named by the arguments.
+/// Reads the inputs given as arguments.
 struct LogReader<'r> {
     cli: &'r Cli,
     args: &'r IdentifyArgs,
@@ -78,7 +78,7 @@ struct LogReader<'r> {
 }
 
 impl LogReader<'_> {
-    /// Reads all lines into a sink; with `--verify`, verifies their claims first.
+    /// Passes all lines to a sink; with `--verify`, verifies the claims first.
     fn read<S: VerdictSink>(
         &self,
         parser: &mut Parser,

@@ -1,4 +1,4 @@
-//! Counts hits and bytes by robot, for every summary.
+//! Counts hits and bytes by robot, for all kinds of summaries.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,34 +13,35 @@ use crate::registry::{Purpose, Robot};
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
 use crate::summary::{Count, Row, Rows, Summary};
 
-/// Maximum number of User-Agents of unlisted robots counted separately; later ones share one count.
+/// Maximum number of User-Agents of unlisted robots to count separately; further User-Agents share
+/// a count.
 ///
-/// A scanner may send a new User-Agent with each request: without a limit, memory use would grow
-/// with the log.
+/// A scanner may send a new User-Agent with each request, so memory use would grow with the log if
+/// there were no limit.
 const MAX_UNLISTED: usize = 10_000;
 
-/// Number of bytes by which User-Agents are distinguished.
+/// Number of leading bytes by which User-Agents are distinguished.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
-/// Counter whose memory use depends on the registry, not on the log.
+/// A counter whose memory use depends on the registry, not on the log.
 #[derive(Debug)]
 pub(in crate::cli) struct Tally<'d> {
     detector: &'d Detector,
-    /// Counts by id, which unlisted robots lack, and purpose.
+    /// Counts by id (`None` for unlisted robots) and purpose.
     claims: HashMap<(Option<&'d str>, Purpose), RobotCount<'d>>,
     unlisted: UnlistedUserAgents,
     /// Counts by id and verdict, if claims are verified.
     verdicts: BTreeMap<(&'d str, &'static str), Count>,
-    /// Verdict on the claim of the next line.
+    /// Verdict on the claim in the next line.
     verdict: Option<Verdict>,
     people: Count,
-    /// Requests with a User-Agent shared by many people.
+    /// Requests with a User-Agent that many people share.
     shared: Count,
     no_user_agent: Count,
     unreadable: Count,
 }
 
-/// Count of one robot.
+/// Counts for one robot.
 #[derive(Debug)]
 struct RobotCount<'d> {
     /// `None` for unlisted robots.
@@ -119,7 +120,7 @@ impl<'d> Tally<'d> {
 impl Summary for Tally<'_> {
     type By = By;
 
-    /// Returns the totals by kind; every line, readable or not, has exactly one kind.
+    /// Returns the totals by kind; every line, whether readable or not, has exactly one kind.
     fn totals(&self) -> Vec<(&'static str, Count)> {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
         for robot_count in self.claims.values() {
@@ -161,7 +162,7 @@ impl Summary for Tally<'_> {
             By::Total => (["total"].as_slice(), self.total_rows()),
         };
         let mut rows = Rows { columns, rows };
-        // Totals keep their order, in which they add up.
+        // Totals are not sorted, so that they add up in the order shown.
         if by != By::Total {
             rows.sort();
         }
@@ -214,7 +215,7 @@ fn robot_row(robot_count: &RobotCount<'_>) -> Row {
     }
 }
 
-/// Counter of User-Agents that uses at most a few megabytes.
+/// A counter of User-Agents that uses at most a few megabytes.
 #[derive(Debug, Default)]
 struct UnlistedUserAgents {
     names: HashMap<Box<[u8]>, Count>,
@@ -233,7 +234,7 @@ impl UnlistedUserAgents {
         }
     }
 
-    /// Returns a row for each User-Agent, and one without a name for all others.
+    /// Returns a row for each User-Agent, and a row without a name for all other User-Agents.
     pub(super) fn rows(&self) -> Vec<Row> {
         let named = self.names.iter().map(|(name, count)| Row {
             cells: vec![Some(String::from_utf8_lossy(name).into_owned())],
@@ -247,7 +248,7 @@ impl UnlistedUserAgents {
     }
 }
 
-/// Detector and log with known figures.
+/// A detector and a log with known figures.
 #[cfg(test)]
 pub(in crate::cli) mod sample {
     use super::*;

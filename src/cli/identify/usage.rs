@@ -1,4 +1,4 @@
-//! Checks combinations of arguments, and prints hints if the log does not match them.
+//! Checks combinations of arguments, and prints hints if the log does not match the arguments.
 
 use crate::access_log::{FieldPath, Parser};
 use crate::cli::output;
@@ -10,36 +10,37 @@ use super::{
     input::ReadCounts,
 };
 
-/// Returns the format of the summary, if requested.
+/// Returns the format of the summary, if a summary is requested.
 pub(super) fn summary_form(args: &IdentifyArgs) -> Result<Option<SummaryForm>, WrongUsage> {
     let Some(form) = args.summary else {
         return Ok(None);
     };
     // Without a value, `--summary` is a table unless `--json` selects JSON.
     if form == SummaryForm::Csv && args.json {
-        let text = "--json selects a JSON summary and --summary=csv a CSV summary; omit one";
+        let text = "--json selects a JSON summary, but --summary=csv selects a CSV summary; omit one of them";
         return Err(WrongUsage(text.to_owned()));
     }
     if form == SummaryForm::Csv && args.by.len() > 1 {
-        let text = "--summary=csv prints one table; select it with --by, or use --summary=json";
+        let text =
+            "--summary=csv prints one table; select the table with --by, or use --summary=json";
         return Err(WrongUsage(text.to_owned()));
     }
     Ok(Some(if args.json { SummaryForm::Json } else { form }))
 }
 
-/// Returns the parser described by the arguments.
+/// Returns the log parser that the arguments select.
 pub(super) fn parser(args: &IdentifyArgs) -> Result<Parser, WrongUsage> {
     let names_field = args.field.is_some() || args.bytes_field.is_some();
     if names_field && args.format != LogFormat::Json {
-        let text = "--field and --bytes-field name fields of JSON lines; add --format json";
+        let text = "--field and --bytes-field specify fields of JSON lines; add --format json";
         return Err(WrongUsage(text.to_owned()));
     }
     if args.verify && args.format == LogFormat::UserAgents {
-        let text = "--verify needs the addresses of a log; add --format combined or --format json";
+        let text = "--verify requires the client addresses in a log; add --format combined or --format json";
         return Err(WrongUsage(text.to_owned()));
     }
     if args.by.contains(&By::Verdict) && !args.verify {
-        let text = "--by verdict needs verdicts; add --verify";
+        let text = "--by verdict requires verdicts; add --verify";
         return Err(WrongUsage(text.to_owned()));
     }
     let parser = match args.format {
@@ -57,10 +58,11 @@ fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldP
     named.map_or_else(usual, |path| vec![path.clone()])
 }
 
-/// Prints hints on standard error if the log does not seem to have the given format.
+/// Prints hints to standard error if the log does not seem to have the given format.
 pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
     let readable = counts.lines - counts.unreadable;
-    // A log in the right format has odd lines too; if most are odd, the format is wrong.
+    // Even a log in the right format contains some unreadable lines; if most are unreadable, the
+    // format is wrong.
     if counts.unreadable > readable {
         output::note(&format!(
             "{} of {} lines cannot be read as --format {}: try another format",
@@ -73,12 +75,12 @@ pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
         && counts.without_user_agent == readable
     {
         let next = match args.format {
-            LogFormat::Json => "set its field with --field",
-            _ => "the common format has none, the combined format does",
+            LogFormat::Json => "specify the field with --field",
+            _ => "the common format does not contain it, but the combined format does",
         };
         output::note(&format!("no line has a User-Agent: {next}"));
     }
     if is_summary && counts.failed > 0 {
-        output::note("the figures do not include unreadable input");
+        output::note("the figures do not include unreadable inputs");
     }
 }

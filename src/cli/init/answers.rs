@@ -1,14 +1,14 @@
-//! The questions of `init --interactive`, and the configuration made from the answers.
+//! The questions of `init --interactive`, and the configuration generated from the answers.
 
 use std::fmt::Write as _;
 
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loader, OpenTo, Value};
 
-/// Default schedule of the site robot: each night, in UTC.
+/// Default schedule of the site robot: every night, in UTC.
 pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
 
-/// Question of `init --interactive`.
+/// A question of `init --interactive`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd)]
 pub(super) enum Question {
     Upstream,
@@ -16,7 +16,7 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
-    /// Asked only with robot heaven.
+    /// Asked only if robot heaven is used.
     Readers,
     Certificates,
     /// Asked only if certificates are files.
@@ -24,15 +24,15 @@ pub(super) enum Question {
     /// Asked only if certificates are requested from an authority.
     Contact,
     Listen,
-    /// Asked only with certificates.
+    /// Asked only if certificates are used.
     ListenTls,
 }
 
-/// Answers so far; missing answers have their defaults.
+/// Answers given so far; missing answers have default values.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     upstream: String,
-    /// Setting for the way in which the upstream normalizes paths.
+    /// Setting that specifies how the upstream normalizes paths.
     pub(super) path_setting: Option<&'static str>,
     hosts: Vec<String>,
     protected: Vec<String>,
@@ -41,14 +41,14 @@ pub(super) struct Answers {
     /// Visitors that may read heaven; `None` before the question is answered.
     readers: Option<OpenTo>,
     certificates: Certificates,
-    /// Files of the certificate and its key.
+    /// Files that contain the certificate and its key.
     files: [String; 2],
     contact: String,
-    /// Addresses for HTTP and for HTTPS.
+    /// Listen addresses for HTTP and HTTPS.
     listen: [String; 2],
 }
 
-/// Treatment of robots that collect pages to train models.
+/// Action for robots that collect pages to train models.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AiRobots {
     Pass,
@@ -56,7 +56,7 @@ enum AiRobots {
     Refuse,
 }
 
-/// Place where TLS ends.
+/// Source of certificates for HTTPS.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Certificates {
     Elsewhere,
@@ -70,18 +70,18 @@ const AI_ROBOTS: [(&str, AiRobots); 3] = [
     ("refuse", AiRobots::Refuse),
 ];
 
-/// Answers about certificates; the last one requires the feature `acme`.
+/// Possible answers about certificates; the last answer requires the feature `acme`.
 const CERTIFICATES: [(&str, Certificates); 3] = [
     ("none", Certificates::Elsewhere),
     ("files", Certificates::Files),
     ("acme", Certificates::Ordered),
 ];
 
-/// Name of the tested configuration in error messages.
+/// Name of the tested configuration, shown in error messages.
 const TRIED: &str = "answers";
 
 impl Question {
-    /// All questions, in order.
+    /// All questions, in the order asked.
     pub(super) const ALL: [Self; 11] = [
         Self::Upstream,
         Self::Hosts,
@@ -96,29 +96,29 @@ impl Question {
         Self::ListenTls,
     ];
 
-    /// Returns the text of the question with its possible answers.
+    /// Returns the text of the question, with the possible answers.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Upstream => "URL of the site behind robot-detection (upstream)?",
             Self::Hosts => {
                 "Host names of the site, separated by commas? \
-                 - accepts any name."
+                 Enter - to accept any name."
             }
             Self::Protected => {
-                "Paths that robots cannot use, such as those behind a login? Globs separated \
-                 by commas; - for none."
+                "Paths that robots cannot access, such as pages behind a login? Globs separated \
+                 by commas; enter - for none."
             }
             Self::AiRobots => {
-                "Robots that train AI models: pass (allow), ask (robots.txt asks them to \
-                 stay away) or refuse (robots.txt asks, and their requests are refused)?"
+                "Robots that collect pages for AI training: pass (allow), ask (robots.txt asks these robots to \
+                 stay away) or refuse (as ask, and their requests are refused)?"
             }
             Self::Heaven => {
-                "Generate pages from those paths for robots (robot heaven)? yes, or no: robots \
-                 are refused on those paths."
+                "Generate pages for robots from these paths (robot heaven)? yes, or no: robots \
+                 are refused on these paths."
             }
             Self::Readers => {
-                "Who may read the full texts in robot heaven, including those behind a login? all, robots (human visitors \
-                 are redirected to the site) or verified (verified robots; others get titles and summaries)?"
+                "Which visitors may read the full texts in robot heaven, including pages behind a login? all, robots (human visitors \
+                 are redirected to the site) or verified (verified robots; other robots get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
                 "HTTPS: none (plain HTTP, or TLS ends elsewhere), files (certificate and key) or \
@@ -134,7 +134,7 @@ impl Question {
                 "Contact e-mail address for the certificate authority, such as you@example.com?"
             }
             Self::Listen => {
-                "Address and port to listen on? 0.0.0.0 listens on every \
+                "Address and port to listen on? 0.0.0.0 means every \
                  IPv4 address of this machine."
             }
             Self::ListenTls => "Address and port to listen on for HTTPS?",
@@ -161,7 +161,7 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// Returns `true` if the earlier answers require a question.
+    /// Returns `true` if the question must be asked, according to the earlier answers.
     pub(super) fn wants(&self, question: Question) -> bool {
         match question {
             Question::Heaven => !self.protected.is_empty(),
@@ -173,7 +173,7 @@ impl Answers {
         }
     }
 
-    /// Returns the answer used for Enter; empty if the question has no default.
+    /// Returns the default answer, used if only Enter is pressed; empty if there is no default.
     pub(super) fn default_of(&self, question: Question) -> String {
         let listed = |items: &[String]| match items {
             [] => "-".to_owned(),
@@ -205,7 +205,7 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// Fails with the reason why the answer is wrong; the answers are then unchanged.
+    /// Returns the reason why the answer is invalid; the answers are then unchanged.
     pub(super) fn take(&mut self, question: Question, answer: &str) -> Result<(), String> {
         if answer.chars().any(char::is_control) {
             return Err("the answer contains control characters".to_owned());
@@ -213,7 +213,7 @@ impl Answers {
         let mut tried = self.clone();
         tried.set(question, answer.trim())?;
         if question != Question::Certificates {
-            // Settings of later questions must not make this answer wrong.
+            // Settings from later questions must not make this answer invalid.
             let mut judged = tried.clone();
             judged.has_heaven &= question >= Question::Heaven;
             judged.check()?;
@@ -224,7 +224,7 @@ impl Answers {
 
     fn set(&mut self, question: Question, answer: &str) -> Result<(), String> {
         let text = || match answer {
-            "" => Err("an answer is needed".to_owned()),
+            "" => Err("an answer is required".to_owned()),
             answer => Ok(answer.to_owned()),
         };
         match question {
@@ -237,7 +237,7 @@ impl Answers {
             Question::Certificates => self.certificates = self.certificates_of(answer)?,
             Question::Files => {
                 let files = list(answer).try_into();
-                self.files = files.map_err(|_| "two files are needed".to_owned())?;
+                self.files = files.map_err(|_| "two files are required".to_owned())?;
             }
             Question::Contact => {
                 let address = text()?;
@@ -266,12 +266,14 @@ impl Answers {
             certificates => certificates?,
         };
         if certificates == Certificates::Ordered && self.hosts.is_empty() {
-            return Err("a certificate needs host names, but any name is accepted".to_owned());
+            return Err(
+                "a certificate requires host names, but no host names were specified".to_owned(),
+            );
         }
         Ok(certificates)
     }
 
-    /// Checks the configuration made from the answers.
+    /// Checks the configuration generated from the answers.
     fn check(&self) -> Result<(), String> {
         let judge = || {
             let loaded = Loader::new().file(TRIED, &self.configuration()).load()?;
@@ -297,7 +299,7 @@ impl Answers {
         &self.upstream
     }
 
-    /// Returns the configuration made from the answers.
+    /// Returns the configuration generated from the answers.
     pub(super) fn configuration(&self) -> String {
         let mut text = String::from(
             "# Configuration of robot-detection, written by `init --interactive`.\n\
@@ -381,7 +383,7 @@ impl Answers {
     }
 }
 
-/// Rule that refuses robots on protected paths without robot heaven.
+/// Rule that refuses robots on protected paths if robot heaven is not used.
 const CLOSED: &str = "
 [heaven]
 serve = false
@@ -396,10 +398,10 @@ serve = \"merge\"
 refuse_purposes = [\"ai-training\"]
 ";
 
-/// Setting appended to its table if robots.txt is enforced.
+/// Setting to append to its table if robots.txt is enforced.
 const ENFORCED: &str = "enforce = \"on\"\n";
 
-/// Returns the leading part of a glob without wildcards.
+/// Returns the part of a glob before the first wildcard.
 pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
     let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
     let end = plain.rfind('/').map_or(0, |slash| slash + 1);
@@ -445,7 +447,7 @@ mod tests {
     use super::*;
     use crate::config::Loaded;
 
-    /// Answers the questions in order; questions without a given answer are answered by Enter.
+    /// Answers the questions in order; questions without a given answer get the default answer.
     fn answered(given: &[(Question, &str)]) -> Result<Answers, String> {
         let mut answers = Answers::default();
         for question in Question::ALL {
@@ -550,7 +552,7 @@ mod tests {
         for (question, answer, expected) in [
             (Question::Upstream, "gopher://a/", "gopher"),
             (Question::Upstream, "http://a\u{7}", "control characters"),
-            (Question::Upstream, "", "an answer is needed"),
+            (Question::Upstream, "", "an answer is required"),
             (Question::Hosts, "a b", "a b"),
             (Question::Hosts, "\"]\nupstream = 1", "control characters"),
             (Question::Hosts, "\"]#", "host"),

@@ -18,11 +18,11 @@ use crate::fetch::{DirectClient, DirectSettings};
 /// Maximum length of an answer, in bytes.
 const MAX_BYTES: u64 = 8 * 1024;
 
-/// Asks all questions, except for the readers of robot heaven if a flag names them.
+/// Asks all questions; skips the question about readers of robot heaven if a flag answers it.
 ///
 /// # Errors
 ///
-/// Fails if standard input ends early, or after too many wrong answers.
+/// Fails if standard input ends too early, or after too many invalid answers.
 pub(super) fn ask(readers: Option<&str>) -> anyhow::Result<Answers> {
     let mut answers = Answers::default();
     output::line("Press Enter to accept the value in brackets.")?;
@@ -51,7 +51,9 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
                             all, robots or verified";
                 return Err(WrongUsage(text.to_owned()).into());
             }
-            anyhow::bail!("standard input ended before the last question; nothing was written");
+            anyhow::bail!(
+                "standard input ended before all questions were answered; nothing was written"
+            );
         };
         let answer = match line.trim() {
             "" => default.as_str(),
@@ -62,10 +64,10 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
             Err(wrong) => output::line(&output::clean(&wrong))?,
         }
     }
-    anyhow::bail!("{MAX_WRONG} answers were wrong; nothing was written")
+    anyhow::bail!("{MAX_WRONG} answers were invalid; nothing was written")
 }
 
-/// Sets an answer, unless it is wrong or names an upstream that does not respond.
+/// Sets an answer, unless it is invalid or specifies an upstream that does not respond.
 fn take(question: Question, answer: &str, answers: &mut Answers) -> io::Result<Result<(), String>> {
     let mut tried = answers.clone();
     if let Err(wrong) = tried.take(question, answer) {
@@ -104,13 +106,14 @@ fn read_line() -> anyhow::Result<Option<String>> {
     Ok(is_whole.then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// Timeout of the upstream's response.
+/// Timeout for the upstream's response.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum bytes read of a page; only the headers matter.
+/// Maximum number of bytes to read from a page; only the headers are used.
 const MAX_PAGE_BYTES: u64 = 1024;
 
-/// Setting for a kind of server, a header name, and words that identify the kind in the header.
+/// A setting for a kind of server, the name of a header, and words in the header that identify this
+/// kind.
 const SIGNS: [(&str, &str, &str); 5] = [
     (
         "path_parameters",
@@ -123,7 +126,7 @@ const SIGNS: [(&str, &str, &str); 5] = [
     ("ignore_case", "x-powered-by", "ASP.NET"),
 ];
 
-/// Returns the path setting for an upstream server, and the name of the recognised server.
+/// Returns the path setting for an upstream server, and the name of the server software.
 pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'static str)> {
     let url = Url::parse(upstream).ok()?;
     let client = DirectClient::new(DirectSettings {
@@ -132,7 +135,7 @@ pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'stat
     });
     let sent = client.ok()?;
     let sent = sent.send_beginning(Method::GET, &url, HeaderMap::new(), MAX_PAGE_BYTES);
-    // A server without an HTTP response is not recognised.
+    // A server that does not send an HTTP response is not recognised.
     let headers = sent.await.ok()?.headers;
     SIGNS.into_iter().find_map(|(setting, name, words)| {
         let lines = headers.get_all(name).iter();

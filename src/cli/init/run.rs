@@ -1,4 +1,4 @@
-//! `init` and `completions`.
+//! Runs `init` and `completions`.
 
 use std::{fs, io, process::ExitCode};
 
@@ -18,7 +18,7 @@ use super::{
 
 pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.interactive && !args.force && args.file.exists() {
-        // Reported before any questions are asked.
+        // Reported before questions are asked.
         return Err(is_there(args));
     }
     let text = match args.preset {
@@ -36,7 +36,8 @@ pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.force {
         options.create(true).truncate(true);
     } else {
-        // Created atomically, so that a file just made by another process is not overwritten.
+        // Created atomically, so that a file created by another process in the meantime is not
+        // overwritten.
         options.create_new(true);
     }
     let mut file = match options.open(&args.file) {
@@ -63,7 +64,7 @@ fn is_there(args: &InitArgs) -> anyhow::Error {
     anyhow::anyhow!("{name} already exists; use --force to overwrite it")
 }
 
-/// Returns a host name in the spelling for the file.
+/// Returns a host name as it is written to the configuration file.
 fn host(name: &str) -> Result<&str, WrongUsage> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:".contains(c);
     if HostName::parse(name).is_ok() && name.chars().all(is_plain) {
@@ -75,7 +76,7 @@ fn host(name: &str) -> Result<&str, WrongUsage> {
 }
 
 pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
-    // clap_complete panics on write errors, so it writes into memory, and `output` handles a closed
+    // clap_complete panics on write errors, so it writes to memory, and `output` handles a closed
     // pipe.
     let mut text = Vec::new();
     let mut command = cli::command();

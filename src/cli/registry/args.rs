@@ -27,19 +27,20 @@ pub(in crate::cli) enum RegistryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Add a robot by hand; refreshes do not remove it
+    /// Add a robot manually; refreshes do not remove it
     #[command(
         after_help = "Example: robot-detection registry add housebot --useragent HouseBot/1.0
 Example: robot-detection registry add housebot --useragent HouseBot/1.0 --host-suffix crawl.example.com --ranges-url https://example.com/ips.json"
     )]
     Add(Box<NewRobot>),
-    /// Remove a robot that was added by hand
+    /// Remove a robot that was added manually
     #[command(after_help = "Example: robot-detection registry remove housebot")]
     Remove {
         /// Robot id
         id: String,
     },
-    /// Export robots for other programs: a registry, an nginx or HAProxy map, a robots.txt
+    /// Export robots for other programs as a registry, an nginx or HAProxy map, or a robots.txt
+    /// file
     #[command(
         after_help = "Example: robot-detection registry export --format nginx --output /etc/nginx/robots.conf"
     )]
@@ -49,18 +50,20 @@ Example: robot-detection registry add housebot --useragent HouseBot/1.0 --host-s
 /// Arguments of `registry refresh`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RefreshArgs {
-    /// URL or file to read instead of the configured one
+    /// URL or file to read instead of the configured source
     #[arg(long, value_name = "URL|FILE")]
     pub(super) from: Option<String>,
     #[arg(long, value_name = "FORMAT", requires = "from", help = formats_read())]
     pub(super) format: Option<String>,
-    /// Source to refresh, or to import into with --from [default: all; with --from by its format]
+    /// Source to refresh; with --from, the source to import into [default: all; with --from, by
+    /// format]
     #[arg(long, value_name = "NAME")]
     pub(super) source: Option<String>,
-    /// Apply documents that would be held for review
+    /// Apply documents even if they would be held for review
     #[arg(long)]
     pub(super) force: bool,
-    /// Apply the documents that the last refresh held for review, unless they have changed since
+    /// Apply the documents that the most recent refresh held for review, unless they have changed
+    /// since
     #[arg(long, conflicts_with = "force")]
     pub(super) accept: bool,
     /// Print JSON
@@ -88,25 +91,25 @@ pub(in crate::cli) struct ExportArgs {
     /// Output file, replaced atomically [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Print JSON, same as --format json
+    /// Print JSON (same as --format json)
     #[arg(long, conflicts_with = "format")]
     pub(super) json: bool,
 }
 
-/// Arguments that select robots of the table.
+/// Arguments that select robots in the robots table.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct SelectArgs {
-    /// Words to search for in id, name, User-Agent or operator
+    /// Words to search for in the robot's id, name, User-Agent or operator
     search: Vec<String>,
     #[command(flatten)]
     of: ListRobots,
-    /// Use the bundled robots; needs no database
+    /// Use the bundled registry; no database is required
     #[arg(long)]
     pub(super) bundled: bool,
 }
 
 impl SelectArgs {
-    /// Returns the request for the selected robots.
+    /// Returns the list request that matches these arguments.
     pub(super) fn request(&self) -> ListRobots {
         ListRobots {
             q: self.search.join(" "),

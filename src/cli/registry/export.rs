@@ -17,7 +17,7 @@ use super::{
     show::{NO_ROBOT, detector},
 };
 
-/// Name of the JSON format that `--json` prints, in addition to the registry formats.
+/// Name of the JSON format, which `--json` also selects, in addition to the registry formats.
 const JSON: &str = "json";
 
 pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
@@ -29,7 +29,7 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
         ..args.select.request()
     };
     let rows = select(rows, &request, &detector)?;
-    // An empty map would let every robot pass, so the old file is kept if no robot matches.
+    // An empty map would allow every robot, so the old file is kept if no robot matches.
     if rows.is_empty() && (format.is_some() || args.output.is_some()) {
         output::note(NO_ROBOT);
         let Some(file) = &args.output else {
@@ -51,7 +51,7 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the format; `None` for JSON.
+/// Returns the export format; `None` for JSON.
 fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     let word = match &args.format {
         None if args.json => JSON,
@@ -68,12 +68,12 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// Maximum number of ids printed for robots omitted for the same reason; a file with comments lists
-/// all of them.
+/// Maximum number of ids to print for robots omitted for the same reason; formats with comments
+/// list all of these robots.
 const MAX_IDS: usize = 10;
 const MAX_IDS_WITHOUT_COMMENTS: usize = 100;
 
-/// Returns the exported text, and prints a note about omitted robots.
+/// Returns the exported text; prints a note about omitted robots.
 fn text(format: ExportFormat, rows: Vec<Row>) -> String {
     let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
     let exported = detect::export(format, &robots);

@@ -1,4 +1,4 @@
-//! `registry refresh`: downloads and parses sources, one after the other.
+//! `registry refresh`: downloads and parses sources, one after another.
 
 use std::{io::IsTerminal as _, path::Path, process::ExitCode, time::Duration};
 
@@ -15,8 +15,9 @@ use crate::store::{RefreshOutcome, RefreshRecord};
 
 use super::args::RefreshArgs;
 
-/// Advice printed after the reason why a document is held for review.
-const HELD_ADVICE: &str = "; the previous robots stay in use; use --accept to apply the document";
+/// Advice to print after the reason why a document is held for review.
+const HELD_ADVICE: &str =
+    "; the previous robots remain in use; to apply the document, use --accept";
 
 pub(super) async fn refresh(
     robots: &RobotDetection,
@@ -46,7 +47,7 @@ pub(super) async fn refresh(
                 records.push(record_object(&record));
             }
             Err(error) => {
-                // Other sources are refreshed anyway, because sources are independent.
+                // Other sources are still refreshed, because sources are independent.
                 code = ExitCode::FAILURE;
                 let reason = output::clean(&error.to_string());
                 let is_held = matches!(error, RefreshError::Held(_));
@@ -63,7 +64,7 @@ pub(super) async fn refresh(
     Ok(code)
 }
 
-/// Returns the sources to refresh; with `--accept`, only those with a document held for review.
+/// Returns the sources to refresh; with `--accept`, only sources with a document held for review.
 async fn with_options(
     robots: &RobotDetection,
     specs: Vec<SourceSpec>,
@@ -80,14 +81,14 @@ async fn with_options(
             let Some(document) = held.and_then(|record| record.held_sha256) else {
                 continue;
             };
-            // Identified by digest: a document changed since is not accepted.
+            // Identified by digest, so a document that has changed since is not accepted.
             options.accept = Some(document);
         }
         refreshes.push((spec, options));
     }
     if refreshes.is_empty() {
         anyhow::bail!(
-            "no document is held for review; download the sources with `registry refresh`"
+            "no document is held for review; to download the sources, run `registry refresh` without --accept"
         );
     }
     Ok(refreshes)
@@ -130,10 +131,10 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         .map_err(|error| WrongUsage(format!("--source {source:?}: {error}")))?;
     if source == Source::manual() || source == Source::bundled() {
         anyhow::bail!(WrongUsage(format!(
-            "--source {source}: the name is reserved"
+            "--source {source}: this name is reserved"
         )));
     }
-    // A source is a URL, an absolute path, or a path that begins with `./`.
+    // A source must be a URL, an absolute path, or a path that begins with `./`.
     let is_url = from.contains("://") || from.starts_with("file:");
     let url = if is_url || Path::new(from).is_absolute() {
         from.to_owned()
@@ -144,7 +145,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         source,
         url,
         format,
-        // Unused, because the server schedules only configured sources.
+        // Not used, because the server schedules only configured sources.
         interval_days: 30,
     })
 }
@@ -167,7 +168,7 @@ async fn refresh_one(
                 }
                 return result;
             }
-            // After the sender is dropped, this branch is disabled and only the refresh is awaited.
+            // Once the sender is dropped, this branch is disabled, and only the refresh is awaited.
             Ok(()) = progress.changed() => {
                 if let Some(bar) = &bar {
                     show_progress(bar, &progress.borrow_and_update());

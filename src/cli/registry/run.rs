@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     }
     let loaded = context::load(cli)?;
     context::check_database(loaded.settings())?;
-    // The result of a refresh is printed, so its log lines are suppressed.
+    // Log lines are suppressed, because the result of a refresh is printed.
     start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
     let code = table(&robots, command).await;
@@ -33,7 +33,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     code
 }
 
-/// Runs a command about the robots of the table.
+/// Runs a command that reads or changes the robots table.
 async fn table(detection: &RobotDetection, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
     let store = detection.store();
     let caller = context::caller(store);
@@ -61,11 +61,11 @@ async fn table(detection: &RobotDetection, command: &RegistryCommand) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints documents held for review on standard error.
+/// Prints documents held for review to standard error.
 async fn note_held_back(robots: &RobotDetection) {
     let refresher = robots.refresher();
     for spec in refresher.sources() {
-        // The command itself reports an unavailable database.
+        // If the database is unavailable, the command itself reports the error.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
             output::note(&format!("{}: {}", spec.source, output::clean(&text)));

@@ -19,7 +19,7 @@ pub(super) fn show(rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitC
     let listed = list_robots(rows, &request, None, &detector, Clock::system().now_ms())?;
     if listed.robots.is_empty() {
         output::note(&format!(
-            "error: no robot has the id {id:?}; search with `registry list WORD`"
+            "error: no robot has the id {id:?}; to search for robots, run `registry list WORD`"
         ));
         return Ok(ExitCode::FAILURE);
     }
@@ -35,7 +35,7 @@ pub(super) fn show(rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the detector that finds duplicates.
+/// Returns the detector used to find duplicates.
 pub(super) fn detector(rows: &[Row]) -> anyhow::Result<Detector> {
     let robots = rows.iter().map(|row| Arc::clone(&row.robot));
     Ok(Detector::new(robots)?)
@@ -90,7 +90,7 @@ pub(super) fn patterns(robot: &RobotView) -> String {
 }
 
 pub(super) const NO_ROBOT: &str =
-    "no robot matches; list all robots with `robot-detection registry list`";
+    "no robot matches; to list all robots, run `robot-detection registry list`";
 
 pub(super) fn list(rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let now_ms = Clock::system().now_ms();
@@ -106,7 +106,7 @@ pub(super) fn list(rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the robots, with a column for duplicates only if there are any.
+/// Prints the robots; includes a column for duplicates only if there are any.
 fn print_table(robots: &[RobotView]) -> std::io::Result<()> {
     let has_duplicates = robots.iter().any(|robot| robot.duplicate_of.is_some());
     let mut header = vec!["ID", "SOURCE", "PURPOSE", "STATUS", "NAME", "PATTERNS"];

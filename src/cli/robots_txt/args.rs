@@ -9,7 +9,7 @@ use crate::robots_txt::Dialect;
 /// Commands of `robots-txt`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum RobotsTxtCommand {
-    /// Check whether a robot may fetch URLs, and show the matching line
+    /// Check whether a robot may fetch URLs, and show the matching line of robots.txt
     #[command(
         after_help = "Exit code: 0 all URLs are allowed, 1 a URL is disallowed, 2 wrong usage or unreadable file
 
@@ -17,7 +17,7 @@ Example: robot-detection robots-txt check --file robots.txt --user-agent Googleb
 Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt check --user-agent ExampleBot/1.0 /"
     )]
     Check(CheckArgs),
-    /// Find lines of a robots.txt that robots will read differently than intended
+    /// Find lines in a robots.txt file that robots will not interpret as intended
     #[command(
         after_help = "Exit code: 0 no warnings, 1 warnings, 2 wrong usage or unreadable file
 
@@ -25,7 +25,7 @@ Example: robot-detection robots-txt lint robots.txt
 Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt lint --dialect google"
     )]
     Lint(LintArgs),
-    /// Evaluate queries of other programs: one JSON object per line in, one per line out
+    /// Evaluate queries from other programs: read one JSON object per line, and print one per line
     #[command(after_help = eval_help())]
     Eval,
 }
@@ -33,16 +33,16 @@ Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt li
 /// Arguments of `robots-txt check`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct CheckArgs {
-    /// URLs, or paths that begin with a slash
+    /// URLs to check, or paths that begin with a slash
     #[arg(value_name = "URL", required = true)]
     pub(super) urls: Vec<String>,
     /// robots.txt file; `-` reads standard input [default: standard input]
     #[arg(long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// Robot's name, or its whole User-Agent
+    /// Name of the robot, or its whole User-Agent
     #[arg(long, value_name = "UA")]
     pub(super) user_agent: String,
-    /// URL of the robots.txt; URLs of other sites are then unknown
+    /// URL of the robots.txt file; the result for URLs of other sites is then unknown
     #[arg(long, value_name = "URL")]
     pub(super) robots_url: Option<String>,
     #[arg(long, value_name = "DIALECT", default_value_t, help = dialects("Dialect"))]
@@ -70,7 +70,7 @@ fn dialects(title: &str) -> String {
     format!("{title}: {}", Dialect::names().join(", "))
 }
 
-/// Returns the protocol of `robots-txt eval` with the names of the dialects.
+/// Returns the description of the `robots-txt eval` protocol, with the names of the dialects.
 fn eval_help() -> String {
     let [first, others @ ..] = Dialect::names();
     let mut text = format!("{first} (default)");
@@ -88,19 +88,19 @@ fn eval_help() -> String {
     EVAL_HELP.replace("{dialects}", &text)
 }
 
-/// Start of each continuation line of a field's help.
+/// Indentation of continuation lines in the help of a field.
 const INDENT: &str = "\n                             ";
 
-/// Maximum line length of a field's help, in characters.
+/// Maximum line length in the help of a field, in characters.
 const MAX_CHARS: usize = 66;
 
-/// Protocol of `robots-txt eval`.
+/// Description of the `robots-txt eval` protocol.
 const EVAL_HELP: &str = "Input fields, all optional:
   dialect                    {dialects}
   robots_txt, robots_txt_b64 the file, as text or base64; robots_url: its URL
-  user_agent, url            the query; or queries: a list of [user_agent, url]
+  user_agent, url            the query; or, for several queries, queries: a list of [user_agent, url]
   status, redirects          status of robots.txt (0: no response), redirects followed
-  html, headers              a page, and a list of [name, value] of its response
+  html, headers              a page, and its response headers as a list of [name, value]
   want                       a list of output fields [default: those that the input allows]
 
 Output fields:
@@ -113,6 +113,6 @@ Output fields:
   max_video_preview, max_image_preview, unavailable_after
                              META tags and X-Robots-Tag
   unsupported                true if a dialect or a field is unknown
-  error                      the error in the line; the next line is read anyway
+  error                      error found in the line; the next line is still read
 
 Example: echo '{\"robots_txt\": \"User-agent: *\\nDisallow: /a\", \"user_agent\": \"x\", \"url\": \"/a\"}' | robot-detection robots-txt eval";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::evaluator::Evaluator;
 
-/// Number of bytes read or written with one system call.
+/// Number of bytes to read or write with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
@@ -22,7 +22,8 @@ fn eval<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
     let mut evaluator = Evaluator::default();
     let mut line = Vec::new();
     loop {
-        // Flushed, because the program may wait for the answer before it sends the next query.
+        // Flushed, because the querying program may wait for the answer before sending the next
+        // query.
         if input.buffer().is_empty() {
             output.flush()?;
         }
@@ -43,7 +44,7 @@ fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
 /// Maximum length of a line; longer lines are skipped to limit memory use.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Result of reading a line.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NextLine {
     /// A line was read into the buffer.
@@ -53,7 +54,7 @@ pub(super) enum NextLine {
     End,
 }
 
-/// Clears the buffer and reads a line without its newline into it.
+/// Clears the buffer, and reads a line into it without the newline.
 pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let mut is_too_long = false;
@@ -70,7 +71,7 @@ pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         is_empty = false;
         let end = memchr(b'\n', read);
         let part = read.get(..end.unwrap_or(read.len())).unwrap_or_default();
-        // Stays set until the line ends, so that the rest of the line is not read as a new line.
+        // Remains set until the line ends, so that the rest of the line is not read as a new line.
         is_too_long |= line.len() + part.len() > MAX_LINE_BYTES;
         if is_too_long {
             line.clear();

@@ -9,20 +9,20 @@ use super::question::Question;
 use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
 use crate::robots_txt::{Access, Dialect, Escapes, RobotRules, RobotsTxt};
 
-/// Maximum number of robots cached for one file.
+/// Maximum number of robots whose rules are cached for one file.
 const MAX_ROBOTS: usize = 256;
 
-/// Evaluator of lines that caches the file of the previous line.
+/// Evaluates lines, and caches the robots.txt file from the previous line.
 #[derive(Debug, Default)]
 pub(super) struct Evaluator {
     cached: Option<CachedFile>,
 }
 
 impl Evaluator {
-    /// Returns the answer to a line: an object with an `error` if the line is not a query.
+    /// Returns the answer to a line; if the line is not a query, the answer contains an `error`.
     pub(super) fn answer(&mut self, line: &[u8]) -> Value {
         if line.trim_ascii().is_empty() {
-            return error("the line is empty; write a JSON object");
+            return error("the line is empty; each line must be a JSON object");
         }
         let question = match serde_json::from_slice::<Question>(line) {
             Ok(question) => question,
@@ -40,7 +40,7 @@ impl Evaluator {
         let requested = question.requested();
         if requested.fields.is_empty() && !requested.has_unknown {
             return Err(
-                "the line queries nothing; give url, queries, status, html, headers or want"
+                "the line contains no query; specify url, queries, status, html, headers or want"
                     .to_owned(),
             );
         }
@@ -66,7 +66,7 @@ impl Evaluator {
     }
 }
 
-/// Evaluation of a query about a file.
+/// Evaluates a query about a robots.txt file.
 struct Evaluation<'a> {
     question: &'a Question,
     access: Option<Access>,
@@ -89,7 +89,7 @@ impl Evaluation<'_> {
             };
             match value {
                 Some(value) => drop(answer.insert(field.name().to_owned(), value)),
-                // Reported instead of refused, because a test suite that runs on many parsers skips
+                // Reported rather than refused, so that test suites for several parsers can skip
                 // unsupported features.
                 None => is_unsupported = true,
             }
@@ -124,7 +124,9 @@ impl Evaluation<'_> {
             Field::Host => json!(self.cached.file.host()),
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
-                None => return Err("access needs status, 0 for no response".to_owned()),
+                None => {
+                    return Err("access requires status; use 0 if there was no response".to_owned());
+                }
             },
             Field::Meta(_) => Value::Null,
         })
@@ -138,13 +140,14 @@ impl Evaluation<'_> {
             return Ok(answers.map(Value::from).collect());
         }
         let Some(url) = &self.question.url else {
-            return Err("allowed needs url or queries".to_owned());
+            return Err("allowed requires url or queries".to_owned());
         };
         let user_agent = self.question.user_agent.as_deref().unwrap_or_default();
         Ok(Value::from(self.is_allowed(user_agent, url)))
     }
 
-    /// Returns whether the URL is allowed; `None` if the dialect checks sites and the site differs.
+    /// Returns whether the URL is allowed; `None` if the dialect compares sites and the site
+    /// differs.
     fn is_allowed(&mut self, user_agent: &str, url: &str) -> Option<bool> {
         let is_site_specific = self.dialect.escapes == Escapes::Resolved && has_robots_txt(url);
         if is_site_specific && !self.cached.file.covers(url) {
@@ -164,7 +167,7 @@ impl Evaluation<'_> {
             (None, Some(queries)) => {
                 Ok(queries.iter().map(|(_, url)| changed(file, url)).collect())
             }
-            (None, None) => Err(format!("{} needs url or queries", field.name())),
+            (None, None) => Err(format!("{} requires url or queries", field.name())),
         }
     }
 
@@ -177,7 +180,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns `true` for URLs of sites that have a robots.txt: those with http and https.
+/// Returns `true` for http and https URLs, whose sites can have a robots.txt file.
 fn has_robots_txt(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
@@ -189,7 +192,7 @@ fn error(text: &str) -> Value {
     json!({ "error": text })
 }
 
-/// Returns seconds as a number, whole seconds as an integer.
+/// Returns seconds as a JSON number; whole seconds are an integer.
 fn seconds(duration: Duration) -> Value {
     if duration.subsec_nanos() == 0 {
         return json!(duration.as_secs());
@@ -197,9 +200,9 @@ fn seconds(duration: Duration) -> Value {
     json!(duration.as_secs_f64())
 }
 
-/// File of the previous line, with the rules for the robots queried so far.
+/// The robots.txt file from the previous line, with the rules for robots queried so far.
 ///
-/// Test suites send many lines in a row about one file, which is parsed once.
+/// Test suites send many consecutive lines about the same file, which is parsed only once.
 #[derive(Debug)]
 struct CachedFile {
     pub(super) file: RobotsTxt,
@@ -220,16 +223,16 @@ impl CachedFile {
         }
     }
 
-    /// Returns `true` if parsing these inputs would give the same file again.
+    /// Returns `true` if parsing these inputs would produce the same file again.
     pub(super) fn is(&self, url: Option<&str>, body: &[u8], dialect: &Dialect) -> bool {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }
 
-    /// Returns the file's rules for a robot.
+    /// Returns the rules for a robot in the file.
     pub(super) fn robot(&mut self, name: &str) -> &RobotRules {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
-            // A suite queries few robots: clearing the cache is simpler than evicting the oldest
-            // entry.
+            // Test suites query few robots, so clearing the cache is simpler than evicting the
+            // oldest entry.
             self.robots.clear();
         }
         match self.robots.entry(name.to_owned()) {
@@ -239,7 +242,7 @@ impl CachedFile {
     }
 }
 
-/// Returns the values of the fields in [`META`](META), the same in every dialect.
+/// Returns the values of the fields in [`META`](META), which are the same in every dialect.
 pub(super) fn meta(
     html: &str,
     headers: &[(String, String)],
@@ -283,7 +286,7 @@ fn values(it: &RobotsDirectives) -> [(&'static str, Value); 11] {
     ]
 }
 
-/// Field of an answer about a file or its response status.
+/// A field in an answer about a file or its response status.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     Allowed,
@@ -294,7 +297,7 @@ pub(super) enum Field {
     EffectiveUrl,
     CleanUrl,
     Access,
-    /// Field about META tags and headers, by name.
+    /// A field about META tags and headers, given by name.
     Meta(&'static str),
 }
 
@@ -314,7 +317,7 @@ pub(super) const META: [&str; 11] = [
 ];
 
 impl Field {
-    /// Fields about a file that need no URL.
+    /// Fields about a file that do not require a URL.
     pub(super) const ABOUT_FILE: [Self; 4] = [
         Self::CrawlDelay,
         Self::RequestRate,

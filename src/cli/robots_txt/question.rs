@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::evaluator::Field;
 
-/// Base64 decoder (RFC 4648 §4); padding is optional (§3.2), unused bits are ignored (§3.5).
+/// Base64 decoder (RFC 4648 §4); padding is optional (§3.2), and unused bits are ignored (§3.5).
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -17,7 +17,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// Query of one line; every field is optional.
+/// The query in one line; every field is optional.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Question {
@@ -35,7 +35,7 @@ pub(super) struct Question {
     want: Option<Vec<String>>,
 }
 
-/// Fields requested by a query, and whether it requests unknown fields.
+/// Fields that a query requests, and whether any of these fields are unknown.
 #[derive(Debug, Default)]
 pub(super) struct RequestedFields {
     pub(super) fields: Vec<Field>,
@@ -43,10 +43,12 @@ pub(super) struct RequestedFields {
 }
 
 impl Question {
-    /// Returns the bytes of the file, which are empty if the query has no file.
+    /// Returns the bytes of the robots.txt file; empty if the query does not contain a file.
     pub(super) fn take_body(&mut self) -> Result<Vec<u8>, &'static str> {
         match (self.robots_txt.take(), self.robots_txt_b64.take()) {
-            (Some(_), Some(_)) => Err("both robots_txt and robots_txt_b64 are given; omit one"),
+            (Some(_), Some(_)) => {
+                Err("both robots_txt and robots_txt_b64 are given; omit one of them")
+            }
             (Some(text), None) => Ok(text.into_bytes()),
             (None, Some(text)) => {
                 decode(&text).ok_or("robots_txt_b64 is not base64; encode the bytes of the file")
@@ -55,7 +57,7 @@ impl Question {
         }
     }
 
-    /// Returns the fields named by `want`; without it, the fields that the other inputs allow.
+    /// Returns the fields listed in `want`; without `want`, the fields that the other inputs allow.
     pub(super) fn requested(&self) -> RequestedFields {
         let Some(names) = &self.want else {
             return RequestedFields {
@@ -89,7 +91,7 @@ impl Question {
     }
 }
 
-/// Decodes base64 with or without white space and padding.
+/// Decodes base64 text, with or without white space and padding.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().trim_end_matches('=');
     let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace());

@@ -24,15 +24,15 @@ pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Resu
     }
 }
 
-/// Maximum size of a file, far more than any robot reads.
+/// Maximum size of a robots.txt file; far more than any robot reads.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Returns the name of a file for messages; `None` is standard input.
+/// Returns the name of a file to show in messages; `None` means standard input.
 fn name(file: Option<&Path>) -> String {
     input::name(or_standard_input(file))
 }
 
-/// Reads a file; `None` is standard input.
+/// Reads a file; `None` means standard input.
 fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
     input::read(
         or_standard_input(file),
@@ -66,15 +66,15 @@ fn lint(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns the warnings about a file, except about names of robots in the registry.
+/// Returns the warnings about a file, except warnings about the names of robots in the registry.
 fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     let warnings = file.warnings();
-    // Only warnings about names need the registry: other files are checked without a database.
+    // Only warnings about names need the registry; other files are checked without a database.
     let is_name = |warning: &Warning| warning.kind == WarningKind::BadAgent;
     if !warnings.iter().any(is_name) {
         return warnings;
     }
-    // A file can be checked without a configuration or with an invalid one.
+    // A file can be checked even if the configuration is missing or invalid.
     let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
     let tokens = robots
         .iter()
@@ -83,7 +83,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     file.warnings_except(|name| tokens.contains(&name.to_ascii_lowercase()))
 }
 
-/// Returns the robots of the database, or the bundled robots.
+/// Returns the robots in the database, or the bundled robots.
 fn robots(cli: &Cli) -> anyhow::Result<Vec<Robot>> {
     let loaded = context::load(cli)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -130,7 +130,7 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns the rules for a robot, whose name is extracted if the dialect compares whole names.
+/// Returns the rules for a robot; extracts the robot's name if the dialect compares whole names.
 fn robot(file: &RobotsTxt, user_agent: &str) -> RobotRules {
     if is_header(user_agent, file.dialect()) {
         file.for_header(user_agent)
@@ -140,14 +140,14 @@ fn robot(file: &RobotsTxt, user_agent: &str) -> RobotRules {
 }
 
 fn is_header(user_agent: &str, dialect: &Dialect) -> bool {
-    // Other dialects search the User-Agent for the group's name.
+    // Other dialects search the User-Agent for the name of the group.
     matches!(dialect.names, Naming::Equal | Naming::TokenPrefix)
         && user_agent.contains(['/', ' ', '(', ';'])
 }
 
 fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
     let Some(permission) = permission else {
-        return format!("unknown  {url}  the file belongs to another site");
+        return format!("unknown  {url}  the robots.txt file belongs to another site");
     };
     let word = if permission.allowed() {
         "allowed"
@@ -155,7 +155,7 @@ fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
         "refused"
     };
     let reason = match (permission.rule(), permission.group_line()) {
-        (Some(rule), _) if rule.is_implied() => "a Host line names another site".to_owned(),
+        (Some(rule), _) if rule.is_implied() => "a Host line specifies another site".to_owned(),
         (Some(rule), _) => format!("line {}: {rule}", rule.line()),
         (None, Some(_)) => "no rule matches".to_owned(),
         (None, None) => "no group applies to the robot".to_owned(),

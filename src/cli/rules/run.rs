@@ -18,7 +18,7 @@ use crate::policy::{Policy, SharedPolicy};
 
 use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RulesCommand};
 
-/// Result of a command about a rule or the pause.
+/// Result of a command that changes a rule or the pause.
 #[derive(Serialize)]
 struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ struct Changed {
     state: &'static str,
 }
 
-/// File with rules to apply.
+/// A file that contains rules to apply.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
@@ -45,7 +45,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     let loaded = context::load(cli)?;
     if !loaded.settings().admin.rules {
         let key = AdminSection::KEY.rules.name;
-        anyhow::bail!("live rules are turned off: {key} is false");
+        anyhow::bail!("live rules are turned off because {key} is false");
     }
     let store = context::changing_store(&loaded).await?;
     let caller = context::caller(&store);
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// State shared by the commands.
+/// State that all `rules` commands share.
 struct Commands<'c> {
     loaded: &'c Loaded,
     caller: Caller<'c>,
@@ -127,7 +127,7 @@ impl Commands<'_> {
             .map(|cells| cells.map(|cell| output::clean(&cell)).to_vec())
             .collect();
         if rows.is_empty() {
-            output::note("there are no rules; add one with `robot-detection rules add`");
+            output::note("there are no rules; to add a rule, run `robot-detection rules add`");
             return Ok(());
         }
         Ok(output::table(&["rule", "does", "ends", "origin"], &rows)?)
@@ -219,7 +219,7 @@ impl Commands<'_> {
         Ok(set)
     }
 
-    /// Returns the context in which rules are checked, with the current live rules.
+    /// Returns the context in which rules are checked, including the current live rules.
     async fn among(&self, set: &LiveRuleSet) -> anyhow::Result<Surroundings<'_>> {
         let index = SiteIndex::new(self.loaded)?;
         let sites = index.names().iter().zip(index.settings());
@@ -246,7 +246,7 @@ fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleFields>> {
     for rule in &file.rule {
         let name = rule.name.as_deref().unwrap_or_default();
         if name.is_empty() || names.contains(&name) {
-            let text = format!("{shown}: each rule needs a unique name; found {name:?}");
+            let text = format!("{shown}: each rule must have a unique name; found {name:?}");
             return Err(WrongUsage(text).into());
         }
         names.push(name);
@@ -274,6 +274,6 @@ fn changed(json: bool, id: Option<i64>, state: &'static str, text: &str) -> anyh
 fn pause_text(pause: &Pause) -> String {
     let (ends, by) = (&pause.ends.iso, &pause.by);
     output::clean(&format!(
-        "paused until {ends} by {by}: all requests pass, and the decisions are only logged"
+        "paused until {ends} by {by}: all requests pass, and decisions are only logged"
     ))
 }

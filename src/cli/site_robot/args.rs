@@ -11,35 +11,35 @@ pub(in crate::cli) enum SiteRobotCommand {
     #[command(
         after_help = "Without a URL, the run starts at site_robot.starting_points. Descriptions are stored in the database;
 unchanged pages are not downloaded again. The results are published when the run has ended: pages
-that forbid it (noindex, robots.txt, 410) are hidden, deleted pages are withdrawn, and pages that
-do not respond stay. If more than ten pages and a fifth of heaven would be removed, a page leads to
-a login, or a starting point has moved, the results are held for review: --accept publishes them.
-Ctrl-C stops the run, a second one immediately; the same command resumes it.
-A server that uses the same database makes the visits, unless files are named here, and serves
-the new heaven as soon as the run has ended.
+that must not be indexed (noindex, robots.txt, 410) are hidden, deleted pages are withdrawn, and pages
+that do not respond are kept. The results are held for review if more than ten pages and a fifth of
+heaven would be removed, if a page redirects to a login, or if a starting point has moved; --accept
+publishes them. Ctrl-C stops the run; press it again to stop immediately. The same command resumes
+the run. If a server uses the same database and no files are specified, the server visits the pages,
+and serves the new heaven as soon as the run has ended.
 
 Exit code: 0 finished, 1 held for review, stopped or failed, 2 wrong usage
 
 Example: robot-detection site-robot run http://127.0.0.1:3000/docs/ --depth 5 --publish heaven"
     )]
     Run(Box<VisitArgs>),
-    /// Visit changed pages again immediately, without a run over the whole site
+    /// Revisit changed pages immediately, without a run over the whole site
     #[command(
-        after_help = "URLs must be below site_robot.starting_points; links are not followed. A server that uses the
-same database makes the visits, as with `run`.
+        after_help = "URLs must be below site_robot.starting_points; links are not followed. If a server uses
+the same database, the server visits the pages, as with `run`.
 
 Exit code: 0 finished, 1 held for review, stopped or failed, 2 wrong usage
 
 Example: robot-detection site-robot refresh https://www.example.com/members-only-stuff/a"
     )]
     Refresh(RefreshPagesArgs),
-    /// Show the current or last run of each site
+    /// Show the current or most recent run of each site
     Status(StatusArgs),
-    /// Pause a run in any process until it is resumed
+    /// Pause a run until it is resumed; the run may be in any process
     Pause(SiteArgs),
     /// Resume a paused run
     Resume(SiteArgs),
-    /// Stop a run after its current visits; the next run resumes it
+    /// Stop a run after its current visits; the next run resumes where this run stopped
     Stop(SiteArgs),
     /// Remove a page from heaven, its lists and exports immediately
     #[command(
@@ -52,14 +52,14 @@ Example: robot-detection site-robot withdraw https://www.example.com/members/a -
     Withdraw(WithdrawArgs),
     /// Delete the descriptions, URLs and runs of a site
     Clear(ClearArgs),
-    /// Explain step by step whether a URL would be visited, and the result of its last visit
+    /// Explain step by step whether a URL would be visited, and show the result of its last visit
     #[command(after_help = "Exit code: 0 the URL would be visited, 1 it would not
 
 Example: robot-detection site-robot explain https://www.example.com/members-only-stuff/a")]
     Explain(ExplainUrlArgs),
     /// Compare heaven pages with the current original pages
     #[command(
-        after_help = "Exit code: 0 each sentence of the heaven pages is on the original page, 1 a sentence is not
+        after_help = "Exit code: 0 each sentence of the heaven pages is on the original pages, 1 a sentence is missing there
 
 Example: robot-detection site-robot parity --sample 100"
     )]
@@ -71,7 +71,7 @@ Example: robot-detection site-robot parity --sample 100"
     /// Check filter.conf, robot.conf and similar files, and show their contents and errors
     #[command(
         after_help = "Files: filter.conf, robot.conf, filterrules.conf, classification.conf, mime.types;
-the kind of a file is determined by its name or else by its content.
+the kind of a file is determined by its name, or by its content if the name is not known.
 
 Exit code: 0 all files are valid, 1 a file is invalid, 2 wrong usage or unreadable file
 
@@ -89,7 +89,7 @@ Example: robot-detection site-robot fmt filter.conf --write"
 }
 
 impl SiteRobotCommand {
-    /// Returns the robot.conf that the command names.
+    /// Returns the robot.conf file specified on the command line.
     pub(in crate::cli) fn robot_conf(&self) -> Option<&str> {
         match self {
             Self::Run(args) => args.robot_conf.as_deref(),
@@ -101,32 +101,32 @@ impl SiteRobotCommand {
 /// Arguments of `site-robot run`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct VisitArgs {
-    /// Starting points [default: `site_robot.starting_points`]
+    /// URLs at which to start [default: `site_robot.starting_points`]
     #[arg(value_name = "URL")]
     pub(super) urls: Vec<String>,
     /// Maximum number of links to follow from a starting point, -1 for no limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) depth: Option<i64>,
-    /// Minimum seconds between two visits of a host; a longer Crawl-delay takes precedence
+    /// Minimum number of seconds between visits to a host; a longer Crawl-delay takes precedence
     #[arg(long, value_name = "SECONDS")]
     pub(super) delay: Option<f64>,
-    /// Visit only paths with this prefix, may be repeated
+    /// Visit only paths with this prefix; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(super) only_below: Vec<String>,
-    /// Name of the [[site]], or name under which descriptions are stored
+    /// Name of the [[site]], or another name under which to store descriptions
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,
-    /// robot.conf with all other settings
+    /// robot.conf file that contains all other settings
     #[arg(long, value_name = "FILE", alias = "conf")]
     pub(super) robot_conf: Option<String>,
-    /// filter.conf [default: the configured file, or the bundled filters]
+    /// filter.conf file [default: the configured file, or the bundled filters]
     #[arg(long, value_name = "FILE")]
     pub(super) filter_conf: Option<String>,
-    /// Directory to publish heaven to at the end of the run
+    /// Directory in which to publish heaven at the end of the run
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) publish: Option<PathBuf>,
-    /// Publish the results that the last run held for review, without a new run; if there are none,
-    /// the results of this run
+    /// Publish the results that the most recent run held for review, without a new run; if no
+    /// results are held, start a run and publish its results without review
     #[arg(long, conflicts_with = "fresh")]
     pub(super) accept: bool,
     /// Discard an interrupted run and start a new one
@@ -140,7 +140,7 @@ pub(in crate::cli) struct VisitArgs {
 /// Arguments of `site-robot refresh`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RefreshPagesArgs {
-    /// Pages
+    /// URLs of the pages to visit
     #[arg(value_name = "URL", required = true)]
     pub(super) urls: Vec<String>,
     /// Name of the site
@@ -162,7 +162,7 @@ pub(in crate::cli) struct StatusArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of commands about the run of a site.
+/// Arguments of commands that control the run of a site.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct SiteArgs {
     /// Name of the site
@@ -176,10 +176,10 @@ pub(in crate::cli) struct WithdrawArgs {
     /// URL of the original page
     #[arg(value_name = "URL")]
     pub(super) url: String,
-    /// Keep the next runs from adding the page again
+    /// Prevent future runs from adding the page again
     #[arg(long)]
     pub(super) for_good: bool,
-    /// Undo a withdrawal
+    /// Undo an earlier withdrawal of the page
     #[arg(long, conflicts_with = "for_good")]
     pub(super) again: bool,
     /// Name of the site
@@ -201,7 +201,7 @@ pub(in crate::cli) struct ClearArgs {
 /// Arguments of `site-robot explain`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ExplainUrlArgs {
-    /// URL
+    /// URL to explain
     #[arg(value_name = "URL")]
     pub(super) url: String,
     /// Name of the site
@@ -215,7 +215,7 @@ pub(in crate::cli) struct ExplainUrlArgs {
 /// Arguments of `site-robot parity`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ParityArgs {
-    /// Compare only this many pages, evenly chosen
+    /// Compare only this number of pages, chosen evenly from all pages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) sample: Option<u64>,
     /// Name of the site
@@ -229,7 +229,7 @@ pub(in crate::cli) struct ParityArgs {
 /// Arguments of `site-robot export`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ExportDescriptionsArgs {
-    /// Format
+    /// Output format
     #[arg(long, value_enum, default_value_t = DescriptionFormat::Soif)]
     pub(super) format: DescriptionFormat,
     /// Name of the site
@@ -243,7 +243,7 @@ pub(in crate::cli) struct ExportDescriptionsArgs {
 /// Arguments of `site-robot import`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
-    /// File; `-` reads standard input
+    /// File to import; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// Name of the site
@@ -263,7 +263,7 @@ pub(in crate::cli) enum DescriptionFormat {
 /// Arguments of `site-robot check`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct CheckArgs {
-    /// Files; `-` reads standard input
+    /// Files to check; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     /// Print JSON
@@ -277,10 +277,10 @@ pub(in crate::cli) struct FmtArgs {
     /// File; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
-    /// Write the file instead of printing it
+    /// Overwrite the file instead of printing the result
     #[arg(long, conflicts_with = "check")]
     pub(super) write: bool,
-    /// Print nothing; the exit code shows whether the file is formatted
+    /// Print nothing; the exit code indicates whether the file is formatted
     #[arg(long)]
     pub(super) check: bool,
 }

@@ -1,4 +1,4 @@
-//! Configuration and database of `site-robot` commands.
+//! Loads the configuration and database for `site-robot` commands.
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use crate::assembly::robot_conf;
@@ -21,12 +21,13 @@ impl CommandContext {
         Self::of(context::load(cli)?).await
     }
 
-    /// Opens the database of a configuration.
+    /// Opens the database specified in a configuration.
     pub(in crate::cli) async fn of(loaded: Loaded) -> anyhow::Result<Self> {
         let settings = loaded.settings();
         let conf = robot_conf(&loaded, settings).map(|(conf, ..)| conf);
         let is_told = conf.is_ok_and(|conf| conf.has_own("loglevel") && conf.loglevel > 0);
-        // The result of a run is printed, so its log lines are suppressed unless `loglevel` is set.
+        // Log lines are suppressed unless `loglevel` is set, because the result of a run is
+        // printed.
         let level = if is_told {
             "error,robot_detection_site_robot=info,robot_detection::site_robots=info"
         } else {
@@ -37,7 +38,7 @@ impl CommandContext {
         Ok(Self { loaded, store })
     }
 
-    /// Returns the robot of a site, and prints warnings about unused settings.
+    /// Returns the site robot of a site; prints warnings about unused settings.
     pub(in crate::cli) async fn runs(
         &self,
         site: &str,
@@ -45,7 +46,7 @@ impl CommandContext {
     ) -> anyhow::Result<SiteRobotRuns> {
         let settings = SiteRobotSettings::new(&self.loaded, site, changes)?;
         let Some(settings) = settings else {
-            let text = "no starting point: name a URL, or set site_robot.starting_points";
+            let text = "no starting point: specify a URL, or set site_robot.starting_points";
             return Err(WrongUsage(text.to_owned()).into());
         };
         for warning in settings.warnings() {
@@ -54,7 +55,7 @@ impl CommandContext {
         SiteRobotRuns::new(&settings, &self.store).await
     }
 
-    /// Returns the robot of a site, if one is configured.
+    /// Returns the site robot of a site, if configured.
     pub(in crate::cli) async fn configured(
         &self,
         site: &str,
@@ -66,7 +67,8 @@ impl CommandContext {
         }
     }
 
-    /// Returns the robot of a site for a query; if none is configured, `url` is its starting point.
+    /// Returns the site robot of a site for a query; if not configured, `url` is its starting
+    /// point.
     pub(super) async fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
         let none = SiteRobotChanges::default();
         if SiteRobotSettings::new(&self.loaded, site, &none)?.is_some() {
@@ -79,7 +81,7 @@ impl CommandContext {
         self.runs(site, &changes).await
     }
 
-    /// Returns the first URL of a site that has a description.
+    /// Returns the first URL of a site for which a description exists.
     pub(in crate::cli) async fn first_described(
         &self,
         site: &str,

@@ -1,6 +1,6 @@
 //! `site-robot status`, `pause`, `resume`, `stop` and `clear`.
 //!
-//! All commands act on the database, so that they control a run in any process.
+//! All commands act through the database, so that they control a run in any process.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ use super::{
     visit::{add_counts, lines},
 };
 
-/// Prints the last run of each site.
+/// Prints the current or most recent run of each site.
 pub(super) async fn status(
     context: &CommandContext,
     args: &StatusArgs,
@@ -65,26 +65,26 @@ pub(super) async fn status(
                 if let Some(held) = &run.held {
                     let held = output::clean(held);
                     output::line(&format!(
-                        "  held for review: {held}; --accept publishes the results"
+                        "  held for review: {held}; to publish the results, use --accept"
                     ))?;
                 }
             }
         }
         if *states != DescriptionCounts::default() {
             output::line(&format!(
-                "  {} more are hidden, {} did not respond and stay, {} are withdrawn for good",
+                "  {} more are hidden, {} did not respond and are kept, {} are permanently withdrawn",
                 states.hidden, states.missing, states.kept_out,
             ))?;
         }
         output::line(&output::clean(&format!("  descriptions: {heaven}")))?;
     }
     if sites.is_empty() {
-        output::note("no site robot has run or is configured");
+        output::note("no site robot is configured or has ever run");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Requests a state of a site's run from the process that runs it.
+/// Requests a change of state from the process that executes a site's run.
 pub(super) async fn request(
     context: &CommandContext,
     args: &SiteArgs,
@@ -101,21 +101,23 @@ pub(super) async fn request(
         return Ok(ExitCode::FAILURE);
     }
     output::line(&match wanted {
-        RunCommand::Run => format!("{site}: resumed, if a process runs it"),
+        RunCommand::Run => {
+            format!("{site}: resume requested; takes effect if a process is executing the run")
+        }
         RunCommand::Pause => format!("{site}: paused"),
         RunCommand::Stop => format!("{site}: stopped; the next run resumes it"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Deletes all site robot data of a site, including descriptions.
+/// Deletes all site robot data for a site, including descriptions.
 pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
     if !args.yes && !is_confirmed(&site)? {
         output::note("nothing was cleared");
         return Ok(ExitCode::FAILURE);
     }
-    // A robot that is still running would write the deleted data again.
+    // A site robot that is still running would write the deleted data again.
     context
         .store
         .frontier()
@@ -133,7 +135,7 @@ pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow:
 
 fn is_confirmed(site: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        let text = "clear needs confirmation, but there is no terminal: add --yes";
+        let text = "clear requires confirmation, but there is no terminal: add --yes";
         return Err(WrongUsage(text.to_owned()).into());
     }
     output::note(&format!(
@@ -152,14 +154,14 @@ async fn known_sites(
         return Ok([site.to_owned()].into());
     }
     let mut sites = BTreeSet::from_iter(context.store.descriptions().sites().await?);
-    // A run that was interrupted early may have no descriptions yet.
+    // A run that was interrupted early may not have produced descriptions.
     sites.extend(context.store.frontier().run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
     Ok(sites)
 }
 
-/// Returns the word for the state of a run.
+/// Returns a word that describes the state of a run.
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),

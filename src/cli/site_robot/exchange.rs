@@ -19,10 +19,10 @@ use super::{
     file_kind::{is_standard_input, name},
 };
 
-/// Number of descriptions held in memory at a time.
+/// Number of descriptions in memory at a time.
 const BATCH_SIZE: u32 = 100;
 
-/// Run id of imported descriptions, which belong to no run.
+/// Run id of imported descriptions, which do not belong to a run.
 const NO_RUN: i64 = 0;
 
 pub(super) async fn export(
@@ -66,7 +66,8 @@ pub(super) async fn import(
         Box::new(BufReader::new(file))
     };
     let mut reader = reader;
-    // A SOIF object begins with `@`, a JSON line never does, so no option for the format is needed.
+    // A SOIF object begins with `@` and a JSON line never does, so the format need not be
+    // specified.
     let is_soif = reader
         .fill_buf()?
         .iter()
@@ -95,7 +96,7 @@ pub(super) async fn import(
         imported += batch.len() as u64;
     }
     output::line(&format!(
-        "{imported} descriptions imported, {wrong} cannot be read"
+        "{imported} descriptions imported, {wrong} could not be read"
     ))?;
     Ok(if wrong == 0 {
         ExitCode::SUCCESS
@@ -106,7 +107,7 @@ pub(super) async fn import(
 
 type Descriptions = dyn Iterator<Item = Result<ResourceDescription, String>>;
 
-/// Returns the next descriptions and the errors of unreadable ones; `None` at the end.
+/// Returns the next descriptions, and errors for unreadable descriptions; `None` at the end.
 fn next_batch(found: &mut Descriptions) -> Option<(Vec<ResourceDescription>, Vec<String>)> {
     let (mut batch, mut unreadable) = (Vec::new(), Vec::new());
     for description in found.take(BATCH_SIZE as usize) {
@@ -115,7 +116,7 @@ fn next_batch(found: &mut Descriptions) -> Option<(Vec<ResourceDescription>, Vec
             Err(error) => unreadable.push(error),
         }
     }
-    // Only the end of the input yields neither: a batch of errors may be followed by more input.
+    // Only the end of the input returns neither; more input may follow a batch of errors.
     let is_over = batch.is_empty() && unreadable.is_empty();
     (!is_over).then_some((batch, unreadable))
 }

@@ -41,7 +41,7 @@ impl FileKind {
         }
     }
 
-    /// Detects the kind of a file by name, or else by its first characteristic line.
+    /// Detects the kind of a file by its name, or otherwise by its first characteristic line.
     pub(super) fn of(file: &Path, text: &str) -> Option<Self> {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let by_name = |kind: &Self| name.as_deref() == Some(kind.as_str());
@@ -75,7 +75,7 @@ fn of_line(line: &str) -> Option<FileKind> {
 
 pub(super) use crate::cli::input::{is_standard_input, name};
 
-/// Maximum size of a file.
+/// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Reads a file or standard input as UTF-8.
@@ -85,7 +85,7 @@ pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
         let at = error.utf8_error().valid_up_to();
         let name = name(file);
         WrongUsage(format!(
-            "{name} is not UTF-8 at byte {at}; convert it with iconv"
+            "{name} is not valid UTF-8 at byte {at}; convert the file with iconv"
         ))
     })
 }
@@ -93,7 +93,7 @@ pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
 pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     let text = read(&args.file)?;
     let (normal, notes) = normal(&args.file, &text)?;
-    // Rewriting a file with errors could lose the parts that were not understood.
+    // Rewriting a file with errors could lose the parts that could not be parsed.
     if has_error(&notes) {
         let name = name(&args.file);
         for note in notes.iter().filter(|it| it.severity == Severity::Error) {
@@ -117,14 +117,14 @@ pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     if !args.write {
         output::line(normal.trim_end_matches('\n'))?;
     } else if is_standard_input(&args.file) {
-        return Err(WrongUsage("--write needs a file, not standard input".to_owned()).into());
+        return Err(WrongUsage("--write requires a file, not standard input".to_owned()).into());
     } else if normal != text {
         write_file(&args.file, &normal)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the formatted text, and the notes of the parser.
+/// Returns the formatted text, and the parser's notes.
 fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
     match FileKind::of(file, text) {
         Some(FileKind::Filter) => {

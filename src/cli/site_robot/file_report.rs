@@ -1,4 +1,4 @@
-//! Report about one configuration file.
+//! Reports the contents and errors of a configuration file.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::site_robot::{ConfigFiles, RobotConfFile, RobotConfRow};
 
 use super::file_kind::FileKind;
 
-/// Report about the contents of a file.
+/// A report about the contents of a file.
 #[derive(Debug)]
 pub(super) struct FileReport {
     /// Kind of the file; `None` if unknown.
     pub(super) kind: Option<FileKind>,
-    /// Summary of the contents in words.
+    /// Summary of the contents, in words.
     pub(super) summary: String,
-    /// Filters of a filter.conf.
+    /// Filters in a filter.conf file.
     pub(super) filters: Vec<FilterText>,
-    /// Keys of a robot.conf.
+    /// Keys in a robot.conf file.
     pub(super) rows: Vec<RobotConfRow>,
-    /// Starting points: URL and depth.
+    /// Starting points, as URL and depth.
     pub(super) starting_points: Vec<(String, Option<i64>)>,
     pub(super) notes: Vec<Note>,
 }
@@ -84,7 +84,8 @@ fn robot(text: &str) -> FileReport {
     let set = rows.iter().filter(|row| !row.is_default).count();
     let seeds = file.conf().seeds.iter();
     let unused = unused_keys(file.conf()).map(|(key, reason)| {
-        // An administrator that sets a command port without a login must not believe that it works.
+        // An administrator who sets a command port without a login must not assume that the port
+        // works.
         let line = file.line_of(key).unwrap_or(1);
         Note::error(line, format!("{key} is not used: {reason}"))
     });
@@ -111,11 +112,11 @@ fn unknown() -> Note {
     let names = "filter.conf, robot.conf, filterrules.conf, classification.conf or mime.types";
     Note::error(
         1,
-        format!("neither the name nor the content is that of {names}"),
+        format!("neither the name nor the content matches {names}"),
     )
 }
 
-/// Returns a count with its noun.
+/// Returns a count followed by its noun.
 pub(super) fn count(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")

@@ -1,4 +1,4 @@
-//! Hands a run over to a running server and shows its progress.
+//! Hands a run over to a running server, and shows the progress.
 
 use std::time::Duration;
 
@@ -13,16 +13,17 @@ use super::{
 /// Interval at which the progress of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Result of handing a run over.
+/// Result of handing over a run.
 pub(super) enum HandoverResult {
     Ran(Box<RunResult>),
-    /// The user stopped waiting for the end of the run.
+    /// The user stopped waiting for the run to finish.
     Interrupted,
     /// No server accepted the run.
     NotTaken,
 }
 
-/// Hands a run over and shows its progress; Ctrl-C stops the run, a second Ctrl-C ends waiting.
+/// Hands over a run and shows its progress; Ctrl-C stops the run, and a second Ctrl-C stops
+/// waiting.
 pub(super) async fn run(
     context: &CommandContext,
     manner: Manner<'_>,
@@ -39,7 +40,7 @@ pub(super) async fn run(
     };
     let bar = bar(is_json);
     let mut polls = tokio::time::interval(POLL_INTERVAL);
-    // One future for all polls: a new future for each poll would miss a signal in between.
+    // One future is used for all polls; a new future for each poll would miss signals in between.
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     let (mut is_stopping, mut is_going) = (false, false);
@@ -48,7 +49,7 @@ pub(super) async fn run(
             _ = polls.tick() => match handover.look().await.or_else(going_on)? {
                 HandoverState::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
-                        bar.suspend(|| output::note("a running server visits the site; Ctrl-C stops the run"));
+                        bar.suspend(|| output::note("a running server is visiting the site; Ctrl-C stops the run"));
                     }
                     draw(&bar, &progress);
                 }
@@ -68,7 +69,7 @@ pub(super) async fn run(
             stopped = &mut interrupted => {
                 stopped?;
                 interrupted.set(tokio::signal::ctrl_c());
-                // An order that no server has accepted is withdrawn; a started run is asked to stop
+                // A request that no server has accepted is withdrawn; a run in progress is stopped
                 // first.
                 if is_stopping || handover.take_back().await? {
                     break HandoverResult::Interrupted;
@@ -83,7 +84,7 @@ pub(super) async fn run(
     Ok(result)
 }
 
-/// Continues if the database is unavailable, because the server resumes the run.
+/// Keeps waiting if the database is unavailable, because the server will resume the run.
 fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<HandoverState> {
     let error = error.into();
     if is_outage(&error) {
@@ -95,5 +96,5 @@ fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<HandoverState> {
 fn tell_declined(reason: Option<&str>) {
     let reason = reason.unwrap_or("no server accepted the run");
     let reason = output::clean(reason);
-    output::note(&format!("{reason}: this process visits the site"));
+    output::note(&format!("{reason}; this process visits the site instead"));
 }

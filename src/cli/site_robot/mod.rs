@@ -1,6 +1,7 @@
-//! `site-robot`: runs and controls the site robot, checks and formats its files.
+//! `site-robot`: runs and controls the site robot, and checks and formats its configuration files.
 //!
-//! All commands but `check` and `fmt` act on the database, and therefore also on a running server.
+//! All commands except `check` and `fmt` act on the database, and thus also affect a running
+//! server.
 
 mod args;
 mod check;

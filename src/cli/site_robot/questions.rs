@@ -1,4 +1,5 @@
-//! `site-robot explain` and `parity`: explains visits, and compares heaven pages with originals.
+//! `site-robot explain` and `parity`: explains visits, and compares heaven pages with original
+//! pages.
 
 use std::process::ExitCode;
 
@@ -64,7 +65,7 @@ pub(super) async fn parity(
     context: &CommandContext,
     args: &ParityArgs,
 ) -> anyhow::Result<ExitCode> {
-    // Without a configuration, such as after an import, the site is known only by its descriptions.
+    // If the site is not configured, such as after an import, only its descriptions are known.
     let first = context.first_described(&args.site).await?;
     let runs = if let Some(url) = first {
         context.runs_for(&args.site, &url).await?
@@ -102,7 +103,7 @@ fn print(found: &Disparity) -> std::io::Result<()> {
     output::line(&output::clean(&format!("{}: {}", found.url, found.reason)))?;
     for sentence in &found.sentences {
         output::line(&format!(
-            "  missing in the original: {}",
+            "  missing from the original page: {}",
             output::clean(sentence)
         ))?;
     }

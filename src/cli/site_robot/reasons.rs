@@ -1,4 +1,4 @@
-//! Counts of the reasons why pages of a run are not described.
+//! Counts the reasons why pages visited in a run are not described.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::app::RunResult;
 use crate::cli::output;
 use crate::store::{Store, StoreError};
 
-/// Maximum number of printed reasons, the most frequent first; JSON contains all.
+/// Maximum number of reasons to print, most frequent first; JSON output contains all.
 const MAX_REASONS: usize = 5;
 
-/// Reason why pages are not described.
+/// A reason why pages are not described.
 #[derive(Debug)]
 pub(in crate::cli) struct Reason {
     text: String,
@@ -25,7 +25,7 @@ impl Reason {
     }
 }
 
-/// Returns the reasons why pages of a run are not described, the most frequent first.
+/// Returns the reasons why pages visited in a run are not described, most frequent first.
 pub(in crate::cli) async fn reasons(
     store: &Store,
     ran: &RunResult,
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn reasons(
         }
         for (outcome, pages, first) in piece {
             let text = outcome.split_once(": ").map_or(&*outcome, |(_, text)| text);
-            // Redirect targets are removed, so that redirects count as one reason.
+            // Redirect targets are removed, so that all redirects are counted as one reason.
             let text = text.split(", moved to ").next().unwrap_or(text);
             let reason = found.entry(text.to_owned()).or_insert_with(|| Reason {
                 text: text.to_owned(),
@@ -61,7 +61,7 @@ pub(in crate::cli) async fn reasons(
 
 pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
     for Reason { text, pages, first } in reasons.iter().take(MAX_REASONS) {
-        let text = format!("  not described: {pages}, the first is {first}: {text}");
+        let text = format!("  not described: {pages}, for example {first}: {text}");
         output::line(&output::clean(&text))?;
     }
     if let Some(more) = reasons
@@ -78,7 +78,7 @@ pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
     };
     if reasons.iter().any(asks_login) {
         output::line(
-            "  set site_robot.login or site_robot.login_form to let the site robot log in",
+            "  to allow the site robot to log in, set site_robot.login or site_robot.login_form",
         )?;
     }
     Ok(())

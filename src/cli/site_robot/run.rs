@@ -13,8 +13,8 @@ pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Resu
     match command {
         SiteRobotCommand::Check(args) => check::run(args),
         SiteRobotCommand::Fmt(args) => file_kind::format(args),
-        // A single thread is enough: pages, files and the database have their own threads, and
-        // tasks would only move between threads.
+        // A single thread is enough, because pages, files and the database have their own threads;
+        // with several threads, tasks would only move between them.
         command => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?
@@ -45,7 +45,7 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
 
 async fn withdraw(context: &CommandContext, args: &WithdrawArgs) -> anyhow::Result<ExitCode> {
     let (store, site) = (&context.store, &args.site);
-    // The robot stores URLs as serialized by the URL Standard, with a slash after the host.
+    // The site robot stores URLs as serialized by the URL Standard, with a slash after the host.
     let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
     let shown = output::clean(&url);
     let is_done = if args.again {
@@ -56,25 +56,25 @@ async fn withdraw(context: &CommandContext, args: &WithdrawArgs) -> anyhow::Resu
             .publications()
             .withdraw_url(site, &url, args.for_good, now_ms)
             .await?;
-        // A page can be withdrawn for good before it was ever described.
+        // A page can be permanently withdrawn even if it was never described.
         was_described || args.for_good
     };
     if !is_done {
         let hint = if args.again {
             "the page was not withdrawn"
         } else {
-            "heaven has no such page; use the URL printed by site-robot export, or add --for-good"
+            "heaven does not contain this page; use a URL printed by site-robot export, or add --for-good"
         };
         output::note(&format!("error: {shown}: {hint}"));
         return Ok(ExitCode::FAILURE);
     }
     if let Some(runs) = context.configured(site).await? {
-        // Published files must lose the page too; pages from the database have lost it already.
+        // The page must also be removed from published files; database pages no longer contain it.
         runs.publish().await?;
     }
     output::line(&match (args.again, args.for_good) {
         (true, _) => format!("{shown}: withdrawal undone; the next run visits the page"),
-        (false, true) => format!("{shown}: withdrawn for good; use --again to undo"),
+        (false, true) => format!("{shown}: permanently withdrawn; to undo, use --again"),
         (false, false) => format!("{shown}: withdrawn; the next run may add the page again"),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -21,33 +21,33 @@ use super::{
     reasons::{Reason, print_reasons, reasons},
 };
 
-/// Interval at which the progress bar is redrawn.
+/// Interval for redrawing the progress bar.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Longest database outage before a run ends with an error.
+/// Maximum duration of a database outage before a run fails.
 const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
 
-/// Longest duration of an attempt to resume during a database outage.
+/// Duration beyond which an attempt to resume must have reached the database.
 const LONGEST_FAILURE: Duration = Duration::from_mins(1);
 
-/// Pause between two attempts to resume a run.
+/// Pause between attempts to resume a run.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
-/// Options for running a robot.
+/// Options for running the site robot.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Manner<'a> {
     /// Name of the site.
     pub(in crate::cli) site: &'a str,
     /// Whether the output is JSON.
     pub(in crate::cli) is_json: bool,
-    /// Whether a server with other settings reloads its configuration first.
+    /// Whether a server with different settings reloads its configuration first.
     pub(in crate::cli) reload: bool,
 }
 
-/// Hint printed if nothing was described.
+/// Hint to print if no page was described.
 const UNKNOWN_SITE_NOTE: &str = "note: these URLs do not belong to a configured site; if robots are \
                        redirected there, set site_robot.starting_points or server.hosts, so that the \
                        site robot may pass";
@@ -83,7 +83,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
             output::note(UNKNOWN_SITE_NOTE);
         }
-        // A stopped or held run needs an administrator, so no further round follows.
+        // A stopped or held run requires an administrator, so no further rounds follow.
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             return Ok(exit_code(&ran, ran.summary.is_good()));
@@ -104,7 +104,7 @@ impl<'a> Manner<'a> {
     }
 }
 
-/// Visits single pages again.
+/// Revisits individual pages.
 pub(super) async fn refresh(
     context: &CommandContext,
     args: &RefreshPagesArgs,
@@ -122,7 +122,7 @@ pub(super) async fn refresh(
     Ok(exit_code(&ran, ran.summary.state == RunState::Finished))
 }
 
-/// Returns the exit code for a good or failed run.
+/// Returns the exit code for a successful or failed run.
 fn exit_code(ran: &RunResult, is_good: bool) -> ExitCode {
     if is_good && ran.hook_failure.is_none() {
         ExitCode::SUCCESS
@@ -131,7 +131,7 @@ fn exit_code(ran: &RunResult, is_good: bool) -> ExitCode {
     }
 }
 
-/// Runs the robot in a server or here; returns `None` if interrupted by a second Ctrl-C.
+/// Runs the site robot in a server or in this process; returns `None` after a second Ctrl-C.
 pub(in crate::cli) async fn run_anywhere(
     context: &CommandContext,
     manner: Manner<'_>,
@@ -144,12 +144,12 @@ pub(in crate::cli) async fn run_anywhere(
         HandoverResult::NotTaken => run_with_bar(runs, manner.is_json).await?,
     };
     if ran.is_none() {
-        output::note("interrupted; the same command resumes the run");
+        output::note("interrupted; to resume the run, repeat the command");
     }
     Ok(ran)
 }
 
-/// Waits for the next round; returns `false` if Ctrl-C ends the wait.
+/// Waits for the next round; returns `false` if Ctrl-C is pressed.
 async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
     let now_ms = CommandContext::now_ms();
     let pause_ms = runs.next_round_ms(now_ms).saturating_sub(now_ms);
@@ -164,16 +164,16 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
     }
 }
 
-/// Runs with a progress bar.
+/// Runs the site robot with a progress bar.
 ///
-/// Ctrl-C stops the run after the active visits; a second Ctrl-C interrupts it.
+/// Ctrl-C stops the run after the active visits; a second Ctrl-C interrupts the run immediately.
 async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<RunResult>> {
     let handle = runs.robot().handle();
     let bar = bar(is_json);
     let running = run_through_outages(runs);
     tokio::pin!(running);
     let mut redraw = tokio::time::interval(REDRAW_INTERVAL);
-    // One future for all rounds: a new future for each round would miss a signal in between.
+    // One future is used for all rounds; a new future for each round would miss signals in between.
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     let mut is_stopping = false;
@@ -197,7 +197,8 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
     Ok(ran)
 }
 
-/// Runs to the end; a run interrupted by a database outage is resumed when the database is back.
+/// Runs to the end; resumes a run interrupted by a database outage when the database is available
+/// again.
 async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<RunResult> {
     let mut away: Option<Instant> = None;
     loop {
@@ -206,11 +207,11 @@ async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<RunResult> 
             Err(error) if is_outage(&error) => error,
             ran => return ran,
         };
-        // A longer attempt has reached the database.
+        // A longer attempt must have reached the database.
         let since = away.filter(|_| began.elapsed() < LONGEST_FAILURE);
         if since.is_none() {
             output::note(&format!(
-                "the run resumes when the database is available again: {error}"
+                "the run will resume when the database is available again: {error}"
             ));
         }
         let since = *away.insert(since.unwrap_or_else(Instant::now));
@@ -263,7 +264,7 @@ fn described(counts: &RunCounts) -> u64 {
     counts.added + counts.changed + counts.same + counts.unmodified
 }
 
-/// Prints the errors and warnings of a run.
+/// Prints the errors and warnings from a run.
 pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
@@ -279,15 +280,15 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
         let held = output::clean(held);
         output::note(&format!(
             "error: the results are held for review, and robot heaven is unchanged: {held}; \
-             publish them with site-robot run --accept"
+             to publish them, run site-robot run --accept"
         ));
     }
     let without = &ran.summary.without_words;
     if let Some((url, why)) = without.first() {
         let (url, why) = (output::clean(url), output::clean(why));
         output::note(&format!(
-            "warning: {} pages have no text and are not described, the first is {url}: {why}; \
-             use --json to list them",
+            "warning: {} pages have no text and are not described, such as {url}: {why}; \
+             to list all of these pages, use --json",
             without.len(),
         ));
     }
@@ -297,8 +298,8 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
         let (url, sentence) = (output::clean(&first.url), output::clean(&first.sentence));
         let withdrawn = parity.withdrawn;
         output::note(&format!(
-            "warning: {} of {} compared heaven pages contain text that their originals do not \
-             (withdrawn: {withdrawn}); the first is {url}: {sentence}",
+            "warning: {} of {} compared heaven pages contain text that is missing from the original pages \
+             (withdrawn: {withdrawn}), such as {url}: {sentence}",
             parity.differing, parity.compared,
         ));
         if let Some(held) = &parity.held {
@@ -317,7 +318,7 @@ pub(in crate::cli) fn tell_troubles(ran: &RunResult) {
     }
     if ran.summary.missing > 0 {
         output::note(&format!(
-            "warning: {} of {} heaven pages have originals that did not respond; they stay until the originals are known to be \
+            "warning: for {} of {} heaven pages, the original page did not respond; these heaven pages are kept until the originals are known to be \
              deleted",
             ran.summary.missing, ran.summary.shown
         ));
@@ -346,7 +347,7 @@ pub(in crate::cli) fn print(
     let end = match state {
         RunState::Finished => "finished",
         RunState::Held => "held for review",
-        _ => "stopped; the same command resumes it",
+        _ => "stopped; to resume, repeat the command",
     };
     let site = output::clean(site);
     output::line(&format!("run {run_id} of {site}: {end}, {seconds:.1} s"))?;

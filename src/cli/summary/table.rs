@@ -12,13 +12,13 @@ use crate::summary::{Count, Grouping, Row, Summary, json_object, write_csv};
 /// Columns omitted from the table.
 const LEFT_OUT: [&str; 2] = ["name", "source"];
 
-/// Maximum width of a text column next to others, in characters.
+/// Maximum width of a text column if there are several, in characters.
 const MAX_WIDTH: usize = 40;
 
-/// Maximum width of a single text column.
+/// Maximum width of the only text column, in characters.
 const MAX_WIDTH_ALONE: usize = 120;
 
-/// Writes the totals and a table for each grouping, of at most `top` rows.
+/// Writes the totals, and a table of at most `top` rows for each grouping.
 fn write_tables<S: Summary>(
     summary: &S,
     groupings: &[S::By],
@@ -42,7 +42,7 @@ fn grid<S: Summary>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut rows = summary.rows(by);
-    // Omitted rows are summed up, so that the figures add up to the total.
+    // Omitted rows are combined into one row, so that the figures add up to the total.
     let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
         .columns
@@ -75,7 +75,7 @@ fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
     let (hits_share, bytes_share) = row.count.shares_of(all);
     let cells = row.cells.iter().zip(shown).filter(|(_, shown)| **shown);
     let width = match row.cells.len() {
-        // User-Agents are the only column, and are useless if cut short.
+        // User-Agents are the only text column, and would be useless if truncated.
         1 => MAX_WIDTH_ALONE,
         _ => MAX_WIDTH,
     };
@@ -95,7 +95,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Returns text without control characters, cut to the width of a column.
+/// Returns text without control characters, truncated to the column width.
 fn text(cell: &str, width: usize) -> String {
     let clean = output::clean(cell);
     if clean.chars().count() <= width {
@@ -105,7 +105,7 @@ fn text(cell: &str, width: usize) -> String {
     format!("{kept}\u{2026}")
 }
 
-/// Writes aligned rows of equal length, texts left-aligned and figures right-aligned.
+/// Writes aligned rows of equal length; text is left-aligned, and figures are right-aligned.
 fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Result<()> {
     let columns = lines.first().map_or(0, Vec::len);
     let widths: Vec<_> = (0..columns)
@@ -141,7 +141,7 @@ pub(in crate::cli) enum SummaryForm {
     Json,
 }
 
-/// Writes a table for each grouping, of at most `top` rows; 0 means no limit.
+/// Writes a table of at most `top` rows for each grouping; 0 means no limit.
 pub(in crate::cli) fn write<S: Summary>(
     summary: &S,
     form: SummaryForm,

@@ -1,4 +1,4 @@
-//! Fleets and automated conduct as cards of text.
+//! Formats fleets and automated behaviour as blocks of text.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::cli::output::clean;
 use crate::suspicion::percent;
 
-/// Maximum number of printed addresses and networks; JSON contains all.
+/// Maximum number of addresses and networks to print; JSON output contains all.
 const SHOWN: usize = 20;
 
-/// Returns the JSON reports as cards of text.
+/// Returns the JSON reports as blocks of text.
 pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
     let mut text = String::new();
     for (number, fleet) in (1..).zip(fleets) {
@@ -95,7 +95,7 @@ fn words(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default())
 }
 
-/// Returns a member of an object, or null.
+/// Returns the given member of an object, or null if it does not exist.
 fn of<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
 }

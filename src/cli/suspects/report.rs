@@ -68,12 +68,12 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
 fn why_none(loaded: &Loaded) -> &'static str {
     let settings = &loaded.settings().traffic;
     match (settings.fleets, settings.keep) {
-        (false, _) => "fleets are not detected: traffic.fleets is false",
+        (false, _) => "fleets are not detected because traffic.fleets is false",
         (true, false) => {
-            "servers do not report to the database: traffic.keep is false; see the Suspects page of the console"
+            "servers do not report to the database because traffic.keep is false; see the Suspects page of the console"
         }
         (true, true) => {
-            "no server has reported suspects to this database in the last minutes: start robot-detection serve, or evaluate a log with robot-detection identify --suspects"
+            "no server has reported suspects to this database in the last few minutes: start robot-detection serve, or evaluate a log with robot-detection identify --suspects"
         }
     }
 }
@@ -81,8 +81,8 @@ fn why_none(loaded: &Loaded) -> &'static str {
 /// Commands of `suspects`.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum SuspectsCommand {
-    /// Report the outcome for suspects, and the fleets, addresses and networks that running servers
-    /// have flagged
+    /// Report the decisions for suspects, and the fleets, addresses and networks that running
+    /// servers have flagged
     #[command(
         after_help = "Each server that uses this database reports its own findings. Evaluate older access logs with
 robot-detection identify --suspects.
@@ -90,7 +90,7 @@ robot-detection identify --suspects.
 Example: robot-detection suspects report --since 30d"
     )]
     Report {
-        /// Start of the report about suspects: 24h, 7d or 4w ago, a day or a time in UTC, or all
+        /// Start of the period: an age (24h, 7d, 4w), a UTC day or time, or all
         #[arg(long, value_name = "WHEN", default_value = "7d")]
         since: Moment,
         /// Print JSON

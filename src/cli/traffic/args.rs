@@ -19,21 +19,21 @@ use crate::traffic::{
 pub(in crate::cli) enum TrafficCommand {
     /// Report visitors, decisions and bytes
     #[command(
-        after_help = "Adds up the counters stored by minute (for 48 hours), by hour (for 35 days) and by day (UTC). Where
-minutes are no longer stored, whole hours or days are reported.
+        after_help = "Adds up the counters stored by minute (for 48 hours), by hour (for 35 days) and by day (UTC). If the
+minutes of a period are no longer stored, whole hours or days are reported.
 
 Example: robot-detection traffic report --since 7d --by robot,verdict
 Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator
 Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'"
     )]
     Report(Box<ReportArgs>),
-    /// Import the requests of access logs, each once
+    /// Import requests from access logs; no request is imported twice
     #[command(
-        after_help = "A log is recognised by its first lines: the import of a log that has grown, or was compressed by gzip, continues
-where the last import ended, and a second run changes nothing. Minutes in which a server has counted the
-site are skipped. Sites are distinguished by host if the lines contain one. Before the first import of a
-log, the recognised fields are shown; a log without a readable line or without a User-Agent field is
-rejected.
+        after_help = "A log is recognised by its first lines: if a log has grown or was compressed with gzip, the import continues
+where the last import ended; a second import of the same log changes nothing. Minutes in which a server has
+counted requests to the site are skipped. Sites are distinguished by host if the log contains hosts. Before
+the first import of a log, the recognised fields are shown; a log without a readable line or without a
+User-Agent field is rejected.
 
 Exit code: 0 done, 1 a file could not be read or was rejected
 
@@ -42,13 +42,14 @@ Example: robot-detection traffic import --undo 5f2b8c0d9e1a
 Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
     )]
     Import(ImportArgs),
-    /// Delete stored visitor data: single requests, and paths
+    /// Delete stored visitor data: individual requests, and paths
     #[command(
         after_help = "Deletes the data that matches all options. --address also matches requests stored only with their network
-(/24 or /48), because their exact address is unknown; --dry-run shows their number. Paths are deleted
-by robot and time, in whole hours and days, but not by address: paths and the counters by minute, hour and
-day, which stay, contain no addresses. The audit log gets an entry without the address. A running server
-stores new requests within 5 seconds and paths within a minute: repeat the command after that.
+(/24 or /48), because their exact address is unknown; --dry-run shows the number of these requests. Paths are
+deleted by robot and time, in whole hours and days, but not by address, because they are stored without
+addresses. The counters by minute, hour and day are kept; they contain no addresses. An entry without the
+address is added to the audit log. A running server stores new requests within 5 seconds and paths within a
+minute: repeat the command after that.
 
 Example: robot-detection traffic forget --address 203.0.113.7 --dry-run
 Example: robot-detection traffic forget --robot gptbot --before 7d"
@@ -63,10 +64,11 @@ pub(in crate::cli) struct ForgetArgs {
     /// Delete requests from this address or network, such as `203.0.113.7` or `2001:db8::/48`
     #[arg(long, value_name = "ADDRESS", group = "what")]
     pub(super) address: Option<AddressNetwork>,
-    /// Delete requests of this robot
+    /// Delete requests from this robot
     #[arg(long, value_name = "ID", group = "what")]
     pub(super) robot: Option<String>,
-    /// Delete requests before: 7d ago, a day or a time in UTC such as 2026-11-01T08:00Z, or now
+    /// Delete requests made before this time: an age (7d), a UTC day or time such as
+    /// 2026-11-01T08:00Z, or now
     #[arg(long, value_name = "WHEN", group = "what")]
     pub(super) before: Option<Moment>,
     /// Count the matching data without deleting it
@@ -80,19 +82,19 @@ pub(in crate::cli) struct ForgetArgs {
 /// Arguments of `traffic import`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
-    /// Logs in the common, combined or JSON format, plain or gzip
+    /// Logs in the common, combined or JSON format, uncompressed or gzip
     #[arg(value_name = "FILE", required_unless_present = "undo")]
     pub(super) files: Vec<PathBuf>,
-    /// Subtract the counts that the import with this id has added in the last week; paths stay
+    /// Subtract the counts added by the import with this id in the last week; paths are kept
     #[arg(long, value_name = "ID", conflicts_with_all = ["files", "site", "follow", "json"])]
     pub(super) undo: Option<String>,
-    /// Import a log without a User-Agent field; all of its visitors are nameless
+    /// Import a log without a User-Agent field; all of its visitors are counted as nameless
     #[arg(long)]
     pub(super) without_user_agent: bool,
-    /// Site of all lines [default: by host]
+    /// Site to assign all lines to [default: determined by host]
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Continue importing lines appended to the last file
+    /// After the import, keep running and import lines that are appended to the last FILE
     #[arg(long)]
     pub(super) follow: bool,
     /// Print JSON
@@ -103,40 +105,43 @@ pub(in crate::cli) struct ImportArgs {
 /// Arguments of `traffic report`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ReportArgs {
-    /// Start: 30m, 24h, 7d or 4w ago, a day or a time in UTC such as 2026-11-01T08:00Z, or all
+    /// Start of the period: an age (30m, 24h, 7d, 4w), a UTC day or time such as 2026-11-01T08:00Z,
+    /// or all
     #[arg(long, value_name = "WHEN", default_value = "24h")]
     pub(super) since: Moment,
-    /// End [default: now]
+    /// End of the period, as for --since [default: now]
     #[arg(long, value_name = "WHEN")]
     pub(super) until: Option<Moment>,
-    /// Only this site
+    /// Report only this site
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// Only the robot with this id; unlisted: robots that no registry lists
+    /// Report only the robot with this id; unlisted: robots that are not in any registry
     #[arg(long, value_name = "ID")]
     pub(super) robot: Option<String>,
-    /// Only robots of this operator; -: robots without a known operator
+    /// Report only robots from this operator; -: robots without a known operator
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     operator: Option<String>,
-    /// Only robots with this purpose
+    /// Report only robots with this purpose
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(purposes()))]
     purpose: Option<String>,
-    /// Only requests with this verdict
+    /// Report only requests with this verdict
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(verdict_words()))]
     verdict: Option<String>,
-    /// Only requests with this decision
+    /// Report only requests with this decision
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(decision_words()))]
     decision: Option<String>,
-    /// Only visitors of this kind
+    /// Report only visitors of this kind
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(visitors()))]
     visitors: Option<String>,
-    /// Group by [default: robot, operator and purpose; csv: robot; json: all but paths]
+    /// Grouping of the report [default: robot, operator and purpose; csv: robot; json: all but
+    /// paths]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<Group>,
-    /// Only this path, or a pattern such as '/docs/*'; needs --by path, pattern or form
+    /// Report only this path, or paths that match a pattern such as '/docs/*'; requires --by path,
+    /// pattern or form
     #[arg(long, value_name = "PATTERN")]
     pub(super) path: Option<String>,
-    /// Maximum rows of each table, 0 for all [default: 20; csv and json: 0]
+    /// Maximum number of rows in each table, 0 for all rows [default: 20; csv and json: 0]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
     /// Print JSON
@@ -157,11 +162,11 @@ enum Group {
 /// Grouping of paths, whose counts are approximate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum PathBy {
-    /// Paths requested most by robots (approximate); only patterns for human visitors
+    /// Group by most requested path (approximate); for human visitors, only patterns
     Path,
-    /// Patterns of two segments, such as /docs/guide/* (approximate)
+    /// Group by pattern of two segments, such as /docs/guide/* (approximate)
     Pattern,
-    /// HTML, Markdown and feeds, judged by the paths of robots (approximate)
+    /// Group by HTML, Markdown and feeds, based on the paths that robots request (approximate)
     Form,
 }
 
@@ -219,7 +224,7 @@ impl ReportArgs {
         }
     }
 
-    /// Returns the groupings of paths; empty if the report is about counts.
+    /// Returns the groupings of paths; empty if the report contains counts.
     pub(super) fn path_groupings(&self) -> Vec<PathBy> {
         if self.by.is_empty() && self.path.is_some() {
             return vec![PathBy::Path];
@@ -238,7 +243,9 @@ impl ReportArgs {
         }
         let (paths, all) = (self.path_groupings().len(), self.by.len());
         if paths > 0 && paths < all {
-            return Some("counts of paths are approximate and others are exact: use two reports");
+            return Some(
+                "counts of paths are approximate and other counts are exact: use two reports",
+            );
         }
         let others = [
             &self.operator,
@@ -249,11 +256,11 @@ impl ReportArgs {
         ];
         if paths > 0 && others.into_iter().any(Option::is_some) {
             return Some(
-                "paths can be filtered only by --site and --robot, with human visitors as a robot",
+                "paths can be filtered only by --site and --robot, which here includes human visitors",
             );
         }
         let is_apart = self.path.is_some() && paths == 0;
-        is_apart.then_some("--path needs --by path, pattern or form")
+        is_apart.then_some("--path requires --by path, pattern or form")
     }
 }
 

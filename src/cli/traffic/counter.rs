@@ -1,4 +1,4 @@
-//! Counts the lines of a log.
+//! Counts the requests in log lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
@@ -19,36 +19,36 @@ use crate::store::{
 };
 use crate::traffic::{ShortPath, Window, shared_name};
 
-/// Cause of decisions that other servers have made.
+/// Cause recorded for decisions made by other servers.
 const IMPORTED: &str = "imported";
 
-/// Word for a missing verdict.
+/// Word that represents a missing verdict.
 const NO_VERDICT: &str = "none";
 
-/// Minutes added to the retention time, because an import takes a while.
+/// Number of minutes added to the retention time, because an import takes some time.
 const MARGIN: i64 = 24 * 60;
 
-/// Maximum number of bytes accepted from one line, so that a forged line cannot spoil a sum.
+/// Maximum response size accepted from one line, so that a forged line cannot distort the total.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// Numbers of counted and skipped lines.
+/// Numbers of lines that were counted and skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineCounts {
     pub(super) requests: u64,
     pub(super) unreadable: u64,
-    /// Requests in minutes that a server had counted.
+    /// Requests in minutes that a server had already counted.
     pub(super) live: u64,
 }
 
-/// Sites to count lines for.
+/// Sites for which lines are counted.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// `None` if the site was given by name.
+    /// `None` if the site was specified by name.
     index: Option<SiteIndex>,
     names: Vec<String>,
 }
 
-/// Counter of log lines.
+/// A counter of log lines.
 pub(super) struct Counter<'c> {
     detector: &'c Detector,
     store: &'c Store,
@@ -57,9 +57,9 @@ pub(super) struct Counter<'c> {
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
     /// Paths by hour or day; `None` if paths are not stored.
     paths: Option<BTreeMap<i64, Window>>,
-    /// Shared names of sites and robots.
+    /// Interned names of sites and robots.
     shared: HashSet<Arc<str>>,
-    /// Minutes that a server has counted, by site.
+    /// Minutes that a server has already counted, by site.
     live: HashMap<String, Vec<Range<i64>>>,
     told: LineCounts,
     was_read: bool,
@@ -117,7 +117,7 @@ impl<'c> Counter<'c> {
 
     /// Counts a line.
     pub(super) async fn line(&mut self, line: &[u8]) -> anyhow::Result<()> {
-        // The end of a line that was counted before its line end was written.
+        // This is the end of a line that was counted before its line break was written.
         if line.is_empty() {
             self.was_read = true;
             return Ok(());
@@ -161,12 +161,12 @@ impl<'c> Counter<'c> {
         self.was_read
     }
 
-    /// Discards the count of the last line as unreadable.
+    /// Discards the count of the last line, which is treated as unreadable.
     pub(super) fn take_back(&mut self) {
         self.told.unreadable -= 1;
     }
 
-    /// Returns the number of counts and paths.
+    /// Returns the number of counts and paths in memory.
     pub(super) fn len(&self) -> usize {
         let paths = self.paths.iter().flat_map(BTreeMap::values);
         self.counts.len() + paths.map(Window::len).sum::<usize>()
@@ -188,7 +188,7 @@ impl<'c> Counter<'c> {
         counts.map(counted).collect()
     }
 
-    /// Returns the shortest span for which counters of a minute are still stored.
+    /// Returns the shortest span for which counters for the given minute are still stored.
     ///
     /// Counters with a shorter span would be deleted an hour later.
     fn shortest(&self, minute: i64) -> TrafficSpan {
@@ -201,9 +201,9 @@ impl<'c> Counter<'c> {
         spans.find(kept).unwrap_or(TrafficSpan::Day)
     }
 
-    /// Counts the path of a line as a server does.
+    /// Counts the path in a line in the same way as a server.
     fn add_path(&mut self, line: &[u8], minute: i64, key: &TrafficKey) {
-        // Paths by the hour are stored as long as other counters by the minute.
+        // Hourly path counters are stored as long as other counters by the minute.
         let span = match self.shortest(minute) {
             TrafficSpan::Minute => TrafficSpan::Hour,
             _ => TrafficSpan::Day,
@@ -224,7 +224,7 @@ impl<'c> Counter<'c> {
 }
 
 fn key(detector: &Detector, site: &str, served: &LoggedResponse<'_>) -> TrafficKey {
-    // A client without a User-Agent is nameless, whatever else its request contains.
+    // A client without a User-Agent is nameless, regardless of the rest of the request.
     let claim = detector.claim(served.user_agent.unwrap_or_default());
     let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
     let robot = match kind {
@@ -251,10 +251,10 @@ fn class(status: u16) -> u8 {
         .unwrap_or_default()
 }
 
-/// Number of bytes that identify a log: some lines, which no other log has at the same times.
+/// Number of bytes that identify a log: a few lines, which with their times are unique to the log.
 const HEAD_BYTES: usize = 4 * 1024;
 
-/// Beginning of a log, in whole lines.
+/// The beginning of a log, in whole lines.
 #[derive(Debug)]
 pub(super) struct Head {
     bytes: Vec<u8>,
@@ -263,7 +263,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads the beginning of a log; `None` if it contains no whole line.
+    /// Reads the beginning of a log; returns `None` if there is no complete line.
     pub(super) fn read(log: impl Read) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         log.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
@@ -272,7 +272,7 @@ impl Head {
             bytes.iter().position(is_end),
             bytes.iter().rposition(is_end),
         ) else {
-            // A single unterminated or very long line is the beginning as a whole.
+            // A single unterminated or very long line is used as a whole.
             let hash = hash(&bytes);
             return Ok((!bytes.is_empty()).then(|| Self {
                 first_line: hash.clone(),

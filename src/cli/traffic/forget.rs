@@ -50,10 +50,10 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
 fn before_ms(before: Moment, now_ms: i64) -> Result<i64, WrongUsage> {
     match before {
         Moment::All => Err(WrongUsage(
-            "--before all is not a time; use --before now to delete all stored data".to_owned(),
+            "--before all is not a time; to delete all stored data, use --before now".to_owned(),
         )),
         moment => {
-            // Includes the current minute.
+            // The current minute is included.
             let now = now_ms.div_euclid(MINUTE_MS) + 1;
             Ok(moment.minute(now, 0).saturating_mul(MINUTE_MS))
         }
@@ -75,7 +75,7 @@ fn told(rows: DeletedRows, is_dry_run: bool) -> String {
     }
     if rows.of_networks > 0 {
         told = format!(
-            "{told}, {} of them stored only by network, so they may be from other visitors",
+            "{told}, {} of them stored only by network and possibly from other visitors",
             rows.of_networks
         );
     }

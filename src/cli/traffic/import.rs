@@ -27,13 +27,13 @@ use super::{
     counter::{Counter, Head, LineCounts, Sites},
 };
 
-/// Number of lines between two database writes; some seconds of reading.
+/// Number of lines between database writes; takes a few seconds to read.
 const BATCH_LINES: u64 = 200_000;
 
-/// Maximum number of counts in memory, about a hundred bytes each, before a database write.
+/// Maximum number of counts in memory before a database write; each uses about a hundred bytes.
 const BATCH_COUNTS: usize = 50_000;
 
-/// Interval between two checks of a followed log.
+/// Interval between checks of a followed log.
 const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 
 /// Result of importing one log.
@@ -41,20 +41,20 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 struct Imported {
     id: String,
     told: LineCounts,
-    /// Number of bytes imported earlier.
+    /// Number of bytes that were imported earlier.
     known: u64,
 }
 
 /// Number of bytes examined to recognise the fields of an unknown log.
 const SAMPLE_BYTES: u64 = 1024 * 1024;
 
-/// Number of digits shown of an import's id.
+/// Number of digits of an import's id to show.
 const ID_DIGITS: usize = 12;
 
-/// Number of imports listed if the id is unknown.
+/// Number of imports to list if the id is unknown.
 const LISTED: usize = 10;
 
-/// Error of a log that is not imported because its lines cannot be read.
+/// Error for a log that is not imported because its lines cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct RefusedLog(String);
@@ -109,7 +109,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Importer of logs.
+/// Imports logs.
 struct Importer<'i> {
     args: &'i ImportArgs,
     loaded: &'i Loaded,
@@ -138,7 +138,8 @@ impl Importer<'_> {
             ..Imported::default()
         };
         let Some(reader) = self.behind(path, import.counted)? else {
-            // The log was truncated in the meantime, and its remaining part is imported already.
+            // The log was truncated in the meantime, and the remaining part has already been
+            // imported.
             return Ok(imported);
         };
         let sites = Sites::new(self.loaded, self.args.site.as_deref())?;
@@ -152,7 +153,7 @@ impl Importer<'_> {
             while let Some(line) = lines.next_line() {
                 counter.line(line).await?;
                 in_batch += 1;
-                // An unterminated last line may be partial, and is then read again.
+                // An unterminated last line may be incomplete, and is then read again.
                 if lines.was_ended() || counter.was_read() {
                     counted_to = begun + lines.consumed();
                 } else {
@@ -183,12 +184,14 @@ impl Importer<'_> {
         let refused =
             |reason| Err(RefusedLog(format!("{reason}; recognised: {recognised}")).into());
         if !recognised.has_readable_line() {
-            return refused("no line is in the common, combined or JSON format with a time");
+            return refused(
+                "no line is in a supported format (common, combined or JSON) and contains a time",
+            );
         }
         if !recognised.has_user_agent() && !self.args.without_user_agent {
             return refused(
-                "no line has a User-Agent field, so all visitors would be nameless; \
-                 use --without-user-agent to import the log anyway",
+                "no line has a User-Agent field, so all visitors would be counted as nameless; \
+                 to import the log anyway, use --without-user-agent",
             );
         }
         let name = output::clean(&path.display().to_string());
@@ -197,7 +200,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Opens a log after its imported part; `None` if the log is shorter.
+    /// Opens a log after the part already imported; returns `None` if the log is shorter.
     fn behind(&self, path: &Path, counted: u64) -> io::Result<Option<Box<dyn Read>>> {
         let mut file = File::open(path)?;
         if is_packed(&mut file)? {
@@ -252,7 +255,7 @@ impl Importer<'_> {
         let is_added = self.store.traffic().import(&progress, now_ms).await?;
         anyhow::ensure!(
             is_added,
-            "another import is reading the same log; wait for it to end, then run this command again"
+            "another import is reading the same log; wait until it has finished, then run this command again"
         );
         for paths in &paths {
             self.store.traffic().trim_paths(paths.minute).await?;
@@ -261,7 +264,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Imports appended lines until interrupted.
+    /// Imports lines appended to a log until interrupted.
     async fn follow(&self, path: &Path) -> anyhow::Result<()> {
         let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
         let mut reason = String::new();
@@ -270,7 +273,7 @@ impl Importer<'_> {
                 _ = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
-            // A log that is being rotated exists again in a moment.
+            // A log that is being rotated will soon exist again.
             if !path.exists() {
                 continue;
             }
@@ -299,7 +302,9 @@ async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
             format!("\n  {} {name}", shown_id(&import.import_id))
         };
         let last: String = all.iter().take(LISTED).map(row).collect();
-        anyhow::bail!("no unique import has the id {id:?}; the last imports are:{last}");
+        anyhow::bail!(
+            "the id {id:?} does not identify a single import; the most recent imports are:{last}"
+        );
     };
     let requests = store.traffic().undo_import(&import.import_id).await?;
     let name = output::clean(&import.name);
@@ -314,7 +319,7 @@ fn shown_id(id: &str) -> &str {
     id.get(..ID_DIGITS).unwrap_or(id)
 }
 
-/// Returns `true` if a file is compressed by gzip; it is then read again from its start.
+/// Returns `true` if a file is compressed with gzip and must therefore be read from its start.
 fn is_packed(file: &mut File) -> io::Result<bool> {
     let mut first = Vec::new();
     file.by_ref().take(2).read_to_end(&mut first)?;
@@ -346,12 +351,12 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
         } = imported.told;
         let known = imported.known;
         let parts = [
-            (known, format!("{known} bytes were imported earlier")),
+            (known, format!("{known} bytes had been imported earlier")),
             (
                 live,
-                format!("{live} skipped because a server had counted them"),
+                format!("{live} skipped because a server had already counted them"),
             ),
-            (unreadable, format!("{unreadable} lines cannot be read")),
+            (unreadable, format!("{unreadable} lines could not be read")),
         ];
         let mut line = format!("{name}: {requests} requests counted");
         if requests > 0 {

@@ -1,4 +1,4 @@
-//! `traffic`: visitor statistics.
+//! `traffic`: reports, imports and deletes visitor statistics.
 
 mod args;
 mod counter;

@@ -1,4 +1,4 @@
-//! Reports about paths by `traffic report`.
+//! Prints the reports about paths for `traffic report`.
 
 use std::{
     io::{self, Write as _},
@@ -16,7 +16,7 @@ use super::args::{PathBy, ReportArgs};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Default number of rows of each table.
+/// Default number of rows in each table.
 const TOP: usize = 20;
 
 const HEADER: &[&str] = &["requests", "", "robots", "people", "3xx", "4xx", "5xx"];

@@ -1,4 +1,4 @@
-//! Prints the report of `traffic report`.
+//! Runs a `traffic` command, and prints reports.
 
 use std::{
     io::{self, Write as _},
@@ -73,25 +73,25 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the reason why a report may contain no paths.
+/// Returns the possible reason why a report does not contain any paths.
 fn path_hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
     if loaded.settings().traffic.keep && !loaded.settings().traffic.paths {
-        return "paths are not stored: traffic.paths is false".to_owned();
+        return "paths are not stored because traffic.paths is false".to_owned();
     }
     hint(loaded, args)
 }
 
-/// Returns the reason why a report may be empty.
+/// Returns the possible reason why a report is empty.
 fn hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
     if !loaded.settings().traffic.keep {
-        return "traffic is not stored: traffic.keep is false".to_owned();
+        return "traffic is not stored because traffic.keep is false".to_owned();
     }
     match &args.site {
         Some(site) => format!(
-            "nothing was counted for {} in that time; see --by site",
+            "no requests were counted for {} in this period; to see all sites, use --by site",
             output::clean(site)
         ),
-        None => "nothing was counted in that time; robot-detection serve counts the requests that it answers"
+        None => "no requests were counted in this period; robot-detection serve counts the requests that it answers"
             .to_owned(),
     }
 }

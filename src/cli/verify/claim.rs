@@ -1,4 +1,4 @@
-//! Verification of one claim.
+//! Verifies a single claim.
 
 use std::io;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ async fn prove(
 fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
     match claim {
         Some(claim) => row("claim", &format!("{}, by {claim}", claim.id()))?,
-        None => row("claim", "none: the User-Agent names no robot")?,
+        None => row("claim", "none: the User-Agent does not match any robot")?,
     }
     row("address", &address.to_string())?;
     for Evidence { method, text, .. } in proof.iter().flat_map(|proof| &proof.evidence) {
@@ -52,7 +52,7 @@ fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> i
     let verdict = match (claim, proof) {
         (None, _) => return Ok(()),
         (_, None) => format!(
-            "{}: no registry lists the robot or how to verify it",
+            "{}: no registry lists the robot, or a way to verify it",
             Verdict::Unverifiable
         ),
         (_, Some(proof)) => match proof.by {

@@ -1,4 +1,4 @@
-//! Address lists published by robot operators.
+//! Shows the address lists published by robot operators.
 
 use std::{collections::BTreeMap, io, process::ExitCode};
 
@@ -11,10 +11,10 @@ use crate::operations::rfc3339;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 
-/// List named by robots, and its state.
+/// An address list that robots refer to, and the state of the list.
 #[derive(Debug)]
 struct List<'r> {
-    /// URL of the list without its password.
+    /// URL of the list, without the password.
     url: String,
     robots: Vec<&'r str>,
     state: Option<RangesState>,
@@ -25,7 +25,7 @@ pub(super) async fn run(
     robots: &[Robot],
     args: &VerifyArgs,
 ) -> anyhow::Result<ExitCode> {
-    // Several robots of an operator may share one list, which is downloaded once.
+    // Several robots of an operator may share a list, which is downloaded only once.
     let mut named = BTreeMap::<&String, Vec<&str>>::new();
     for robot in robots {
         if let Some(url) = &robot.ranges_url {
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let lists: Vec<_> = named
         .into_iter()
         .map(|(url, robots)| {
-            // States contain the URL without its password, so the displayed URLs are compared.
+            // States contain URLs without passwords, so the displayed URLs are compared.
             let url = shown_url(url);
             let state = states.iter().find(|state| state.url == url).cloned();
             List { url, robots, state }
@@ -67,7 +67,7 @@ fn print(lists: &[List<'_>]) -> io::Result<()> {
     )?;
     if lists.iter().all(|list| list.state.is_none()) && !lists.is_empty() {
         output::note(
-            "no list has been downloaded yet: `serve` downloads a list at the first request of such a robot, `verify --ranges --refresh` immediately",
+            "no list has been downloaded yet: `serve` downloads a list at the first request from a robot that uses it; to download all lists now, run `verify --ranges --refresh`",
         );
     }
     Ok(())

@@ -24,117 +24,125 @@ section! {
     path: OwnPath = "/robot-heaven/";
     /// Directory of heaven pages; empty: a bundled page
     directory: String;
-    /// Origin of heaven pages: files (heaven.directory), or database (generated on request from the
-    /// site robot's descriptions)
+    /// Source of heaven pages: files (in heaven.directory), or database (generated on request from
+    /// the site robot's descriptions)
     source: HeavenSource = "files";
-    /// URL of the original site, such as https://www.example.com; empty: the first of server.hosts
+    /// URL of the original site, such as https://www.example.com; empty: the first host of
+    /// server.hosts
     url: String;
-    /// Name of the site on heaven pages; empty: its host
+    /// Site name shown on heaven pages; empty: the site's host
     name: String;
-    /// Visitors that may read heaven: all; robots (human visitors are redirected to the
-    /// original, once a minute); or verified (other robots get only title and summary); the last two need
-    /// heaven.source = database. Pages read with a login are published only if this is set
+    /// Visitors that may read heaven pages: all, robots (human visitors are redirected to the
+    /// original page, at most once a minute), or verified (other robots get only the title and
+    /// summary); robots and verified require heaven.source = database. Pages read with a login are
+    /// published only if heaven.open_to is set
     open_to: OpenTo = "all";
-    /// Action for a heaven page with text that its original does not have for the site robot:
-    /// report (by the run, doctor, the page Site robot and alerts), or withdraw (hide the page
-    /// until both agree again; if many pages differ, none is hidden)
+    /// Action if a heaven page contains text that the site robot does not find on the original
+    /// page: report (in run results, doctor, the console page Site robot and alerts), or withdraw
+    /// (hide the heaven page until its text matches again; if many pages differ, no page is hidden)
     parity: ParityAction = "report";
-    /// Number of heaven pages compared with their originals after each run, chosen from pages that
-    /// were not downloaded in full, longest unchecked pages first; 0: none
+    /// Number of heaven pages to compare with their originals after each run; only pages that the
+    /// run did not download in full are chosen, least recently compared first; 0: none
     parity_pages: u32 = "50", 0..=10_000;
-    /// Whether a robot redirected to heaven.path is redirected to the heaven page of the requested
-    /// page, if there is one; new pages in a published heaven.directory are found within seconds
+    /// Whether robots are redirected to the heaven page of the requested page, if it exists,
+    /// instead of heaven.path; new pages in a published heaven.directory are found within seconds
     own_pages: bool = "true";
-    /// Whether a Markdown file is published next to each heaven page in a directory; pages
+    /// Whether a Markdown file is published next to each heaven page in heaven.directory; pages
     /// generated from the database are always available as Markdown
     markdown_files: bool = "false";
-    /// Whether clients without cookie or password that prefer text/markdown (Accept header) get the
-    /// Markdown of a page at its original URL, if the page is public and generated from the
-    /// database; HTML responses of such pages get Vary: Accept
+    /// Whether clients that prefer text/markdown (Accept header) and send neither cookie nor
+    /// password get a page as Markdown at its original URL, if the page is public and generated
+    /// from the database; Vary: Accept is added to the HTML responses of such pages
     markdown_for_agents: bool = "true";
 }
 
 section! {
     /// Redirects of robots from a page to its canonical URL.
     pub struct CanonicalSection, CanonicalKeys = "canonical." @site;
-    /// Purposes of robots that are redirected (301) from a page to its canonical URL, without a
-    /// request to the upstream, such as ai-training; empty: no redirects
+    /// Purposes of robots, such as ai-training, that are redirected (301) from a page to its
+    /// canonical URL without a request to the upstream; empty: no redirects
     redirect: Vec<Purpose>;
-    /// Verdicts of robots that are redirected to canonical URLs
+    /// Verdicts on robots' claims for which robots are redirected to canonical URLs
     verdicts: Vec<Verdict> = "verified";
 }
 
 section! {
-    /// Submission of changed pages to search engines by IndexNow.
+    /// Submission of changed pages to search engines through IndexNow.
     pub struct IndexNowSection, IndexNowKeys = "index_now." @site;
-    /// Whether pages that a run has found new, changed or deleted are submitted to search engines
-    /// by IndexNow; only public pages that the site robot reads without a login or signature
+    /// Whether pages that a site robot run finds to be new, changed or deleted are submitted to
+    /// search engines through IndexNow; only public pages that need neither login nor signature are
+    /// submitted
     active: bool = "false";
-    /// IndexNow key of the site, 8 to 128 letters, digits and dashes, served at /KEY.txt; empty: a
-    /// key generated in the database
+    /// IndexNow key of the site (8 to 128 letters, digits and dashes), served at /KEY.txt; empty: a
+    /// key is generated and stored in the database
     key: String;
-    /// IndexNow URL for submissions, which informs all participating search engines
+    /// IndexNow URL to submit pages to; submissions are shared with all participating search
+    /// engines
     endpoint: String = "https://api.indexnow.org/indexnow";
-    /// Whether that URL may resolve to a private or local address
+    /// Whether the IndexNow URL may resolve to a private or local address
     private: bool = "false";
 }
 
 section! {
-    /// URLs of the terms of each `[[license]]`.
+    /// Publication of the terms of each `[[license]]`.
     pub struct LicensingSection, LicensingKeys = "licensing." @site;
-    /// Path of the RSL document with the terms of [[license]], such as /license.xml; empty: none. A
-    /// robots.txt generated here contains its URL if server.hosts names this site
+    /// Path of the RSL document that contains the terms of [[license]], such as /license.xml;
+    /// empty: none. A generated robots.txt contains the document's URL if server.hosts is set
     rsl: String;
-    /// Whether /.well-known/tdmrep.json is served, which reserves text and data mining for paths
+    /// Whether to serve /.well-known/tdmrep.json, which reserves text and data mining rights for
+    /// paths
     tdmrep: bool = "false";
 }
 
 section! {
-    /// Files with the locations of addresses.
+    /// Databases that map addresses to networks and countries.
     pub struct GeoIpSection, GeoIpKeys = "geoip." @live;
-    /// File in the MaxMind format (MMDB) with the autonomous systems of addresses, for rules with
-    /// asns; reloaded when it changes
+    /// MaxMind database (MMDB) that maps addresses to autonomous systems, for rules with asns;
+    /// reloaded when the file changes
     asn_file: Option<PathBuf>;
-    /// File in the MaxMind format (MMDB) with countries or cities, for rules with countries
+    /// MaxMind database (MMDB) that maps addresses to countries or cities, for rules with
+    /// countries; reloaded when the file changes
     country_file: Option<PathBuf>;
 }
 
 section! {
-    /// General settings of robots: registries, patterns, redirects.
+    /// General settings for robots: registries, patterns, redirects.
     pub struct GeneralSection, GeneralKeys = "" @process;
     /// URL or path of the Web Robots Database's flat file; empty: not used
     web_robots_db was "WebRobotsDB": RegistryUrl = "http://www.robotstxt.org/db/all.txt";
-    /// Paths from which robots are redirected: globs, `*` also matches `/`; empty: no filtering
+    /// Paths from which robots are redirected: globs in which `*` also matches `/`; empty: no
+    /// filtering
     @site filter_patterns as "filter_pattern" was "FilterPattern": Vec<String> = "/members-only-stuff/*";
     /// Redirect target for robots: a path of this site or an http(s) URL; empty: only rules with
     /// their own target redirect
     @site redirect_url was "RedirectURL": String = "/robot-heaven/";
-    /// Days between two refreshes of the robots table
+    /// Days between refreshes of the robots table
     refresh_interval_days was "RefreshIntervalDays": u32 = "30", 1..=3_650;
-    /// Status of the redirect: 301, 302, 303, 307 or 308
+    /// HTTP status of redirects: 301, 302, 303, 307 or 308
     @site redirect_status: u16 = "302", 301..=308;
-    /// Methods for which robots are redirected; other methods pass
+    /// Request methods for which robots are redirected; requests with other methods pass
     @site redirect_methods: Vec<String> = "GET, HEAD";
-    /// Purposes of robots that are redirected; unknown: robots without a known purpose, such as
-    /// most unlisted robots; empty: all but library, automation, monitoring and preview
+    /// Purposes of robots to redirect; unknown: robots without a known purpose, such as most
+    /// unlisted robots; empty: all purposes except library, automation, monitoring and preview
     @site redirect_purposes: Vec<Purpose>;
-    /// Ids of robots that always pass, before all rules except live rules; unlisted: robots in no
-    /// registry; nameless: clients without a User-Agent
+    /// Ids of robots that always pass; takes precedence over all rules except live rules; unlisted:
+    /// robots that are not in any registry; nameless: clients without a User-Agent
     @site allow_robots: Vec<String>;
-    /// Ids of robots that are redirected on every filtered path whatever their purpose, unless
-    /// allowed
+    /// Ids of robots that are redirected from every filtered path regardless of their purpose;
+    /// allow_robots takes precedence
     @site deny_robots: Vec<String>;
-    /// Whether decisions are enforced: on, or report for a dry run, in which all requests pass and
-    /// decisions are only counted, logged and explained
+    /// Whether decisions are enforced: on, or report (a dry run: all requests pass, and decisions
+    /// are only counted, logged and explained)
     @site mode: Mode = "on";
-    /// Whether the bundled registry is used in addition to others
+    /// Whether to use the bundled registry in addition to other registries
     bundled_registry: bool = "true";
-    /// Whether robots in no registry are detected by common features of their User-Agents
+    /// Whether to detect robots that are not in any registry, by common features of their
+    /// User-Agents
     @live unlisted_robots: bool = "true";
-    /// Whether the configuration is reloaded when its file changes, as on SIGHUP
+    /// Whether to reload the configuration when its file changes, as SIGHUP does
     @live reload_on_change: bool = "false";
-    /// Directory for local files of an instance, such as a copy of the live rules; empty: that of
-    /// the SQLite database, or else the working directory
+    /// Directory for local files of the instance, such as a copy of the live rules; empty: the
+    /// directory of the SQLite database, or the working directory for PostgreSQL
     state_dir: Option<PathBuf>;
 }
 
@@ -143,76 +151,80 @@ section! {
     pub struct DatabaseSection, DatabaseKeys = "database." @process;
     /// Database: sqlite://FILE or postgres://USER@HOST/NAME
     url: DatabaseUrl = "sqlite://robot-detection.db";
-    /// Maximum number of connections from this instance to PostgreSQL; an idle instance uses three
+    /// Maximum number of connections from each instance to PostgreSQL; an idle instance uses three
     max_connections: u32 = "10", 4..=1_000;
 }
 
 section! {
     /// Enforcement of robots.txt.
     pub struct EnforcementSection, EnforcementKeys = "robots_txt." @site;
-    /// Whether robots.txt is enforced: off; report: violations are counted and pass; on: violations
-    /// are answered with robots_txt.refusal
+    /// Whether robots.txt is enforced: off, report (violations are counted, but the requests pass),
+    /// or on (violations get the response set in robots_txt.refusal)
     enforce: EnforcementMode = "report";
     /// Response to a robot that requests a URL disallowed by robots.txt: "403", "429", redirect (to
     /// redirect_url), or pass
     refusal: Refusal = "403";
-    /// Whether Crawl-delay is enforced, for each robot across all of its addresses: off, report, or
-    /// on: status 429 with Retry-After
+    /// Whether Crawl-delay is enforced for each robot, across all of its addresses: off, report
+    /// (violations are counted, but the requests pass), or on (status 429 with Retry-After)
     enforce_crawl_delay: EnforcementMode = "report";
 }
 
 section! {
     /// Contents of /robots.txt; a `[[robots_txt.host]]` has the same keys.
     pub struct RobotsTxtSection, RobotsTxtKeys = "robots_txt." @site;
-    /// Origin of /robots.txt: pass (the upstream's file), file (robots_txt.file), settings
-    /// (generated from the settings below), or merge (these settings combined with the upstream's
-    /// file)
+    /// Source of /robots.txt: pass (the upstream's file), file (robots_txt.file), settings
+    /// (generated from the robots_txt settings), or merge (these settings combined with the
+    /// upstream's file)
     serve: RobotsTxtSource = "pass";
-    /// robots.txt file to serve if robots_txt.serve is file
+    /// robots.txt file to serve if robots_txt.serve = file
     file: String;
-    /// Purposes of robots that are refused everything, including robot heaven, such as ai-training:
-    /// in robots.txt by product token or name, and under any name if robots_txt.enforce is on
+    /// Purposes of robots, such as ai-training, that are denied all paths, including robot heaven;
+    /// robots.txt lists them by product token or name; if robots_txt.enforce is on, they are
+    /// refused under any name
     refuse_purposes: Vec<Purpose>;
-    /// Ids of robots that are refused everything, including robot heaven
+    /// Ids of robots that are denied all paths, including robot heaven
     refuse_robots: Vec<String>;
-    /// Paths disallowed for every robot: `*` matches any characters, a final `$` the path's end
+    /// Paths disallowed for all robots; `*` matches any characters, and a final `$` matches the end
+    /// of the path
     disallow: Vec<String>;
-    /// Paths below disallowed ones that are allowed for every robot
+    /// Paths allowed for all robots, as exceptions within disallowed paths
     allow: Vec<String>;
-    /// Seconds that robots should wait between two requests (Crawl-delay); 0: not set
+    /// Seconds that robots should wait between requests (Crawl-delay); 0: not set
     crawl_delay as "crawl_delay_seconds": Duration = "0", 0..=86_400;
-    /// URLs of sitemaps; that of heaven.directory is added if server.hosts names this site
+    /// URLs of sitemaps; the sitemap of heaven.directory is added if server.hosts is set
     sitemaps: Vec<String>;
     /// Content-Signal line of robots.txt, such as search=yes, ai-input=no, ai-train=no; empty: no
     /// line
     content_signal: String;
-    /// Content-Usage lines of robots.txt (IETF draft): train-ai=n, search=y; a list gives several
-    /// lines; a line may start with a path: /open/ train-ai=y
+    /// Content-Usage lines of robots.txt (IETF draft), such as train-ai=n, search=y; each item of a
+    /// list is a separate line; a line may start with a path, such as /open/ train-ai=y
     content_usage: Lines;
-    /// URLs of licences for the content, one License line (RSL) each; that of licensing.rsl is
-    /// added if server.hosts names this site
+    /// URLs of licences for the content; a License line (RSL) is written for each; the URL of
+    /// licensing.rsl is added if server.hosts is set
     license: Lines;
 }
 
 section! {
     /// Requests that claim to be from a browser but look automated.
     pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
-    /// Action for suspects that no earlier rule passes: report (suspects are marked in logs, in
-    /// metrics and for rules with suspect = true), heaven (a requested page is replaced by its
-    /// heaven copy with a confirmation button for human visitors; passes without a copy), refuse
-    /// (403), or off (no detection); for other actions, use a rule with suspect = true
+    /// Action for suspects that no earlier rule passes: report (suspects are marked in logs and
+    /// metrics, and match rules with suspect = true), heaven (a page is replaced by its heaven
+    /// copy, with a confirmation button for human visitors; requests for pages without a copy
+    /// pass), refuse (403), or off (no detection). For other actions, use a rule with suspect =
+    /// true
     action: SuspectAction = "report";
-    /// Response header in which the upstream reports a human visitor: yes or no, for ten minutes
-    /// per address and User-Agent, if suspects are detected; removed from responses; empty: none
+    /// Response header in which the upstream reports whether the visitor is human: yes or no, valid
+    /// for ten minutes for the address and User-Agent. Used only if suspects are detected; removed
+    /// from responses; empty: none
     person_header: Option<HeaderName> = "X-Robot-Detection-Person";
 }
 
 section! {
     /// Paths that human visitors cannot see and that robots.txt disallows.
     pub struct TrapsSection, TrapsKeys = "traps." @site;
-    /// Whether each site has traps: secret paths that robots.txt disallows for all robots if this
-    /// program serves or merges it; a client that requests a trap is a robot that ignores
-    /// robots.txt. robot-detection traps prints the link for your pages
+    /// Whether each site has traps: secret paths that are disallowed for all robots in a robots.txt
+    /// that this program serves or merges; a client that requests a trap is a robot that ignores
+    /// robots.txt. To print the link for your pages, run robot-detection traps
     active: bool = "false";
 }
 
@@ -224,18 +236,18 @@ section! {
     /// Verification methods: ranges (published address lists), reverse-dns (confirmed host names),
     /// web-bot-auth (signed requests)
     methods: Vec<Method> = "ranges, reverse-dns, web-bot-auth";
-    /// Action for spoofed robots unless an earlier rule matches: report (count and show them),
-    /// refuse (403), or redirect (to redirect_url, if anything is filtered)
+    /// Action for spoofed robots if no earlier rule matches: report (count and show the requests),
+    /// refuse (403), or redirect (to redirect_url, if filter patterns are set)
     spoofed: Spoofed = "report";
-    /// DNS resolvers for host names of addresses, such as 9.9.9.9 or [::1]:5353; empty: those of
-    /// the system
+    /// DNS resolvers for looking up the host names of addresses, such as 9.9.9.9 or [::1]:5353;
+    /// empty: the system's resolvers
     dns_servers: Vec<Resolver>;
-    /// Timeout of a DNS query, in seconds; requests wait for a result only if a rule requires it
+    /// Timeout for DNS queries, in seconds; requests wait for the result only if a rule requires it
     dns_timeout as "dns_timeout_seconds": Duration = "2", 1..=30;
-    /// Hours between two downloads of an address list; only lists of robots that have made requests
+    /// Hours between downloads of an address list; only the lists of robots that have made requests
     /// are downloaded
     ranges_interval_hours: u32 = "24", 1..=720;
-    /// Whether private and local addresses of clients and key directories are accepted too, for
+    /// Whether clients and key directories with private and local addresses are also accepted, for
     /// tests and private networks
     allow_private_addresses: bool = "false";
 }

@@ -16,76 +16,80 @@ section! {
     pub struct SiteRobotSection, SiteRobotKeys = "site_robot." @site;
     /// URLs at which the site robot starts; empty: no visits
     starting_points: Vec<StartingPoint>;
-    /// Directory with files for starting points, such as file:///srv/documents/a.html below
-    /// /srv/documents; symbolic links and names beginning with a dot are not read, and links from
-    /// pages to files are not followed; empty: no files are read
+    /// Directory that contains the files for starting points with file: URLs:
+    /// file:///srv/documents/a.html requires /srv/documents. Symbolic links and names that begin
+    /// with a dot are not read, and links from pages to files are not followed; empty: no files are
+    /// read
     file_root: Option<PathBuf>;
-    /// Public URL of the site, such as https://www.example.com, under which pages are described if
-    /// the site robot visits the upstream; empty: heaven.url or the first of server.hosts, for
-    /// starting points at server.upstream
+    /// Public URL of the site, such as https://www.example.com, to use in descriptions if the site
+    /// robot visits the upstream directly; empty: for starting points at server.upstream,
+    /// heaven.url or the first host of server.hosts
     public_url: Option<SiteUrl>;
-    /// Maximum number of links to follow from a starting point; -1: no limit; if not set, depth of
-    /// robot.conf applies
+    /// Maximum number of links to follow from a starting point; -1: no limit; if not set, the depth
+    /// setting of robot.conf applies
     depth: Depth = "10", -1..=4_294_967_295;
     /// Path prefixes to visit; empty: all paths
     only_below: Vec<String>;
     /// Path prefixes not to visit, in addition to the paths of heaven and the admin page
     never_below: Vec<String>;
-    /// URL parameters that do not change a page and are removed from its URL; a final * matches any
-    /// ending; usual: common parameters of analytics and advertisements such as utm_*, gclid,
-    /// fbclid and msclkid
+    /// URL parameters to remove because they do not affect the page; a final * matches any ending;
+    /// usual: common analytics and advertising parameters such as utm_*, gclid, fbclid and msclkid
     tracking_parameters: Vec<String> = "usual";
-    /// Schedule of runs as a cron expression in UTC: minute, hour, day, month, day of the week,
-    /// such as 30 3 * * *; onCompletion=loop follows it, or pauses for an hour without it; empty:
-    /// only on request
+    /// Schedule of runs as a cron expression in UTC (minute, hour, day, month, day of the week),
+    /// such as 30 3 * * *; empty: runs only on request, or one hour after the last run if
+    /// robot.conf sets onCompletion=loop
     schedule: Option<Schedule>;
-    /// Maximum pages per run, first those that change often or are newer according to a sitemap;
-    /// other pages stay unchanged, new ones wait for the next run; 0: no limit
+    /// Maximum number of pages per run, starting with pages that change often or are newer
+    /// according to a sitemap; the descriptions of other pages are kept, and new pages wait for the
+    /// next run; 0: no limit
     requests_per_run: u64 = "0", 0..=1_000_000_000;
-    /// Directory to publish heaven to after a run, such as that of heaven.directory; empty: heaven
-    /// is served from the database
+    /// Directory in which heaven is published after each run, usually the same as heaven.directory;
+    /// empty: heaven is served from the database
     publish: Option<PathBuf>;
-    /// Login at the starting points: bearer TOKEN, cookie NAME=VALUE or basic NAME:PASSWORD; empty:
-    /// as in robot.conf
+    /// Credentials for the starting points: bearer TOKEN, cookie NAME=VALUE or basic NAME:PASSWORD;
+    /// empty: the credentials in robot.conf
     login: Option<Credentials>;
-    /// URL of the page with the login form, over https or on this machine, such as
-    /// https://www.example.com/login; the form is only sent to that site; empty: no form
+    /// URL of the page that contains the login form, such as https://www.example.com/login; must
+    /// use https unless the host is this machine; the form is sent only to the same site; empty: no
+    /// form
     login_form: String;
-    /// Fields of the login form in addition to the password, NAME=VALUE, such as user=site-robot;
+    /// Fields of the login form other than the password, as NAME=VALUE, such as user=site-robot;
     /// hidden fields are sent unchanged
     login_fields: FormFields;
-    /// Password field of the login form
+    /// Name of the password field in the login form
     login_password_field: String = "password";
-    /// File with only the login password, readable only by the program's user
+    /// File that contains only the login password; should be readable only by the user that runs
+    /// the server
     login_password_file: Option<PathBuf>;
-    /// Login password, for use in the environment (ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD); in a
-    /// file, prefer login_password_file
+    /// Login password, preferably set by the environment variable
+    /// ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD; in a configuration file, use login_password_file
+    /// instead
     login_password: Option<Secret>;
-    /// Hidden field of the login form whose value is required (CSRF token), such as csrf_token;
-    /// empty: none
+    /// Name of the hidden field in the login form that must have a value (CSRF token), such as
+    /// csrf_token; empty: none
     login_token_field: String;
-    /// robot.conf file with all other settings; empty: none
+    /// robot.conf file that contains all other settings of the site robot; empty: none
     robot_conf: String;
-    /// Lines of robot.conf that override the file, such as server-delay=2
+    /// Settings in robot.conf syntax that override the robot.conf file, such as server-delay=2
     robot: RobotLines;
     /// Hosts whose robots.txt is always or never obeyed: HOST=always, HOST=never or HOST=inherit;
-    /// inherit and other hosts use enable-robots-txt of robot.conf
+    /// inherit applies enable-robots-txt of robot.conf, as for hosts that are not listed
     robots_txt_by_host: HostRobots;
-    /// filter.conf file with filters; empty: the bundled filters
+    /// filter.conf file; empty: the bundled filters
     filter_conf: String;
-    /// Programs that convert documents to HTML, from standard input to standard output:
-    /// TYPE=PROGRAM ARGUMENTS
+    /// Programs that convert documents to HTML, as TYPE=PROGRAM ARGUMENTS; a program reads the
+    /// document from standard input and writes HTML to standard output
     converters: Vec<(String, CommandLine)>;
     /// Pages whose scripts are run in a browser: never, empty (pages with scripts but no text) or
-    /// always; the browser, Chromium with its sandbox, runs in its own process and may only send
-    /// GET and HEAD requests to the run's hosts
+    /// always. The browser (Chromium with its sandbox) runs in a separate process and can send only
+    /// GET and HEAD requests to the hosts of the run
     render: Rendering = "never";
-    /// Browser for rendering, a path or program name; empty: chromium
+    /// Browser that renders pages, as a path or program name; empty: chromium
     browser: Option<PathBuf>;
-    /// File of the Ed25519 key that signs the site robot's requests (Web Bot Auth), created if
-    /// missing; empty: requests are not signed
+    /// File that contains the Ed25519 key for signing the site robot's requests (Web Bot Auth);
+    /// created if it does not exist; empty: requests are not signed
     signing_key: Option<PathBuf>;
-    /// Site that serves the key directory, such as https://www.example.com; empty: that of the
+    /// Site that serves the key directory, such as https://www.example.com; empty: the site of the
     /// first starting point
     signature_agent: String;
 }

@@ -15,36 +15,37 @@ const NEEDS: &str = "an [[alert]] needs a name, a url, and on = \"impostor\" (or
 table! {
     /// An `[[alert]]`.
     pub struct AlertSettings, AlertKeys = "alert" needs NEEDS;
-    /// Unique name of the alert, shown in messages and on the page Alerts
+    /// Unique name of the alert, shown in messages and on the console page Alerts
     name: String;
-    /// Condition that triggers the alert: spoofed robots; a robot with far more requests than
+    /// Condition that triggers the alert: spoofed robots; a robot that sends far more requests than
     /// usual; requests that violate robots.txt; sources that fail or are held for review; expiring
-    /// certificates; results of the site robot held for review; heaven pages that differ from their
-    /// originals; an unavailable database
+    /// certificates; site robot results that are held for review; heaven pages that differ from
+    /// their originals; an unavailable database
     on: Option<Trigger>;
-    /// Report to send instead of an alert: weekly, on Mondays at 8:00 UTC
+    /// Report to send instead of an alert: weekly (sent on Mondays at 8:00 UTC)
     report: Option<ReportInterval>;
-    /// URL of the webhook, a secret: only its scheme and host are ever shown
+    /// URL of the webhook; treated as a secret, so only its scheme and host are shown
     url: WebhookUrl;
     /// Format of messages: json (all data), slack (incoming webhooks), matrix (generic webhooks of
     /// hookshot) or ntfy; default: json
     format: Option<AlertFormat>;
-    /// JSON body to send instead of format, in whose strings {name}, {on}, {event}, {title},
-    /// {text}, {time} and {since} are replaced
+    /// JSON message to send instead of one in format; the placeholders {name}, {on}, {event},
+    /// {title}, {text}, {time} and {since} in its strings are replaced
     template: Option<Template>;
-    /// Secret that signs messages (HMAC-SHA256 in X-Robot-Detection-Signature)
+    /// Secret for signing messages (HMAC-SHA256 in the header X-Robot-Detection-Signature)
     secret: Option<Secret>;
     /// Whether the webhook may resolve to a private or local address
     private: Option<bool>;
     /// Threshold in requests per hour; defaults: impostor 20, robots_txt 100, crawl_spike 1,000
     above: Option<u32>;
-    /// crawl_spike: multiple of the robot's usual hourly requests in the last 7 days; default: 5
+    /// Threshold for crawl_spike, as a multiple of the robot's usual requests per hour in the last
+    /// 7 days; default: 5
     times: Option<u32>, 2..=1_000;
-    /// certificate: days before expiry; default: 14
+    /// For certificate: number of days before expiry at which to alert; default: 14
     days: Option<u32>, 1..=365;
 }
 
-/// Interval of a report.
+/// Interval at which a report is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReportInterval {

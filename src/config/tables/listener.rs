@@ -11,18 +11,20 @@ section! {
     /// `acme` keys of a `[[listener]]`.
     #[derive(PartialEq)]
     pub struct AcmeTable, AcmeKeys = "listener." @process;
-    /// Host names for certificates, one certificate for each
+    /// Host names for which certificates are requested; each host has its own certificate
     hosts as "acme.hosts": Vec<String>;
-    /// Contact of the site for the authority, such as mailto:webmaster@example.com
+    /// Contact address to send to the certificate authority, such as mailto:webmaster@example.com
     contacts as "acme.contact": Vec<String>;
     /// Certificate authority: letsencrypt, staging (for tests), or the URL of its directory; empty:
     /// letsencrypt
     directory as "acme.directory": String;
-    /// Directory for account, keys and certificates, unreadable for other users; empty: acme
+    /// Directory in which the account, keys and certificates are stored, not readable by other
+    /// users; empty: acme
     cache as "acme.cache": Option<PathBuf>;
-    /// File with certificates (PEM) to verify the authority's server; empty: the system authorities
+    /// File with certificates (PEM) for verifying the certificate authority's server; empty: the
+    /// system's certificate authorities
     ca_file as "acme.ca_file": Option<PathBuf>;
-    /// Whether you agree to the authority's terms of service
+    /// Whether you agree to the certificate authority's terms of service
     agree_to_terms as "acme.agree_to_terms": bool = "false";
 }
 
@@ -35,8 +37,8 @@ table! {
     listen: ListenAddr;
     /// Whether connections use TLS; default: true if acme is set
     tls: Option<bool>;
-    /// Whether connections begin with a PROXY protocol header, version 1 or 2; only
-    /// server.trusted_proxies may connect then
+    /// Whether connections begin with a PROXY protocol header (version 1 or 2); if true, only
+    /// server.trusted_proxies may connect
     proxy_protocol: Option<bool>;
 }
 
@@ -69,7 +71,7 @@ impl ListenerSettings {
 }
 
 impl CertificateSettings {
-    /// Creates an error for a certificate that was found wrong after loading.
+    /// Creates an error for a certificate that was found to be invalid after loading.
     #[must_use]
     pub fn wrong_files(&self, reason: impl std::fmt::Display) -> ConfigErrors {
         self.place.wrong_whole("certificate", &reason)
@@ -80,14 +82,14 @@ table! {
     /// A `[[ban]]`.
     pub struct BanSettings, BanKeys = "ban"
         needs "a [[ban]] needs refusals, such as refusals = 20";
-    /// Number of refused or rate-limited (429) requests of an address (IPv6: of a /64) before a ban
+    /// Number of refused or rate-limited (429) requests after which an address (for IPv6, a /64
+    /// network) is banned
     refusals: u32, 1..=1_000_000;
-    /// Seconds in which these requests are counted, from the first one; default: 60
+    /// Period in which the refusals are counted, in seconds from the first refusal; default: 60
     per_seconds: Option<u32>, 1..=86_400;
-    /// Length of the ban in seconds; default: 3600
+    /// Duration of the ban, in seconds; default: 3600
     for_seconds: Option<u32>, 60..=31_536_000;
-    /// Causes of refusals that count: names of rules, robots.txt, crawl-delay, spoofed; default:
-    /// all
+    /// Causes of refusals to count: rule names, robots.txt, crawl-delay or spoofed; default: all
     rules: Option<Vec<String>>;
 }
 
@@ -97,12 +99,12 @@ const NEEDS: &str =
 table! {
     /// A `[[list]]`.
     pub struct ListSettings, ListKeys = "list" needs NEEDS;
-    /// Name of the list for rules with addresses = ["list:NAME"], and for server.trusted_proxies
+    /// Name of the list, used as list:NAME in the addresses of rules and in server.trusted_proxies
     name: String;
-    /// URL, or path of a file, with one address or network per line and comments after # or ;, or
-    /// JSON
+    /// URL or file path of the list: text with one address or network per line and comments after #
+    /// or ;, or JSON
     url: String;
-    /// Hours between two downloads; default: 24; a file is reloaded when it changes
+    /// Hours between downloads of a URL; default: 24; a file is reloaded when it changes
     interval_hours: Option<u32>, 1..=720;
 }
 

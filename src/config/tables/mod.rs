@@ -20,7 +20,7 @@ pub use site::{RobotsTxtHostKeys, RobotsTxtHostSettings};
 pub use site::{SiteKeys, SiteTable};
 pub use source::{Preset, SourceKeys, SourceSettings};
 
-/// Repeatable table, such as `[[source]]` or `[[rule]]`.
+/// A repeatable table, such as `[[source]]` or `[[rule]]`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableKind {
@@ -29,9 +29,9 @@ pub struct TableKind {
     pub(super) keys: &'static [&'static [Key]],
 }
 
-/// All repeatable tables, in the order of the documentation.
+/// All repeatable tables, in the order used in the documentation.
 ///
-/// Further keys of a `[[site]]` are those with [`Key::is_per_site`].
+/// A `[[site]]` table also accepts all keys for which [`Key::is_per_site`] is true.
 pub const TABLES: &[TableKind] = &[
     SourceSettings::KIND,
     ListSettings::KIND,
@@ -55,7 +55,7 @@ pub(super) const OF_SITES: &[TableKind] = &[
 ];
 
 impl TableKind {
-    /// Returns the keys of the table, in the order of the documentation.
+    /// Returns the keys of the table, in the order used in the documentation.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
         self.keys.iter().copied().flatten()
     }
@@ -65,7 +65,7 @@ impl TableKind {
         TABLES.iter().find(|table| table.name == name)
     }
 
-    /// Returns the table with the given name in a `[[site]]`.
+    /// Returns the table with the given name that is allowed in a `[[site]]`.
     pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
         OF_SITES.iter().find(|table| table.name == name)
     }
@@ -79,7 +79,7 @@ impl TableKind {
     }
 }
 
-/// Contents of the repeatable tables, in order.
+/// Contents of all repeatable tables, in file order.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tables {
@@ -106,7 +106,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Reads a table and adds it; errors are added to `errors`.
+    /// Reads a table and adds it to the contents; appends errors to `errors`.
     pub(super) fn add(&mut self, file: &str, table: &Table, errors: &mut Vec<ConfigError>) {
         let name = table.kind.name;
         let reader = &mut Reader::new(file, table, errors);
@@ -134,7 +134,8 @@ impl Tables {
         }
     }
 
-    /// Takes the tables that a running process cannot change, and returns those that differ.
+    /// Adopts the running process's tables that cannot change at run time; returns the tables that
+    /// differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
         // These three are only read when the process starts.
         let are_same = [
@@ -153,7 +154,7 @@ impl Tables {
     }
 }
 
-/// Replaces the new tables by the running ones; returns whether they are equal.
+/// Replaces new tables with the tables in use; returns `true` if they were equal.
 fn keep<T: Clone + PartialEq>(wanted: &mut Vec<T>, running: &[T]) -> bool {
     let wanted = std::mem::replace(wanted, running.to_vec());
     wanted == running

@@ -13,92 +13,100 @@ use crate::suspect::Reason;
 const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
 
 section! {
-    /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list that is `None` was not set.
+    /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list is `None` if not set.
     pub struct WhenSettings, WhenKeys = "" @process;
-    /// Paths to match: globs in which `*` also matches `/`; default: filter_pattern for a rule,
-    /// every path for a header
+    /// Paths to match: globs in which `*` also matches `/`; default: filter_pattern for a [[rule]],
+    /// every path for an [[x_robots_tag]]
     paths as "path": Option<Vec<String>>;
-    /// Request methods to match; default: redirect_methods, or all if the action neither redirects
-    /// nor serves
+    /// Request methods to match; default: redirect_methods if the action redirects or serves a
+    /// page, otherwise all methods
     methods: Option<Vec<String>>;
-    /// Requested host names to match, with a port to match only that port
+    /// Requested host names to match; a host name with a port matches only that port
     hosts: Option<Vec<String>>;
-    /// Ids of robots to match; unlisted: robots in no registry; nameless: no User-Agent; or the
-    /// host of an unlisted robot with a valid signature, such as agent.example.com
+    /// Ids of robots to match; unlisted: robots that are not in any registry; nameless: clients
+    /// without a User-Agent; a host name such as agent.example.com: an unlisted robot with a valid
+    /// signature from this host
     robots: Option<Vec<String>>;
     /// Purposes of robots to match
     purposes: Option<Vec<Purpose>>;
     /// Operators of robots to match, case-insensitive
     operators: Option<Vec<String>>;
-    /// Registries that list the robot: bundled, web-robots-db, manual, or the name of a [[source]]
+    /// Registries to match; at least one must list the robot: bundled, web-robots-db, manual, or
+    /// the name of a [[source]]
     sources: Option<Vec<Source>>;
-    /// Kinds of visitors to match; robots: listed, unlisted and nameless; people: person and shared
-    /// (a User-Agent used for many people); default: listed and unlisted
+    /// Kinds of visitors to match: listed, unlisted, nameless, person, shared (a User-Agent that
+    /// many people share), robots (listed, unlisted and nameless), people (person and shared) or
+    /// all; default: listed and unlisted
     visitors: Option<Visitors>;
     /// Verdicts on the robot's claim to match
     verdicts: Option<Vec<Verdict>>;
     /// Client addresses and networks to match, such as 192.0.2.0/24, and list:NAME for a [[list]]
     addresses: Option<Networks>;
-    /// Numbers of autonomous systems of client addresses to match, such as 64496, according to
-    /// geoip.asn_file
+    /// Autonomous system numbers to match, such as 64496; geoip.asn_file maps client addresses to
+    /// numbers
     asns: Option<Vec<Asn>>;
-    /// Countries of client addresses to match, as two letters such as DE (ISO 3166-1), according to
-    /// geoip.country_file
+    /// Countries to match, as two-letter ISO 3166-1 codes such as DE; geoip.country_file maps
+    /// client addresses to countries
     countries: Option<Vec<String>>;
     /// Request headers to match: X-Monitor (present), !Accept-Language (absent), "Accept: text/*"
-    /// (with a matching value); all items have to match
+    /// (with a matching value); all items must match
     request_headers: Option<Vec<String>>;
-    /// User-Agents to match: globs over the whole header, case-insensitive
+    /// User-Agents to match: case-insensitive globs that must match the whole header
     user_agents: Option<Vec<String>>;
-    /// Values of Signature-Agent to match: globs; a claim only, like a User-Agent
+    /// Values of the Signature-Agent header to match, as globs; an unverified claim, like a
+    /// User-Agent
     signature_agents: Option<Vec<String>>;
-    /// true: match only suspects according to [suspects]; false: match no suspects
+    /// Whether the request must be from a suspect, as detected according to [suspects]; false:
+    /// match all visitors except suspects
     suspect: Option<bool>;
-    /// Reasons for a suspicion to match, such as accept-language-missing
+    /// Reasons for suspicion to match, such as accept-language-missing
     reasons: Option<Vec<Reason>>;
 }
 
 table! {
-    /// A `[[rule]]`; a `None` field was not set.
+    /// A `[[rule]]`; a field is `None` if not set.
     pub struct RuleSettings, RuleKeys = "rule" with when: WhenSettings
         needs "a [[rule]] needs an action, such as action = \"pass\"";
-    /// Name of the rule in reasons, the log and the admin page; empty: its number
+    /// Name of the rule, shown in reasons for decisions, in the log and on the admin page; empty:
+    /// the rule's number
     name: String;
-    /// Action of the rule
+    /// Action for matching requests
     action: Action;
-    /// Redirect target, or the page served without a redirect; default: the site's redirect_url
+    /// Redirect target, or page to serve without a redirect; default: the site's redirect_url
     redirect_url: Option<String>;
-    /// Status of a refusal; default: 403
+    /// HTTP status for refused requests; default: 403
     status: Option<u16>, 400..=599;
-    /// Response text for refused or slowed requests
+    /// Response text for refused or rate-limited requests
     text: Option<Verbatim>;
-    /// Requests allowed in per_seconds
+    /// Number of requests allowed within per_seconds
     requests: Option<u32>, 1..=1_000_000;
-    /// Period in seconds; default: 60
+    /// Period for the limits of requests and upstream errors, in seconds; default: 60
     per_seconds: Option<u32>, 1..=86_400;
-    /// Requests allowed at the same time
+    /// Number of requests allowed at once after a pause
     burst: Option<u32>, 1..=1_000_000;
-    /// Clients that share a limit: each robot, address (a /64 for IPv6), network (/24, /48), asn
-    /// (autonomous system), user-agent (ignoring numbers), or the whole site; default: robot
+    /// Clients that share a limit: robot (requests from each robot), address (IPv6: each /64
+    /// network), network (each /24 or /48), asn (each autonomous system), user-agent (numbers are
+    /// ignored), or site (all requests); default: robot
     rate_key as "per": Option<RateKey>;
-    /// Limit of upstream responses 403, 404 and 410 in per_seconds, instead of requests; beyond it,
-    /// requests get status 429 until part of that time has passed
+    /// Number of upstream responses with status 403, 404 or 410 allowed within per_seconds, instead
+    /// of a limit on requests; above this number, requests get status 429 until part of the period
+    /// has passed
     errors: Option<u32>, 1..=1_000_000;
-    /// Requests per second of the site from which the rule slows clients; ends after ten seconds
-    /// with fewer; default: always
+    /// Load of the site, in requests per second, at which the rule starts to limit clients;
+    /// limiting ends after ten seconds below this load; default: clients are always limited
     load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
-    /// Mean milliseconds to the start of upstream responses from which the rule slows clients; if
-    /// both limits are set, one is enough
+    /// Mean time until upstream responses start, in milliseconds, at which the rule starts to limit
+    /// clients; if when.requests_per_second is also set, reaching either threshold is enough
     load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
-    /// Milliseconds to wait for a pending verdict
+    /// Maximum time to wait for a pending verdict, in milliseconds
     wait_milliseconds: Option<u32>, 1..=10_000;
-    /// Whether a rule that matches human visitors is enforced; false: it is only logged, for robots
-    /// too
+    /// Whether the rule is enforced if it can match human visitors; false: the rule's decisions are
+    /// only logged, for robots as well
     people: Option<bool>;
-    /// Headers added to the redirect, refusal or slow response, or else to the response of the site
-    /// or heaven: { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" }; a list adds several
-    /// lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's own headers, others
-    /// replace them
+    /// Headers to add to the redirect, refusal or rate-limit response, or otherwise to the response
+    /// of the site or heaven, such as { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" };
+    /// a list adds several lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's
+    /// headers; other headers replace the site's headers of the same name
     headers: Vec<(String, String)>;
 }
 

@@ -1,4 +1,4 @@
-//! Keys of a `[[site]]` that are not settings, and `[[license]]` and `[[robots_txt.host]]` tables.
+//! `[[site]]`-specific keys, and the tables `[[license]]` and `[[robots_txt.host]]`.
 
 use crate::config::setting::Section as _;
 use crate::config::table::{Reader, table};
@@ -11,11 +11,12 @@ const NEEDS: &str = "a [[site]] needs hosts, such as hosts = [\"www.example.com\
 table! {
     /// Hosts and path of a `[[site]]`.
     pub struct SiteTable, SiteKeys = "site" needs NEEDS;
-    /// Name of the site on the admin page, in metrics and logs; empty: its first host and its path
+    /// Name of the site, shown on the admin page, in metrics and in logs; empty: the site's first
+    /// host and path
     name: String;
     /// Host names of the site; *.example.org matches all subdomains
     hosts: Vec<String>;
-    /// Path at and below which the site is served; default: /
+    /// Path prefix of the site; default: /
     path: String;
 }
 
@@ -37,10 +38,10 @@ impl SiteTable {
 }
 
 table! {
-    /// A `[[license]]`: terms for some paths.
+    /// A `[[license]]`: terms for certain paths.
     pub struct LicenseSettings, LicenseKeys = "license"
         needs "a [[license]] needs terms, such as prohibits = \"ai-train\"";
-    /// Paths of the content, in the syntax of robots.txt; default: all
+    /// Paths to which the terms apply, in robots.txt syntax; default: all paths
     path: Vec<String>;
     /// Permitted uses of the content
     permits: Vec<Usage>;
@@ -48,37 +49,37 @@ table! {
     prohibits: Vec<Usage>;
     /// Payment required for the content; default: not specified
     payment: Option<Payment>;
-    /// Amount of the payment, such as 0.015
+    /// Payment amount, such as 0.015
     amount: String;
-    /// Currency of the amount; default: USD
+    /// Currency of the payment; default: USD
     currency: String;
-    /// URL of a standard licence, such as that of a collective
+    /// URL of a standard licence, such as a licence from a collective
     standard: String;
-    /// URL for negotiating other terms
+    /// URL at which other terms can be negotiated
     custom: String;
     /// URL of the licence server
     server: String;
     /// URL of human-readable terms
     terms: String;
-    /// Holder of the rights
+    /// Copyright holder
     copyright: String;
     /// Whether text and data mining is reserved (TDMRep); default: true, unless training is
     /// permitted free of charge or for attribution
     tdm_reservation: Option<bool>;
-    /// URL of the policy for that reservation
+    /// URL of the policy for text and data mining (TDMRep)
     tdm_policy: String;
 }
 
 const HOST_NEEDS: &str = "a [[robots_txt.host]] needs hosts, such as hosts = [\"www.example.com\"]";
 
 table! {
-    /// A `[[robots_txt.host]]`; unset keys have the values of `[robots_txt]`.
+    /// A `[[robots_txt.host]]`; keys that are not set inherit the values of `[robots_txt]`.
     pub struct RobotsTxtHostSettings, RobotsTxtHostKeys = "robots_txt.host"
         with own: RobotsTxtSection needs HOST_NEEDS;
-    /// Requested host names, with a port if it is not the default
+    /// Requested host names, with a port if it is not the default port
     hosts: Vec<String>;
-    /// The preferred one of several host names of a site; the others return `Disallow: /` and name
-    /// it in a Host line; empty: all return the same file
+    /// Preferred host name of a site that has several; robots.txt on the other hosts contains
+    /// `Disallow: /` and this name in a Host line; empty: all hosts return the same file
     main_mirror: Option<String>;
 }
 
@@ -93,7 +94,7 @@ impl RobotsTxtHostSettings {
         Some(host)
     }
 
-    /// Returns the contents of robots.txt for these hosts, based on the site's settings.
+    /// Returns the settings of robots.txt for these hosts, based on the site's settings.
     ///
     /// If a file is set but `serve` is not, the file is served.
     #[must_use]

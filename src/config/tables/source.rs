@@ -12,10 +12,10 @@ use crate::registry::{Format, Source};
 const NEEDS: &str =
     "a [[source]] needs a name and a url, or a preset such as \"crawler-user-agents\"";
 
-/// Published registry with a known address.
+/// A published registry with a known URL.
 #[derive(Debug)]
 pub struct Preset {
-    /// Name of the preset and of its format.
+    /// Name of the preset and of the registry's format.
     name: &'static str,
     url: &'static str,
     interval_days: u32,
@@ -38,21 +38,21 @@ const PRESETS: &[Preset] = &[
 table! {
     /// A `[[source]]`.
     pub struct SourceSettings, SourceKeys = "source" needs NEEDS;
-    /// Preset of a published registry, which sets name, url, format and interval_days (7); each of
-    /// them can be overridden
+    /// Preset for a published registry; sets name, url, format and interval_days (7), each of which
+    /// can be overridden
     preset: Option<&'static Preset>;
     /// Unique name of the registry: lower-case letters, digits, -, . and _
     name: Source;
-    /// URL or path of the registry, plain or gzip
+    /// URL or file path of the registry, uncompressed or gzip
     url: String;
     /// Format of the registry; default: web-robots-db
     format: Option<Format>;
-    /// Days between two refreshes; default: refresh_interval_days
+    /// Days between refreshes; default: refresh_interval_days
     interval_days: Option<u32>, 1..=3_650;
 }
 
 impl SourceSettings {
-    /// Reads a source; its preset fills in unset keys.
+    /// Reads a source; keys that are not set take the values of the preset.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         // Before the table is read, because a preset sets required keys.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {
@@ -73,7 +73,7 @@ impl SourceSettings {
     }
 }
 
-/// Sources are equal if their settings are, with or without a preset.
+/// Sources are equal if their settings are equal, whether or not a preset is used.
 impl PartialEq for SourceSettings {
     fn eq(&self, other: &Self) -> bool {
         let what = |source: &Self| {

@@ -19,7 +19,7 @@ use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
 
-/// Prefix of the name of a `[[list]]` among addresses.
+/// Prefix of a `[[list]]` name in a list of addresses.
 const LIST: &str = "list:";
 
 impl Item for ListenAddr {
@@ -37,7 +37,7 @@ impl Setting for ListenAddr {
     }
 }
 
-/// Trusted proxies, as networks, presets and lists.
+/// Trusted proxies, specified as networks, presets and lists.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ProxyNetworks {
     named: TrustedProxies,
@@ -46,19 +46,19 @@ pub struct ProxyNetworks {
 }
 
 impl ProxyNetworks {
-    /// Returns the networks written in the setting.
+    /// Returns the networks in the setting.
     #[must_use]
     pub fn named(&self) -> &TrustedProxies {
         &self.named
     }
 
-    /// Returns the presets named by the setting.
+    /// Returns the presets in the setting.
     #[must_use]
     pub fn presets(&self) -> &[&'static ProxyPreset] {
         &self.presets
     }
 
-    /// Returns the names of the lists named by the setting.
+    /// Returns the names of the lists in the setting.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
@@ -112,11 +112,11 @@ impl Setting for HeaderName {
     fn read(value: &Value) -> Result<Self, String> {
         let text = value.text()?;
         Self::from_bytes(text.as_bytes())
-            .map_err(|_| format!("{text:?} is not the name of a header such as CF-Connecting-IP"))
+            .map_err(|_| format!("{text:?} is not a header name such as CF-Connecting-IP"))
     }
 }
 
-/// Number of an autonomous system.
+/// An autonomous system number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Asn(u32);
 
@@ -138,9 +138,8 @@ impl Setting for Vec<Asn> {
         };
         let asn = |number: &i64| {
             let asn = u32::try_from(*number).ok().filter(|asn| *asn > 0);
-            asn.map(Asn).ok_or_else(|| {
-                format!("{number} is not an autonomous system; write a number such as 64496")
-            })
+            asn.map(Asn)
+                .ok_or_else(|| format!("{number} is not an autonomous system number such as 64496"))
         };
         numbers.iter().map(asn).collect()
     }
@@ -150,7 +149,7 @@ impl Setting for Vec<Asn> {
     }
 }
 
-/// Networks and addresses, as written and as a set, and names of lists.
+/// Networks and addresses, as written and as a lookup set, and names of lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: Vec<String>,
@@ -224,7 +223,7 @@ impl Setting for UnixMode {
     }
 }
 
-/// Address of a resolver, with port 53 as the default.
+/// Address of a DNS resolver; the default port is 53.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Resolver(SocketAddr);
 
@@ -247,12 +246,12 @@ impl Resolver {
 impl Item for Resolver {
     fn read_item(text: &str) -> Result<Self, String> {
         Self::parse(text).ok_or_else(|| {
-            format!("{text:?} is not the address of a resolver; write an address such as 9.9.9.9 or [::1]:5353")
+            format!("{text:?} is not a resolver address such as 9.9.9.9 or [::1]:5353")
         })
     }
 }
 
-/// URL at which the site robot starts.
+/// URL at which the site robot starts a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StartingPoint(Url);
 
@@ -261,7 +260,7 @@ impl StartingPoint {
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value, without the password.
+    /// Returns an error that describes the valid values and does not contain the password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim()).map_err(|error| error.to_string());
         let url = url.and_then(|url| match url.scheme() {

@@ -1,4 +1,4 @@
-//! Types of settings: those of other modules, and those that only the configuration uses.
+//! Types of settings: types from other modules, and types used only in the configuration.
 
 mod addresses;
 mod robot;

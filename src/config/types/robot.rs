@@ -9,7 +9,7 @@ use crate::config::{
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
 
-/// Maximum number of links to follow.
+/// Maximum number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Depth(Option<u32>);
 
@@ -36,19 +36,19 @@ impl Setting for Depth {
     }
 }
 
-/// Lines of robot.conf.
+/// Settings in robot.conf syntax, one per line.
 #[derive(Clone, Debug)]
 pub struct RobotLines(String);
 
 impl RobotLines {
-    /// Returns the lines in the format of the file.
+    /// Returns the lines in the format of a robot.conf file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// A password in the lines is not shown.
+/// Passwords in the lines are not shown.
 impl Setting for RobotLines {
     const KIND: Kind = Kind::List;
 
@@ -77,14 +77,14 @@ impl Setting for RobotLines {
 pub struct FormFields(Vec<(String, String)>);
 
 impl FormFields {
-    /// Returns names and values, in order.
+    /// Returns the names and values of the fields, in order.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
 }
 
-/// Values may be secret and are not shown.
+/// Field values may be secret and are not shown.
 impl Setting for FormFields {
     const KIND: Kind = Kind::List;
 
@@ -121,12 +121,13 @@ impl fmt::Debug for FormFields {
     }
 }
 
-/// Hosts for which robots.txt is always or never obeyed, or by the general setting.
+/// Hosts whose robots.txt is always obeyed, never obeyed, or obeyed according to the general
+/// setting.
 #[derive(Clone, Debug, Default)]
 pub struct HostRobots(Vec<(String, Option<bool>)>);
 
 impl HostRobots {
-    /// Returns the hosts with their own setting, and whether their robots.txt is obeyed.
+    /// Returns the hosts that have their own setting, each with whether its robots.txt is obeyed.
     #[must_use]
     pub fn obeyed(&self) -> Vec<(String, bool)> {
         let said = self.0.iter();
@@ -180,7 +181,7 @@ impl Item for (String, CommandLine) {
 
 /// Login of the site robot: `bearer TOKEN`, `cookie NAME=VALUE` or `basic NAME:PASSWORD`.
 ///
-/// Errors describe a correct value and never contain the secret.
+/// Errors describe the valid values and never contain the secret.
 impl Setting for Credentials {
     const KIND: Kind = Kind::Text;
     const IS_SECRET: bool = true;
@@ -192,7 +193,7 @@ impl Setting for Credentials {
         let credentials = match kind.to_ascii_lowercase().as_str() {
             "bearer" if !secret.is_empty() => Some(Self::Bearer(secret.to_owned())),
             "cookie" if secret.contains('=') => Some(Self::Cookie(secret.to_owned())),
-            // A password may contain a colon, a name may not (RFC 7617 §2).
+            // A password may contain a colon, but a user name may not (RFC 7617 §2).
             "basic" => secret
                 .split_once(':')
                 .map(|(username, password)| Self::Basic {

@@ -57,13 +57,13 @@ macro_rules! texts {
 }
 
 texts! {
-    /// URL path served by this program itself, such as `/robot-heaven/`.
+    /// URL path that this program serves itself, such as `/robot-heaven/`.
     OwnPath: check_path;
-    /// Level of the log, or a filter.
+    /// Log level or log filter.
     LogFilter: |text| check_log_filter(text).map_err(|error| error.to_string());
     /// URL of the database.
     DatabaseUrl, shown by Store::shown_url;
-    /// URL or path of a registry; it may be empty.
+    /// URL or path of a registry, or an empty string.
     RegistryUrl, shown by shown_url;
 }
 
@@ -75,7 +75,7 @@ fn check_path(path: &str) -> Result<(), String> {
     Err(format!("{path:?} is not a path such as /robot-heaven/"))
 }
 
-/// String as written, with surrounding white space.
+/// A string, including surrounding white space.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Verbatim(String);
 
@@ -99,7 +99,7 @@ impl Deref for Verbatim {
     }
 }
 
-/// Strings in which commas have no special meaning, one per line.
+/// A list of strings, one per line, in which commas have no special meaning.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lines(Vec<String>);
 
@@ -124,7 +124,7 @@ impl Deref for Lines {
     }
 }
 
-/// Time zone by its name in the IANA database.
+/// Time zone, given by its name in the IANA database.
 impl Setting for Tz {
     const KIND: Kind = Kind::Text;
 
@@ -140,7 +140,7 @@ impl Setting for Tz {
     }
 }
 
-/// Schedule of a site robot: a cron expression in UTC.
+/// Schedule of site robot runs, as a cron expression in UTC.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     cron: Cron,
@@ -148,11 +148,11 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Parses five fields, or six with seconds first.
+    /// Parses a cron expression of five fields, or of six fields that begin with seconds.
     ///
     /// # Errors
     ///
-    /// Fails with a description of a correct value.
+    /// Returns an error that describes the valid values.
     pub fn parse(text: &str) -> Result<Self, String> {
         let example = "write a schedule such as 30 3 * * * for 03:30 UTC";
         let wrong = |error| format!("{text:?} is not a cron expression: {error}; {example}");
@@ -162,17 +162,17 @@ impl Schedule {
         Ok(Self { cron, text })
     }
 
-    /// Returns the first scheduled time after a moment.
+    /// Returns the first scheduled time after a given time.
     #[must_use]
     pub fn next_ms(&self, after_ms: i64) -> Option<i64> {
         let after: DateTime<Utc> = DateTime::from_timestamp_millis(after_ms)?;
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
-        // The milliseconds of the moment are added to the scheduled time.
+        // The milliseconds of the given time are added to the scheduled time.
         Some(next.timestamp().saturating_mul(1_000))
     }
 }
 
-/// Formats the schedule as written.
+/// Formats the schedule as written in the configuration.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)

@@ -1,4 +1,4 @@
-//! Types of settings with a fixed set of words.
+//! Types of settings that accept a fixed set of words.
 
 use robot_detection_site_robot::spelling::unknown;
 
@@ -18,19 +18,19 @@ use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
 robot_detection_layer::words! {
-    /// Mode of enforcement.
+    /// Whether decisions are enforced.
     pub enum Mode {
-        /// Decisions are enforced.
+        /// All decisions are enforced.
         On = "on",
-        /// Decisions are logged and counted, and all requests pass.
+        /// Decisions are only logged and counted; all requests pass.
         Report = "report",
     }
 }
 
 robot_detection_layer::words! {
-    /// Origin of heaven pages.
+    /// Source of heaven pages.
     pub enum HeavenSource {
-        /// Files of a directory.
+        /// Files in a directory.
         Files = "files",
         /// Pages generated on request from the site robot's descriptions.
         Database = "database",
@@ -42,33 +42,33 @@ robot_detection_layer::words! {
     pub enum OpenTo {
         /// All visitors.
         All = "all",
-        /// Robots; human visitors are redirected to the originals.
+        /// Robots; human visitors are redirected to the original pages.
         Robots = "robots",
-        /// Verified robots; others get only the summary of a page.
+        /// Verified robots; other robots get only the title and summary of a page.
         Verified = "verified",
     }
 }
 
 robot_detection_layer::words! {
-    /// Action for heaven pages with text that their originals do not have.
+    /// Action for heaven pages that contain text missing from the original pages.
     pub enum ParityAction {
-        /// Pages are reported.
+        /// Differing pages are reported.
         Report = "report",
-        /// Pages are hidden until they agree again.
+        /// Differing heaven pages are hidden until their text matches the original pages again.
         Withdraw = "withdraw",
     }
 }
 
 robot_detection_layer::words! {
-    /// Origin of /robots.txt.
+    /// Source of /robots.txt.
     pub enum RobotsTxtSource {
-        /// The upstream's file.
+        /// The upstream's robots.txt.
         Pass = "pass",
-        /// A file.
+        /// A local file.
         File = "file",
-        /// Generated from the settings.
+        /// A file generated from the settings.
         Settings = "settings",
-        /// The settings, combined with the upstream's file.
+        /// The settings combined with the upstream's robots.txt.
         Merge = "merge",
     }
 }
@@ -88,16 +88,16 @@ robot_detection_layer::words! {
     pub enum SuspectAction {
         /// Suspects are not detected.
         Off = "off",
-        /// Suspects are marked.
+        /// Suspects are only marked, in logs and metrics.
         Report = "report",
-        /// Suspects get heaven's copy of the requested page.
+        /// Suspects are served heaven's copy of the requested page.
         Heaven = "heaven",
         /// Suspects are refused.
         Refuse = "refuse",
     }
 }
 
-/// Declares the words of a type, and the type's name in errors.
+/// Implements settings for types with a fixed set of words, given the type's name in errors.
 macro_rules! words {
     ($($Type:ty: $what:literal;)*) => {$(
         impl Setting for $Type {
@@ -123,26 +123,26 @@ macro_rules! words {
 
 words! {
     Mode: "mode";
-    RobotsTxtSource: "way to serve it";
+    RobotsTxtSource: "source of robots.txt";
     EnforcementMode: "mode";
     Refusal: "refusal";
     Spoofed: "treatment";
     Method: "method";
     Verdict: "verdict";
     Action: "action";
-    RateKey: "key of a pace";
+    RateKey: "rate limit key";
     Format: "format";
-    AddressRetention: "part of addresses";
+    AddressRetention: "address format";
     Payment: "payment";
     Usage: "use";
     SuspectAction: "action";
-    FailMode: "way to fail";
-    OpenTo: "group of readers";
+    FailMode: "failure mode";
+    OpenTo: "group of visitors";
     ParityAction: "action";
-    Rendering: "way to read pages";
+    Rendering: "rendering mode";
 }
 
-/// Declares the words of types whose parse error lists all words.
+/// Implements settings for types whose parse error lists all words.
 macro_rules! parsed_words {
     ($($Type:ty: [$($word:literal),+], $read:expr;)*) => {$(
         impl Setting for $Type {
@@ -177,10 +177,9 @@ impl Item for Purpose {
 
     fn read_item(word: &str) -> Result<Self, String> {
         match Self::from_word(word.trim()) {
-            // This word is probably meant to exempt human visitors, but has no effect as a purpose
-            // of robots.
+            // This word is probably meant to exempt human visitors, but is not a purpose of robots.
             Some(Self::Shared) => {
-                let reason = "shared is not a purpose of robots: it marks User-Agents used for many people, which rules match with visitors = [\"shared\"]";
+                let reason = "shared is not a purpose of robots; to match User-Agents that many people share, use a rule with visitors = [\"shared\"]";
                 Err(reason.to_owned())
             }
             Some(purpose) => Ok(purpose),
@@ -209,9 +208,9 @@ impl Item for Source {
     }
 }
 
-/// Kinds of visitors; `robots` means all kinds except people, `all` means every kind.
+/// Kinds of visitors; `robots` means all kinds except people, and `all` means every kind.
 ///
-/// Of people, a rule matches only those with a shared User-Agent: a person always passes.
+/// Rules match human visitors only if their User-Agent is shared: other human visitors always pass.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Visitors(Vec<detect::Kind>);
 

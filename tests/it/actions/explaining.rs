@@ -101,7 +101,10 @@ fn lines_of_every_format_are_explained_in_order() {
     let output = from_stdin(directory.path(), &arguments, &log.concat());
     assert!(output.status.success());
     let note = String::from_utf8(output.stderr).unwrap();
-    assert!(note.contains("1 of 6 lines contain no request"), "{note}");
+    assert!(
+        note.contains("1 of 6 lines do not contain a request"),
+        "{note}"
+    );
     let told = String::from_utf8(output.stdout).unwrap();
     let told: Vec<Value> = told
         .lines()

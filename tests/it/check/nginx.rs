@@ -379,7 +379,7 @@ async fn unprotected_locations_are_found_in_nginxs_configuration_dump() {
     let (code, findings) = inspected(&site);
     assert_eq!(code, Some(0), "{findings}");
     assert!(
-        findings.contains("servers that query: 1; locations that bypass: 0"),
+        findings.contains("servers that query robot-detection: 1; locations that bypass it: 0"),
         "{findings}"
     );
     for (more, expected) in [
@@ -424,8 +424,8 @@ async fn doctor_finds_requests_that_bypass_the_endpoint() {
     assert_eq!(code, Some(0), "{text}");
     for expected in [
         "ok    front: robot-detection is queried about 4 paths",
-        "ok    front: visitors get the responses that robot-detection decides",
-        "ok    address: 127.0.0.1 arrives",
+        "ok    front: the responses to visitors match the decisions",
+        "ok    address: the server receives 127.0.0.1",
         "as check.fails = \"closed\" requires",
         "302 /robot-heaven/ redirect",
     ] {

@@ -71,8 +71,8 @@ async fn a_rule_about_people_is_only_logged_until_it_is_confirmed() {
     assert!(metrics.contains(noted), "{metrics}");
     house.server.stop();
     let doctor = succeed(house.directory.path(), &["doctor", "--offline"]);
-    let told = "warn  rules: rule \"no language\" only logs what it would do, because it also matches human visitors; in the \
-        last 7 days it would have affected 1 requests, 1 of them by human visitors: add people = true";
+    let told = "warn  rules: rule \"no language\" only logs its decisions, because it also matches human visitors; in the \
+        last 7 days it would have affected 1 requests, 1 of them from human visitors: to enforce the rule, add people = true";
     assert!(doctor.contains(told), "{doctor}");
 
     let house = House::new(&format!("{NO_LANGUAGE}people = true\n")).await;

@@ -152,7 +152,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "server.client_address_header = 'a b'",
-        "c.toml:1: server.client_address_header: \"a b\" is not the name of a header",
+        "c.toml:1: server.client_address_header: \"a b\" is not a header name",
     ),
 ];
 

@@ -170,7 +170,7 @@ fn the_access_log_is_checked_but_not_created() {
     assert!(!is_well && text.contains("cannot write folder"), "{text}");
     fs::write(directory.path().join("access.log"), "").unwrap();
     let (is_well, text) = asked("access.log").unwrap();
-    assert!(is_well && text.contains("can be written"), "{text}");
+    assert!(is_well && text.contains("is writable"), "{text}");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         directory.path(),
         "heaven",
         "warn",
-        &["database", "no page yet", "site-robot run"],
+        &["database", "no pages yet", "site-robot run"],
     );
     let words = [
         &*site.url("/"),
@@ -305,7 +305,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         "run 1",
         "finished",
         "2 described resources",
-        "the next run by the schedule 30 3 * * *",
+        "the next run according to the schedule 30 3 * * *",
         "T03:30:00Z",
     ];
     assert_told(directory.path(), "site robot", "ok", &words);
@@ -371,7 +371,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "itself, because no filter_pattern matches it",
+        "itself, because no filter_pattern matches this URL",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(

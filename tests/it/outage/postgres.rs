@@ -249,7 +249,7 @@ async fn a_site_robot_run_resumes_after_an_outage_of_the_database() {
     eventually("the run has started", || pages.seen().len() > 3);
     cluster.stop();
     eventually("the run waits for the database", || {
-        log().contains("the run resumes when the database is available again")
+        log().contains("the run will resume when the database is available again")
     });
     cluster.resume();
     let ended = run.wait_with_output().unwrap();

@@ -79,7 +79,8 @@ fn doctor_names_error_rules_that_no_response_reaches() {
         std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
         let output = run(directory.path(), &["doctor", "--offline"]);
         let report = String::from_utf8(output.stdout).unwrap();
-        let warning = "warn  rules: rule \"pace\" never matches errors: the decision endpoint";
+        let warning =
+            "warn  rules: rule \"pace\" never matches errors, because the decision endpoint";
         assert_eq!(report.contains(warning), is_named, "{report}");
     }
 }

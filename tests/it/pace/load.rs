@@ -165,7 +165,8 @@ fn doctor_names_rules_about_response_times_that_are_not_measured() {
         std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
         let output = run(directory.path(), &["doctor", "--offline"]);
         let report = String::from_utf8(output.stdout).unwrap();
-        let warning = "rule \"pace\" never matches when.upstream_milliseconds: the decision";
+        let warning =
+            "rule \"pace\" never matches when.upstream_milliseconds, because the decision";
         assert_eq!(report.contains(warning), is_named, "{report}");
     }
 }

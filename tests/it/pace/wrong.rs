@@ -16,7 +16,7 @@ fn invalid_paces_are_reported_with_their_line() {
         (
             "slow",
             "requests = 1\nper = 'adress'",
-            "c.toml:5: rule.per: \"adress\" is not a valid key of a pace; did you mean \"address\"?",
+            "c.toml:5: rule.per: \"adress\" is not a valid rate limit key; did you mean \"address\"?",
         ),
         (
             "refuse",

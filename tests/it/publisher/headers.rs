@@ -304,7 +304,8 @@ fn values_unknown_to_robots_cause_a_warning() {
     );
     let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let warning = "rule 1 contains \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    let warning =
+        "rule 1 contains \"noidex\", which robots do not recognise; did you mean \"noindex\"?";
     assert!(text.contains(warning), "{text}");
 }
 

@@ -215,7 +215,7 @@ fn invalid_rules_are_rejected_with_their_line() {
         ),
         (
             "[rule]\naction = 'pass'",
-            ":2: unknown key \"rule\"; write it as an array of tables: [[rule]]",
+            ":2: unknown key \"rule\"; to write an array of tables, use [[rule]]",
         ),
         (
             "redirect_url = ''\ndeny_robots = 'x'",
@@ -249,7 +249,7 @@ fn lists_have_environment_variables_and_rules_have_none() {
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
-        error.contains("[[rule]] cannot be set by a variable"),
+        error.contains("[[rule]] cannot be set by an environment variable"),
         "{error}"
     );
 }
@@ -282,13 +282,13 @@ max_connections = 100
     );
     let report = succeed(directory.path(), &["doctor", "--offline"]);
     for line in [
-        "allow_robots names the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
-        "allow_robots names unlisted robots, which are not detected: unlisted_robots is false",
-        "deny_robots names \"gptbot\", which allow_robots lets pass; remove it from one of them",
-        "rule 2 names the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
-        "rule 2 names the unknown operator \"gogle\"; did you mean \"Google\"?",
-        "rule 2 names the unknown source \"bundeld\"; did you mean \"bundled\"?",
-        "rule \"late\" never decides: the earlier rule 1 matches all of its requests",
+        "allow_robots contains the unknown robot \"bingbott\"; did you mean \"bingbot\"?",
+        "allow_robots contains unlisted robots, which are not detected because unlisted_robots is false",
+        "deny_robots contains \"gptbot\", which allow_robots also contains; remove it from one of them",
+        "rule 2 contains the unknown robot \"goglebot\"; did you mean \"googlebot\"?",
+        "rule 2 contains the unknown operator \"gogle\"; did you mean \"Google\"?",
+        "rule 2 contains the unknown source \"bundeld\"; did you mean \"bundled\"?",
+        "rule \"late\" never decides because the earlier rule 1 matches all of its requests",
     ] {
         let line = format!("warn  rules: {line}");
         assert!(

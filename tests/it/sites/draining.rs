@@ -52,7 +52,7 @@ async fn shutdown_fails_no_request_in_flight() {
     eventually("all are in flight", || arrived.load(Ordering::SeqCst) == 40);
     house.server.signal("TERM");
     eventually("shutdown has begun", || {
-        house.log().contains("stopping after")
+        house.log().contains("stopping when")
     });
     go_on.add_permits(1_000);
     clients.close();

@@ -363,7 +363,7 @@ async fn a_reload_that_removes_much_must_be_accepted() {
     eventually("the empty file is rejected", || {
         house
             .log()
-            .contains("the configuration file contains no site")
+            .contains("the configuration file does not configure a site")
     });
     assert_eq!(body(&answered("shop.example").await), "up");
     house.write(&(whole.clone() + &site("new", "new.example", &other, "")));
@@ -392,8 +392,8 @@ async fn a_file_without_a_site_does_not_start_the_demonstration() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robot-detection.toml");
     for (text, expected) in [
-        ("", "contains no site"),
-        ("web_robots_db = ''\n", "contains no site"),
+        ("", "does not configure a site"),
+        ("web_robots_db = ''\n", "does not configure a site"),
     ] {
         fs::write(&file, text).unwrap();
         let output = run(directory.path(), &["serve"]);

@@ -188,7 +188,7 @@ async fn a_list_that_was_never_fetched_is_not_called_stale() {
     assert_eq!(list[0]["stale"], false, "{list}");
     assert_eq!(list[0]["state"], "missing", "{list}");
     let doctor = text(&site.run(&["doctor", "--offline"]));
-    assert!(doctor.contains("was never downloaded: "), "{doctor}");
+    assert!(doctor.contains("has never been downloaded: "), "{doctor}");
     assert!(
         doctor.contains("; 0 of 1 lists with 0 address ranges"),
         "{doctor}"
@@ -215,7 +215,7 @@ async fn doctor_reports_a_resolver_without_reverse_names() {
     for (named, is_doubted) in [("host.provider.example", true), ("dns9.quad9.net", false)] {
         site.dns.host("9.9.9.9", named);
         let told = text(&site.run(&["doctor"]));
-        let doubt = "but not with the names of well-known addresses";
+        let doubt = "but does not return the names of well-known addresses";
         assert_eq!(told.contains(doubt), is_doubted, "{told}");
     }
 }

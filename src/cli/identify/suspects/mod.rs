@@ -1,7 +1,8 @@
-//! `identify --suspects`: finds requests in a log with a browser's User-Agent that look automated.
+//! `identify --suspects`: finds requests in a log that have a browser's User-Agent but look
+//! automated.
 //!
-//! The lines of all inputs are evaluated as a server would evaluate their requests, at the times in
-//! the log. Clients flagged at any time are printed. Memory use does not grow with the log.
+//! The lines of all inputs are evaluated as a server would have evaluated the requests at the times
+//! in the log. Clients flagged at any time are printed. Memory use does not grow with the log.
 
 mod print;
 mod read;

@@ -1,4 +1,4 @@
-//! Prints the suspects as cards and as JSON.
+//! Prints the suspects as blocks of text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::suspicion::{conduct_value, fleet_value, moment};
 
 use super::read::{Counts, FlaggedClients};
 
-/// Returns the suspects as cards of text.
+/// Returns the suspects as blocks of text.
 pub(super) fn text(found: &FlaggedClients, counts: &Counts) -> String {
     format!(
         "{} human requests evaluated, {} lines read\n{}",
@@ -17,18 +17,18 @@ pub(super) fn text(found: &FlaggedClients, counts: &Counts) -> String {
     )
 }
 
-/// Returns the limits of this log's evaluation, one sentence each.
+/// Returns the limitations of this log's evaluation, one sentence each.
 pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> {
     let mut sentences = Vec::new();
     if counts.unreadable * 2 > counts.lines {
         sentences.push(format!(
-            "{} of {} lines cannot be read: supported are the common, combined and JSON formats with a time in each line",
+            "{} of {} lines cannot be read: the common, combined and JSON formats are supported, with a time in each line",
             counts.unreadable, counts.lines
         ));
     }
     if counts.without_client > 0 {
         sentences.push(format!(
-            "{} requests have no client address and were not evaluated; log it as the first field or as remote_addr",
+            "{} requests have no client address and were not evaluated; log the address as the first field or as remote_addr",
             counts.without_client
         ));
     }
@@ -43,7 +43,7 @@ pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> 
     }
     if counts.referred == 0 {
         sentences.push(
-            "no line has a referrer, so fleet-no-referrers cannot be evaluated: log the combined format or http_referer"
+            "no line contains a referrer, so fleet-no-referrers cannot be evaluated: use the combined log format, or log http_referer"
                 .to_owned(),
         );
     }
@@ -52,7 +52,7 @@ pub(super) fn cannot_tell(counts: &Counts, has_robots_txt: bool) -> Vec<String> 
         sentences.push(text.to_owned());
     }
     sentences.push(
-        "logs lack most request headers, so a fleet with a User-Agent that many human visitors use is not found"
+        "logs do not contain most request headers, so a fleet whose User-Agent is also used by many human visitors cannot be found"
             .to_owned(),
     );
     sentences

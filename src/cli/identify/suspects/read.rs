@@ -20,36 +20,36 @@ use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
 use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
-/// Seconds of log time between two evaluations.
+/// Seconds of log time between evaluations.
 const JUDGED_S: u64 = 60;
 
-/// Seconds by which a time must go back to count as a corrected clock.
+/// Minimum number of seconds that a time must go back to be treated as a clock correction.
 const CLOCK_S: i64 = 2 * 86_400;
 
-/// Number of lines examined to sort a log by time.
+/// Number of lines examined to determine the start time of a log.
 const FIRST_LINES: usize = 100;
 
-/// Fixed seed of the sketches, so that the same log gives the same results; it need not be secret.
+/// Fixed seed of the sketches, so that the same log produces the same results; need not be secret.
 const SEED: u64 = 0;
 
-/// Product token of a robot that no robots.txt names.
+/// Product token that does not occur in any robots.txt.
 const ANYBODY: &str = "any-other-robot";
 
-/// Counts of the lines read.
+/// Counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// Requests with a person's User-Agent for pages and their assets.
+    /// Requests for pages and their assets with a browser's User-Agent.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
-    /// Requests more than a window older than requests already read.
+    /// Requests that are older than requests already read, by more than one window.
     pub(super) late: u64,
     failed: u64,
 }
 
-/// Evaluates the lines of logs.
+/// Evaluates log lines to find suspects.
 struct Reader<'r> {
     detector: &'r Detector,
     robots_txt: Option<RobotRules>,
@@ -106,7 +106,8 @@ fn robots_txt(path: &Path) -> anyhow::Result<RobotRules> {
     Ok(RobotsTxt::parse(&text, Dialect::default()).for_robot(ANYBODY))
 }
 
-/// Returns inputs in the order of their first lines, because rotated logs sort differently by name.
+/// Returns the inputs in the order of their first lines, because the names of rotated logs sort
+/// differently.
 fn by_time(inputs: Vec<Input>) -> Vec<Input> {
     if inputs.contains(&Input::Stdin) {
         return inputs;
@@ -151,7 +152,7 @@ impl Reader<'_> {
     fn line(&mut self, line: &[u8]) -> Option<()> {
         let served = self.lines.read(line)?;
         let (at_s, status) = (served.at_s, served.status);
-        // A client without a User-Agent does not claim to be a person.
+        // A client without a User-Agent does not claim to be a browser.
         let Some(user_agent) = served.user_agent else {
             return Some(());
         };
@@ -160,7 +161,7 @@ impl Reader<'_> {
             return Some(());
         }
         let request = LoggedRequest::read(line)?;
-        // Form submissions and requests of other methods are not page views.
+        // Form submissions and requests with other methods are not page views.
         if !matches!(request.method.as_deref(), None | Some("GET" | "HEAD")) {
             return Some(());
         }
@@ -187,7 +188,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Evaluates the requests before a time, if an evaluation is due.
+    /// Evaluates the requests made before a given time, if an evaluation is due.
     fn pass(&mut self, at_s: i64) {
         if at_s < self.now_s.saturating_sub(600) {
             self.counts.late += 1;
@@ -211,14 +212,14 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of reported fleets, and of reported addresses and networks, by requests.
+/// Maximum number of fleets, and of addresses and networks, to report, most requests first.
 const MAX_TOLD: usize = 200;
 
-/// Flagged fleet, address or network.
+/// A flagged fleet, address or network.
 #[derive(Clone, Debug)]
 pub(super) struct FlaggedUntil<T> {
     pub(super) flagged: T,
-    /// Time of the last flag, in seconds since 1970.
+    /// Time at which the client was last flagged, in seconds since 1970.
     pub(super) until_s: i64,
 }
 
@@ -230,7 +231,7 @@ pub(super) struct FlaggedClients {
 }
 
 impl FlaggedClients {
-    /// Adds the clients flagged at a time.
+    /// Adds the clients flagged at a given time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
             let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);

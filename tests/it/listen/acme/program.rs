@@ -133,8 +133,14 @@ async fn doctor_warns_of_certificates_that_expire_soon() {
     configured(directory.path(), &text);
     let told = doctor(directory.path());
     let expected = [
-        ("soon.example: expires in 13 days: renew it", true),
-        ("gone.example: expired 1 days ago: renew it", false),
+        (
+            "soon.example: expires in 13 days; renew the certificate",
+            true,
+        ),
+        (
+            "gone.example: expired 1 days ago; renew the certificate",
+            false,
+        ),
         ("late.example: valid for 15 days", false),
     ];
     let expected = expected.map(|(text, warning)| (text.to_owned(), Value::Bool(warning)));
