@@ -81,7 +81,10 @@ mod tests {
     fn errors_name_their_place() {
         for (text, expected) in [
             ("key = 'short'", "c.toml:3: index_now.key: a key has 8"),
-            ("endpoint = 'there'", "c.toml:3: index_now.endpoint: write"),
+            (
+                "endpoint = 'there'",
+                "c.toml:3: index_now.endpoint: expected a URL",
+            ),
         ] {
             let text = format!("[index_now]\nactive = true\n{text}");
             let error = told(&text, "https://www.example.com").unwrap_err();

@@ -227,7 +227,7 @@ mod tests {
             [robots_txt]\nserve = 'file' => c.toml:2: robots_txt.serve: "file" needs robots_txt.file
             [robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt' => c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: 
             [robots_txt]\ndisallow = ['a'] => c.toml:2: robots_txt.disallow: "a": a path must begin with / or *
-            [robots_txt]\nallow = ['/a b'] => c.toml:2: robots_txt.allow: "/a b": a path has no blanks
+            [robots_txt]\nallow = ['/a b'] => c.toml:2: robots_txt.allow: "/a b": a path cannot contain blanks
             [robots_txt]\nrefuse_purposes = 'ai-traning' => c.toml:2: robots_txt.refuse_purposes: "ai-traning" is not a valid purpose; did you mean "ai-training"?
             [robots_txt]\nsitemaps = '/sitemap.xml' => c.toml:2: robots_txt.sitemaps: "/sitemap.xml" is not a URL
             [robots_txt]\ncontent_signal = 'train=no' => c.toml:2: robots_txt.content_signal: "train" is not a known signal and is ignored; known words are search

@@ -65,7 +65,7 @@ mod tests {
             ),
             (
                 "upstream = ['http://a', 'http://b/app']",
-                "c.toml:2: server.upstream: upstream \"http://b/\" has another path",
+                "c.toml:2: server.upstream: upstream \"http://b/\" has a different path",
             ),
             (
                 "upstream = 'http://a'\nhealth_path = 'up'",

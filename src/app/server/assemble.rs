@@ -95,7 +95,7 @@ mod tests {
             [[source]]\nname='x'\nurl='u'\nformat='matamo' => c.toml:4: source.format: "matamo" is not a valid format; did you mean "matomo"?
             web_robots_db = 'gopher://u:geheim@x' => c.toml:1: web_robots_db: cannot read gopher://u:***@x: unknown scheme gopher:
             [[source]]\nname='x'\nurl='htp://x/' => c.toml:3: source.url: cannot read htp://x/: unknown scheme htp:, expected http:, https: or file:
-            [[source]]\nname='manual'\nurl='u' => c.toml:2: source.name: the name "manual" is taken
+            [[source]]\nname='manual'\nurl='u' => c.toml:2: source.name: the name "manual" is reserved
             [[source]]\nname='x'\nurl='u'\n[[source]]\nname='x'\nurl='v' => c.toml:5: source.name: two sources are named "x"
             "#,
         ) {

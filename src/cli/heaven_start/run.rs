@@ -80,7 +80,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
         match &rewrite {
             Some(rewrite) => rewrite.print()?,
             None => {
-                output::line("the configuration already contains all settings for robot heaven")?
+                output::line("the configuration already contains all settings for robot heaven")?;
             }
         }
     }

@@ -189,7 +189,7 @@ mod tests {
                 "192.0.2.7 no a\n192.0.2 no a\n192.0.2.8 maybe a",
                 &[
                     "line 2: the line must begin with an address",
-                    "line 3: behind",
+                    "line 3: the address must be followed",
                     "no entry was accepted",
                 ][..],
             ),
@@ -201,9 +201,9 @@ mod tests {
                 r#"[{"address": "192.0.2.7"}]"#,
                 &["line 1: missing field `person`"],
             ),
-            ("[1", &["no JSON"]),
+            ("[1", &["not valid JSON"]),
             ("", &["1 to 1000 visitors, but this report contains 0"]),
-            (&"192.0.2.7 no\n".repeat(1_001), &["about 1001"]),
+            (&"192.0.2.7 no\n".repeat(1_001), &["contains 1001"]),
             (&"x\n".repeat(30), &["line 20: ", "and 10 more"]),
         ] {
             let told = read_report(body.as_bytes()).unwrap_err();

@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn wrong_template_is_reported() {
         for (text, words) in [
-            ("{\"a\": {text}}", "no JSON"),
-            ("", "no JSON"),
+            ("{\"a\": {text}}", "not valid JSON"),
+            ("", "not valid JSON"),
             (r#"{"a": "{tekst}"}"#, "unknown placeholder {tekst}"),
         ] {
             let told = Template::parse(text).unwrap_err();

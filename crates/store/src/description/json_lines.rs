@@ -124,7 +124,7 @@ mod tests {
             panic!("{all:?}");
         };
         assert!(
-            first.to_string().starts_with("line 2: missing field `url`"),
+            first.to_string().contains("on line 2: missing field `url`"),
             "{first}"
         );
         assert!(second.to_string().starts_with("line 3: "), "{second}");
