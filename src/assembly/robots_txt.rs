@@ -248,7 +248,7 @@ mod tests {
             [[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example' => c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts
             [[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example' => c.toml:6: robots_txt.host.main_mirror: m.example has a [[robots_txt.host]] above; 
             [[robots_txt.host]]\nhosts = 'a.example'\nfile = '/nowhere' => c.toml:3: robots_txt.host.file: cannot read /nowhere
-            [[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b' => c.toml:3: robots_txt.host.disallow: "/a#b": a # would begin a comment
+            [[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b' => c.toml:3: robots_txt.host.disallow: "/a#b": # would start a comment
             "#,
         ) {
             wrong(text, expected);
@@ -266,7 +266,7 @@ mod tests {
             ("www.y.example", "the site itself"),
             (
                 "Y.example:443",
-                "this program, for a mirror of www.y.example",
+                "this program, because the host is a mirror of www.y.example",
             ),
             ("z.example", "this program, from its settings"),
         ] {
