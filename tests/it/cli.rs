@@ -52,7 +52,7 @@ fn startup_prints_the_next_steps_until_paths_closed_to_robots_are_configured() {
     let plain = ["serve", "--upstream", &upstream];
     let next = start("", &plain);
     assert!(
-        next.starts_with("next: `robot-detection init --interactive`")
+        next.starts_with("next: run `robot-detection init --interactive`")
             && next.contains("from /members-only-stuff/* to /robot-heaven/"),
         "{next}"
     );

@@ -134,7 +134,7 @@ async fn unknown_robot_is_an_error_with_the_nearest_id() {
     let denied = RobotDetectionLayer::builder().policy(|policy| policy.deny_robots(["our-own"]));
     let error = denied.clone().build().unwrap_err().to_string();
     assert!(
-        error.starts_with("deny_robots names the robot \"our-own\""),
+        error.starts_with("deny_robots refers to the robot \"our-own\""),
         "{error}"
     );
     denied.add_robots([own_robot()]).build().unwrap();

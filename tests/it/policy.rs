@@ -433,7 +433,7 @@ fn explanation_ends_with_the_decisive_step() {
     assert_eq!(names, ["method", "path"]);
     assert!(last.contains("read as \"/b\""), "{last}");
     let (_, last) = explain("GET", "/m/a", FIREFOX);
-    assert!(last.contains("no known robot"), "{last}");
+    assert!(last.contains("does not belong to a known robot"), "{last}");
     let (_, last) = explain("GET", "/m/a", "curl/8.0");
     assert!(last.contains("library, is not"), "{last}");
     let (_, last) = explain("GET", &format!("/{}", "a".repeat(10_000)), FIREFOX);

@@ -173,7 +173,10 @@ async fn an_active_policy_picks_up_a_new_file_and_a_damaged_file_changes_nothing
     house.write_both(&asns(), &countries()).await;
     assert!(refuses(&policy, "192.0.2.1"));
     let in_use = house.states()[0].in_use.clone();
-    assert_eq!(in_use.as_deref(), Some("\"GeoLite2-ASN\" of 2026-11-20"));
+    assert_eq!(
+        in_use.as_deref(),
+        Some("\"GeoLite2-ASN\", built on 2026-11-20")
+    );
     let (whole, other) = (asns(), countries());
     let mut odd = whole.clone();
     // Damage the section of the records.
@@ -266,7 +269,7 @@ fn explain_and_doctor_show_the_contents_of_the_files() {
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("ok    geoip.asn_file: asn.mmdb is \"GeoLite2-ASN\" of 2026-11-20"),
+        doctor.contains("ok    geoip.asn_file: asn.mmdb is \"GeoLite2-ASN\", built on 2026-11-20"),
         "{doctor}"
     );
     write("asn.mmdb", b"no database");

@@ -268,7 +268,7 @@ fn commands_show_shared_user_agents() {
         "{told}"
     );
     assert!(
-        told.contains("No rule on this path names shared visitors"),
+        told.contains("No rule on this path applies to shared visitors"),
         "{told}"
     );
     assert!(told.contains("decision  pass"), "{told}");

@@ -140,7 +140,7 @@ fn the_directory_of_a_heaven_is_checked() {
     let settings = "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'";
     configure(directory.path(), settings);
     let (is_there, text) = check(directory.path(), "heaven");
-    let missing = "the directory heaven does not exist: create it";
+    let missing = "the directory heaven does not exist: create the directory";
     assert!(!is_there && text.contains(missing), "{text}");
     fs::create_dir(directory.path().join("heaven")).unwrap();
     let (is_there, text) = check(directory.path(), "heaven");

@@ -42,7 +42,7 @@ fn faults() -> Vec<(Reply, &'static str)> {
             Reply::text("nothing like a registry\n"),
             "check the URL and the format",
         ),
-        (Reply::redirect("/again"), "circle"),
+        (Reply::redirect("/again"), "redirect loop"),
         (Reply::redirect("file:///etc/passwd"), "redirect"),
         (Reply::Reset, "was reset"),
     ]

@@ -1,4 +1,4 @@
-//! Requests the descriptions that servers provide of their own pages (Sun 7.1 `enable-rdm-probe`).
+//! Requests the descriptions that servers provide for their pages (Sun 7.1 `enable-rdm-probe`).
 
 use std::collections::HashMap;
 

@@ -66,7 +66,7 @@ pub(super) struct ResourceCache {
     by_url: Mutex<(HashMap<Url, Answer>, usize)>,
 }
 
-/// Descriptions that servers provide of their own pages, by host and URL.
+/// Descriptions that servers provide for their pages, by host and URL.
 #[derive(Debug, Default)]
 pub(super) struct ServerDescriptions {
     by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
