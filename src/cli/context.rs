@@ -213,7 +213,8 @@ pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     Ok(detector.recognise_unlisted(unlisted))
 }
 
-/// Fails if the database file was removed; prints a note before a new database is created.
+/// Returns an error if the database file was removed; prints a note before a new database is
+/// created.
 ///
 /// # Errors
 ///

@@ -47,7 +47,7 @@ pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode
     let answer = status(&url).await;
     let is_ready = matches!(answer, Ok(200..=299));
     let said = match &answer {
-        Ok(status) => format!("returns {status}"),
+        Ok(status) => format!("returned status {status}"),
         Err(error) => output::clean(error),
     };
     if args.json {

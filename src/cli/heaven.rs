@@ -86,7 +86,7 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     let undone = runs(context, args).await?.undo().await?;
     let Some((publication, pages)) = undone else {
         output::note(&format!(
-            "error: nothing to roll back: {site} has no earlier publication with pages"
+            "error: nothing to roll back: {site} has no earlier publication that contained pages"
         ));
         return Ok(ExitCode::FAILURE);
     };
@@ -103,11 +103,11 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     let run = publication.run_id;
     output::line(&if is_undone {
         format!(
-            "{site}: restored the state before run {run} with {pages} pages; run again to undo the rollback"
+            "{site}: restored the state before run {run} with {pages} pages; run this command again to undo the rollback"
         )
     } else {
         format!(
-            "{site}: restored the publication of run {run} with {pages} pages; run again to roll back"
+            "{site}: restored the publication of run {run} with {pages} pages; run this command again to roll back"
         )
     })?;
     Ok(ExitCode::SUCCESS)

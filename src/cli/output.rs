@@ -120,7 +120,7 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails if a user that can read the old file would not be able to read the new file.
+/// Returns an error if a user that can read the old file would not be able to read the new file.
 fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     let kept = fchown(new, Some(old.uid()), Some(old.gid()));
     if old.mode() & READ_BY_ALL == 0 {

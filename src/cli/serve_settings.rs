@@ -51,7 +51,7 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     load_from(loader, args)
 }
 
-/// Fails if a configuration file exists but does not configure a site.
+/// Returns an error if a configuration file exists but does not configure a site.
 ///
 /// Otherwise, an accidentally emptied file would make the demonstration site public.
 pub(super) fn has_site(cli: &Cli, args: &ServeArgs, loaded: &Loaded) -> Result<(), ConfigErrors> {

@@ -22,7 +22,7 @@ pub(super) struct SiteTraps {
 ///
 /// # Errors
 ///
-/// Fails if no database exists: trap paths depend on the seed in the database.
+/// Returns an error if no database exists: trap paths depend on the seed in the database.
 pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTraps>> {
     if active(loaded).is_empty() {
         return Ok(Vec::new());

@@ -1,12 +1,12 @@
-//! How the configuration uses page descriptions.
+//! Use of page descriptions, according to the configuration.
 
 use std::path::Path;
 
 use crate::config::{HeavenSource, Loaded, Settings};
 use crate::operations::HeavenUse;
 
-/// Returns how a site's page descriptions are used; `published` is a directory specified in a
-/// command.
+/// Describes how a site uses its page descriptions; `published` is a directory given on the command
+/// line.
 #[must_use]
 pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
     of(loaded.of_site_named(site).settings(), published)

@@ -157,7 +157,7 @@ impl SiteRobotRuns {
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.status {
             200 | 203 => Ok(words_of_answer(&answer)),
-            status => Err(format!("the page returns {status}")),
+            status => Err(format!("the page returned status {status}")),
         }
     }
 }

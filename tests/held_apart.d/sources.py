@@ -1,6 +1,6 @@
 """Held-out sources, which were used for no record: robots, people, and podcast collectors.
 
-Do not read them to write records, or they measure nothing any more; only names of opawg's podcast software are read.
+Do not read them to write records, or they no longer measure anything; only names of opawg's podcast software are read.
 Sources in a package registry are fetched from there, the others from their repositories.
 """
 

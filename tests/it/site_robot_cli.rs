@@ -393,7 +393,7 @@ async fn parity_names_pages_that_have_changed() {
             .contains("Apples"),
         "{text}"
     );
-    assert_eq!(found[1]["reason"], "the page returns 404");
+    assert_eq!(found[1]["reason"], "the page returned status 404");
 }
 
 #[tokio::test]

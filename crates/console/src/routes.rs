@@ -375,7 +375,7 @@ fn rule_routes(api: Api) -> Api {
         live_rules::pause_json,
     )
     .add(
-        Operation::delete("/pause", "End the pause"),
+        Operation::delete("/pause", "Resume enforcement"),
         live_rules::resume_json,
     )
     .add(

@@ -65,7 +65,7 @@ impl fmt::Debug for RunTimes {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn heavens_needing_attention(
     operations: &Operations,
 ) -> Result<Vec<(String, String)>, StoreError> {

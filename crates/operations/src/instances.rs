@@ -76,7 +76,7 @@ impl Instance {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn list(caller: &Caller<'_>) -> Result<Instances, Refusal> {
     let instances = caller.store.instances().list().await?;
     let instances = instances.into_iter().map(Instance::new).collect();

@@ -23,7 +23,7 @@ pub fn unknown() -> SiteRobotKey {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
     store.site_robot_key(&new_key(), clock.now_ms()).await
 }
@@ -32,7 +32,7 @@ pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn load(own: &SiteRobotKey, store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let key = key(store, clock).await?;
     if key.len() >= MIN_KEY_BYTES {

@@ -31,7 +31,7 @@ impl Paging {
     ///
     /// # Errors
     ///
-    /// Fails if the number is out of range.
+    /// Returns an error if the number is out of range.
     pub fn limit(&self) -> Result<usize, Refusal> {
         let limit = self.limit.unwrap_or(LIMIT);
         let message = || format!("must be a number from 1 to {MAX_LIMIT}");
@@ -45,7 +45,7 @@ impl Paging {
     ///
     /// # Errors
     ///
-    /// Fails if the cursor belongs to another list.
+    /// Returns an error if the cursor belongs to another list.
     pub fn after<K: DeserializeOwned>(&self) -> Result<Option<K>, Refusal> {
         let Some(cursor) = &self.cursor else {
             return Ok(None);
@@ -61,7 +61,7 @@ impl Paging {
     ///
     /// # Errors
     ///
-    /// Fails if the limit or the cursor is invalid.
+    /// Returns an error if the limit or the cursor is invalid.
     pub fn page<T, K: DeserializeOwned + Ord + Serialize>(
         &self,
         mut list: Vec<T>,
@@ -95,7 +95,7 @@ pub fn cursor(key: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// Fails if the value cannot be parsed.
+/// Returns an error if the value cannot be parsed.
 pub fn filled<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

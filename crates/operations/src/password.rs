@@ -54,8 +54,8 @@ pub fn generate_password() -> String {
 ///
 /// # Errors
 ///
-/// Fails if the password has more than 1,024 bytes, or if the operating system provides no random
-/// numbers.
+/// Returns an error if the password has more than 1,024 bytes, or if the operating system provides
+/// no random numbers.
 pub fn hash_password(password: &str) -> Result<String, PasswordError> {
     if password.len() > MAX_PASSWORD_BYTES {
         return Err(PasswordError(format!(

@@ -92,7 +92,7 @@ fn text(data: &Data, key: &str) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions, Refusal> {
     let stored = caller.store.access().sessions(caller.now_ms).await?;
     let session = |stored| Session::new(stored, current, caller.now_ms);
@@ -105,7 +105,7 @@ pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions
 ///
 /// # Errors
 ///
-/// Fails if the session does not exist, or if the database fails.
+/// Returns an error if the session does not exist, or if a database operation fails.
 pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().end_session(key, caller.now_ms).await;
     ended.map_err(|error| match error.kind() {
@@ -117,11 +117,11 @@ pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Ends all sessions except the session with this ID.
+/// Ends all sessions except the one with this ID.
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn end_others(
     caller: &Caller<'_>,
     current_id: Option<&str>,

@@ -142,8 +142,8 @@ impl AdminSite {
     }
 
     /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
-    pub fn suspects(mut self, coherence: Option<Arc<BrowserCheck>>) -> Self {
-        self.suspects = coherence;
+    pub fn suspects(mut self, browser_check: Option<Arc<BrowserCheck>>) -> Self {
+        self.suspects = browser_check;
         self
     }
 

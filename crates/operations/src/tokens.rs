@@ -83,7 +83,7 @@ impl Token {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
     let tokens = caller.store.access().tokens().await?;
     let tokens = tokens.iter().map(|token| Token::new(token, caller.now_ms));
@@ -105,7 +105,7 @@ pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// Fails if a field is invalid, or if the database fails.
+/// Returns an error if a field is invalid, or if a database operation fails.
 pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
@@ -181,7 +181,7 @@ fn detail(token: &AdminToken) -> String {
 ///
 /// # Errors
 ///
-/// Fails if no token has this name, or if the database fails.
+/// Returns an error if no token has this name, or if a database operation fails.
 pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().remove_token(name).await;
     ended.map_err(|error| match error.kind() {

@@ -35,7 +35,7 @@ pub(super) struct RuleLine {
     pub(super) allow: bool,
 }
 
-/// Line other than a rule, with its field and position.
+/// A line that is not a rule, with its field and position.
 #[derive(Clone, Debug)]
 pub(super) struct Extra {
     pub(super) field: Field,

@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::check::{
-    Answered, CheckToken, Dialect, EndpointRequest, IDENTITY_HEADERS, InvalidDescription,
-    MAX_REPORT_BYTES, Page, ReportErrors, VisitorReport, YesNo, answer, describe, mark, plain_pass,
-    read_report, take_page,
+    Answered, CheckToken, Dialect, EndpointRequest, EntryErrors, IDENTITY_HEADERS,
+    InvalidDescription, MAX_REPORT_BYTES, Page, VisitorReport, YesNo, answer, describe, mark,
+    plain_pass, read_report, take_page,
 };
 use crate::clock::Clock;
 use crate::config::{CheckSection, FailMode};
@@ -273,7 +273,7 @@ impl Shared {
     /// then.
     fn take(&self, all: &[VisitorReport]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
-        let (mut known, mut wrong) = (Vec::new(), ReportErrors::default());
+        let (mut known, mut wrong) = (Vec::new(), EntryErrors::default());
         for (reported, number) in all.iter().zip(1..) {
             match sites.places.find(reported.host.as_deref(), "/") {
                 SiteMatch::Site(served) => match served.marks() {

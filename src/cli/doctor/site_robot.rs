@@ -181,18 +181,18 @@ async fn robot_runs(
 
 fn starting_point_check(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
     match (status, location) {
-        (200..=299, _) => Check::new(name, Ok(format!("{url} returns {status}"))),
+        (200..=299, _) => Check::new(name, Ok(format!("{url} returned status {status}"))),
         (300..=399, Some(location)) => Check::warning(
             name,
             format!("{url} redirects to {location}: start there, or check site_robot.login"),
         ),
         (401 | 403, _) => Check::warning(
             name,
-            format!("{url} returns {status}: check site_robot.login"),
+            format!("{url} returned status {status}: check site_robot.login"),
         ),
         _ => Check::warning(
             name,
-            format!("{url} returns {status}: a run cannot start from this URL"),
+            format!("{url} returned status {status}: a run cannot start from this URL"),
         ),
     }
 }

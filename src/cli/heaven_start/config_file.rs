@@ -62,8 +62,8 @@ impl Rewrite {
     ///
     /// # Errors
     ///
-    /// Fails if the file was changed in the meantime or cannot be written; the file is then left
-    /// unchanged.
+    /// Returns an error if the file was changed in the meantime or cannot be written; the file is
+    /// then left unchanged.
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let shown = self.path.display();
         // Resolves symbolic links, so that the target file is written instead of the link.

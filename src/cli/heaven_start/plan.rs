@@ -49,8 +49,8 @@ struct Subject<'a> {
 ///
 /// # Errors
 ///
-/// Fails if an existing setting, which the error describes, must be changed manually, or if the URL
-/// of the site is unknown.
+/// Returns an error if an existing setting, which the error describes, must be changed manually, or
+/// if the URL of the site is unknown.
 pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Result<Plan, String> {
     let subject = Subject::new(site, whole, wishes.urls)?;
     let mut plan = Plan::default();
@@ -66,7 +66,7 @@ pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Res
 ///
 /// # Errors
 ///
-/// Fails if the selection is not unique; the error lists the existing sites.
+/// Returns an error if the selection is not unique; the error lists the existing sites.
 pub(super) fn choose(sites: Vec<ServedSite>, name: Option<&str>) -> Result<ServedSite, String> {
     let names: Vec<_> = sites.iter().map(|site| site.name().to_owned()).collect();
     let names = names.join(", ");

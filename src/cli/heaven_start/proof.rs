@@ -224,12 +224,12 @@ impl<'a> PageClient<'a> {
         if !self.is_expected(answer) {
             return Some(if health::is_ready(self.loaded).await {
                 format!(
-                    "the server at {server} returns {status}, because the server has not loaded this configuration: reload \
+                    "the server at {server} returned status {status}, because the server has not loaded this configuration: reload \
                      the server with `systemctl reload robot-detection` or kill -HUP, and run the command again"
                 )
             } else {
                 format!(
-                    "the program that returns {status} at {server} is not robot-detection with this configuration: use \
+                    "the program that returned status {status} at {server} is not robot-detection with this configuration: use \
                      --listen ADDRESS, as in `serve`"
                 )
             });
@@ -237,7 +237,7 @@ impl<'a> PageClient<'a> {
         let to = self.url.join(answer.location.as_deref()?).ok()?;
         match self.ask_at(server, &to).await {
             Some(page) if page.status == 200 => None,
-            Some(page) => Some(format!("{to} returns {}", page.status)),
+            Some(page) => Some(format!("{to} returned status {}", page.status)),
             None => Some(format!("{to} does not respond")),
         }
     }

@@ -106,8 +106,8 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     code
 }
 
-/// Fails if `heaven.open_to` is not set for pages behind a login and there is no terminal to ask
-/// at.
+/// Returns an error if `heaven.open_to` is not set for pages behind a login and there is no
+/// terminal to ask at.
 fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
     let robot = site.robot(loaded);
     let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {

@@ -75,11 +75,11 @@ fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String>
             "redirects to {}: start there, or, if it is a login page, {LOGIN}",
             to.escape_debug()
         )),
-        (401 | 403, _) => Err(format!("returns {status}: {LOGIN}")),
+        (401 | 403, _) => Err(format!("returned status {status}: {LOGIN}")),
         (404 | 410, _) => Err(format!(
-            "returns {status}: specify the URL of the area that robots cannot access"
+            "returned status {status}: specify the URL of the area that robots cannot access"
         )),
-        _ => Err(format!("returns {status}")),
+        _ => Err(format!("returned status {status}")),
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
             (302, Some("/\u{1b}[2J"), Some("\\u{1b}")),
             (403, None, Some("site_robot.login_form")),
             (404, None, Some("specify the URL")),
-            (503, None, Some("returns 503")),
+            (503, None, Some("returned status 503")),
         ] {
             match (meaning(&url, status, location), expected) {
                 (Ok(()), None) => {}

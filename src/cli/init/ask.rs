@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 8 * 1024;
 ///
 /// # Errors
 ///
-/// Fails if standard input ends too early, or after too many invalid answers.
+/// Returns an error if standard input ends too early, or after too many invalid answers.
 pub(super) fn ask(readers: Option<&str>) -> anyhow::Result<Answers> {
     let mut answers = Answers::default();
     output::line("Press Enter to accept the value in brackets.")?;

@@ -46,7 +46,7 @@ Example: robot-detection rules apply rules.toml --prune --dry-run"
     /// Pause enforcement on every instance; decisions are logged but not enforced
     #[command(after_help = "Example: robot-detection rules pause --for 30m")]
     Pause(PauseArgs),
-    /// End the pause of enforcement
+    /// Resume enforcement
     #[command(after_help = "Example: robot-detection rules resume")]
     Resume(JsonArgs),
 }

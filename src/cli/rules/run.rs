@@ -274,6 +274,6 @@ fn changed(json: bool, id: Option<i64>, state: &'static str, text: &str) -> anyh
 fn pause_text(pause: &Pause) -> String {
     let (ends, by) = (&pause.ends.iso, &pause.by);
     output::clean(&format!(
-        "paused until {ends} by {by}: all requests pass, and decisions are only logged"
+        "paused by {by} until {ends}: all requests pass, and decisions are only logged"
     ))
 }

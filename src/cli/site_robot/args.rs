@@ -215,7 +215,7 @@ pub(in crate::cli) struct ExplainUrlArgs {
 /// Arguments of `site-robot parity`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ParityArgs {
-    /// Compare only this number of pages, chosen evenly from all pages
+    /// Compare only this many pages, evenly spaced across all pages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) sample: Option<u64>,
     /// Name of the site

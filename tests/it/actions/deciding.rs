@@ -196,7 +196,7 @@ fn an_explanation_includes_pace_and_status() {
             "Rule 2 does not match: the host is \"www.example.com\".",
             "Rule 3 does not match: the method is \"GET\".",
             "Rule 4 matches; its action is refuse.",
-            "The limit allows at most 10 requests in 5 s, 3 at once; further requests get 429.",
+            "Rate limit: at most 10 requests in 5 s, 3 at once; further requests get 429.",
             "The response is 451.",
         ]
     );

@@ -98,7 +98,8 @@ async fn later_rules_apply_to_a_robot_within_its_pace() {
     clock.advance(Duration::from_millis(9_001));
     let early = visit("/a").await;
     assert_eq!((early.status, &*early.header("retry-after")), (429, "1"));
-    let told = "This robot sends too many requests. The limit allows at most 6 requests in 60 s, 2 at once.\n";
+    let told =
+        "This robot sends too many requests. Rate limit: at most 6 requests in 60 s, 2 at once.\n";
     assert_eq!(early.text(), told);
     clock.advance(Duration::from_secs(1));
     assert_eq!(visit("/a").await.status, 200);

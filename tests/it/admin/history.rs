@@ -92,7 +92,10 @@ async fn verdicts_are_charted_over_months_and_add_up_to_the_figures() {
         assert!(page.body.contains(&link), "{link}: {}", page.body);
     }
     let one = client.get("verification?robot=ahrefsbot").await;
-    assert!(one.text().contains("Verdicts over 90 days: ahrefsbot"));
+    assert!(
+        one.text()
+            .contains("Verdicts over the last 90 days: ahrefsbot")
+    );
     let sum = told(&client, "robot=ahrefsbot").await;
     assert_eq!(sums(&one.body), [("unverifiable".to_owned(), sum)]);
     let nobody = client.get("verification?robot=nobody").await.text();
@@ -105,7 +108,7 @@ async fn violations_are_charted_by_day_next_to_robots_txt_decisions() {
     let client = site.client();
     let none = client.get("robots-txt").await.text();
     assert!(!none.contains("Violations by day"), "{none}");
-    assert!(!none.contains("over 90 days"), "{none}");
+    assert!(!none.contains("over the last 90 days"), "{none}");
     violate(&site, &[29, 29, 1, 31], "path-not-filtered").await;
     violate(&site, &[1, 0], "robots.txt").await;
     let refused = Visits {

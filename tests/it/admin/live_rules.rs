@@ -272,7 +272,10 @@ async fn a_pass_rule_requires_verification_where_claims_are_verifiable() {
     let rules = live(&client).await;
     assert_eq!(rules.len(), 2);
     let note = rules[0]["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("No registry lists"), "{note}");
+    assert!(
+        note.starts_with("The selected robots are no longer"),
+        "{note}"
+    );
     assert_eq!(rules[1]["notes"], json!([]));
 }
 

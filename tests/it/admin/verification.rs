@@ -223,7 +223,7 @@ async fn robots_can_be_sorted_and_the_chart_filtered() {
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     }
     let narrowed = client.get("verification?robot=plainbot").await.text();
-    assert!(narrowed.contains("Verdicts over 90 days: plainbot"));
+    assert!(narrowed.contains("Verdicts over the last 90 days: plainbot"));
     let nobody = client.get("verification?robot=%3Cscript%3E").await;
     assert!(nobody.text().contains("No requests in this period."));
     assert!(!nobody.body.contains("<script>"));

@@ -126,11 +126,7 @@ fn settings_missing_for_a_file_are_reported() {
             &["caddy"],
             "check.fails",
         ),
-        (
-            CONFIG,
-            &["traefik", "--standalone"],
-            "use addresses with ports",
-        ),
+        (CONFIG, &["traefik", "--standalone"], "use TCP addresses"),
         (
             CONFIG,
             &["nginx", "--standalone", "--listen", "80; }"],

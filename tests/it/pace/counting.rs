@@ -40,7 +40,7 @@ async fn an_address_has_one_pace_however_it_is_written() {
     assert_eq!(refused.header("cache-control"), "no-store");
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=43_200).contains(&wait), "{wait}");
-    let told = "Too many requests. The limit allows at most 2 requests in 86400 s, 2 at once, \
+    let told = "Too many requests. Rate limit: at most 2 requests in 86400 s, 2 at once, \
         per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
     // A proxy that names no client is not slowed, since that would affect all its clients.
@@ -132,7 +132,7 @@ async fn explain_shows_the_pace_and_its_key() {
     let house = House::new(&per("user-agent", 9)).await;
     let asked = ["--path", "/", "--user-agent", FIREFOX];
     let told = house.explain(&asked);
-    let expected = "slow      The limit allows at most 9 requests in 86400 s, 9 at once, \
+    let expected = "slow      Rate limit: at most 9 requests in 86400 s, 9 at once, \
         per User-Agent (ignoring numbers); further requests get 429.\n";
     assert!(told.contains(expected), "{told}");
     let told = house.explain(&[&asked[..], &["--json"]].concat());

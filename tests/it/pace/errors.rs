@@ -19,7 +19,7 @@ async fn a_client_with_too_many_errors_must_wait() {
     assert_eq!((refused.status, from("/404", "192.0.2.1")), (429, 429));
     let wait: u32 = refused.header("retry-after").parse().unwrap();
     assert!((1..=28_800).contains(&wait), "{wait}");
-    let told = "Too many requests have failed. The limit allows at most 3 responses with 403, 404 or 410 \
+    let told = "Too many requests have failed. Rate limit: at most 3 responses with 403, 404 or 410 \
         in 86400 s, 3 at once, per address (IPv6: per /64).\n";
     assert_eq!(refused.text(), told);
     assert_eq!(from("/404", "192.0.2.2"), 404);
@@ -47,9 +47,9 @@ async fn a_rule_about_requests_applies_in_addition_to_one_about_errors() {
     assert_eq!(asked, [200, 200, 200, 404, 429]);
     let told = house.explain(&["--path", "/", "--user-agent", GOOGLEBOT]);
     for sentence in [
-        "The limit allows at most 3 responses with 403, 404 or 410 in 86400 s, 3 at once, per address",
+        "Rate limit: at most 3 responses with 403, 404 or 410 in 86400 s, 3 at once, per address",
         "; further requests get 429.",
-        "The limit allows at most 4 requests in 86400 s, 4 at once; further requests get 429.",
+        "Rate limit: at most 4 requests in 86400 s, 4 at once; further requests get 429.",
     ] {
         assert!(told.contains(sentence), "{told}");
     }

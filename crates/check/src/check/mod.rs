@@ -26,7 +26,7 @@ pub use proxy_file::{
     ProxyFile, RuleHeader, TextError, inspect, proxy_file,
 };
 pub use redirect::requested_page;
-pub use report::{MAX_REPORT_BYTES, ReportErrors, VisitorReport, YesNo, read_report};
+pub use report::{EntryErrors, MAX_REPORT_BYTES, VisitorReport, YesNo, read_report};
 
 use axum::http::HeaderName;
 

@@ -40,12 +40,12 @@ pub enum YesNo {
 
 /// Error for an invalid report, with a line for each invalid entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ReportErrors {
+pub struct EntryErrors {
     text: String,
     wrong: usize,
 }
 
-impl ReportErrors {
+impl EntryErrors {
     /// Adds an error for an entry; entries are numbered from 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
@@ -104,7 +104,7 @@ pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
             "a report must contain 1 to {MAX_ENTRIES} visitors, but this report contains {number}\n"
         ));
     }
-    let (mut reported, mut wrong) = (Vec::new(), ReportErrors::default());
+    let (mut reported, mut wrong) = (Vec::new(), EntryErrors::default());
     for (number, entry) in entries {
         match entry {
             Ok(entry) => reported.push(entry),

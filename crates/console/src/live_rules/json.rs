@@ -135,7 +135,7 @@ pub(crate) async fn pause_json(
     Ok(Json(paused))
 }
 
-/// Ends the pause; succeeds even if enforcement is not paused.
+/// Resumes enforcement; succeeds even if enforcement is not paused.
 pub(crate) async fn resume_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

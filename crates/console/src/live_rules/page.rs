@@ -198,7 +198,7 @@ pub(crate) async fn pause(
     Ok(page.location.see_other("rules"))
 }
 
-/// Ends the pause of enforcement.
+/// Resumes enforcement.
 pub(crate) async fn resume(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -50,7 +50,7 @@ pub(crate) struct StatusView {
     pub(super) parity: ParityView,
     /// Reason why the last run did not start or failed.
     pub(super) failure: Option<String>,
-    /// Current or last run of the site robot.
+    /// The site robot's current run, or its last run if none is in progress.
     pub(super) run: Option<RunView>,
     pub(super) live: Option<LiveView>,
 }

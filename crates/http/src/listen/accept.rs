@@ -49,7 +49,7 @@ impl AcceptLoop {
         supervisors.close();
         supervisors.wait().await;
         if !self.shared.stop.is_cancelled() {
-            error!("no thread accepts connections any more; shutting down");
+            error!("all threads have stopped accepting connections; shutting down");
             self.shared.stop.cancel();
         }
     }

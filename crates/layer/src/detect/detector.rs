@@ -41,7 +41,7 @@ pub struct Detector {
     known: Option<Arc<KnownAgents>>,
 }
 
-/// A pattern of an active robot that the detector cannot use.
+/// An active robot's pattern that the detector cannot use.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RejectedPattern {

@@ -143,7 +143,7 @@ impl Shared {
         };
         let request = received.request;
         let named = || (header::host(request), header::target(request));
-        case.judgement = self.stages.robots_txt.pass_named_page(judgement, named);
+        case.judgement = self.stages.robots_txt.allow_listed_page(judgement, named);
         let requester = requester.filter(|_| case.own.is_none());
         if let Some(requester) = requester {
             self.stages.decide(received, requester, case);

@@ -164,7 +164,7 @@ impl Additions {
         if self.is_in_place {
             keep_out_of_caches(response.headers_mut());
         }
-        self.form.tell(response);
+        self.form.add_cache_headers(response);
         if let Some(cookie) = self.cookie.take() {
             response.headers_mut().append(SET_COOKIE, *cookie);
         }

@@ -338,14 +338,14 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// use robot_detection_layer::{
     ///     layer::RobotDetectionLayer,
     ///     policy::{Action, Rule},
-    ///     suspect::Coherence,
+    ///     suspect::BrowserCheck,
     /// };
     ///
     /// let rule = Rule::builder(Action::Refuse).paths(["/search*"]).suspect(true).people(true);
     /// let layer = RobotDetectionLayer::builder()
     ///     .rule(rule)
     ///     .build()?
-    ///     .suspects(Arc::new(Coherence::new()));
+    ///     .suspects(Arc::new(BrowserCheck::new()));
     /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
     /// ```
     #[must_use]
@@ -425,12 +425,12 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// use robot_detection_layer::{
     ///     clock::Clock,
     ///     layer::RobotDetectionLayer,
-    ///     suspect::{Coherence, Marks},
+    ///     suspect::{BrowserCheck, Marks},
     /// };
     ///
     /// let layer = RobotDetectionLayer::builder()
     ///     .build()?
-    ///     .suspects(Arc::new(Coherence::new()))
+    ///     .suspects(Arc::new(BrowserCheck::new()))
     ///     .marks(Marks::new(&Clock::system()))
     ///     .person_header(HeaderName::from_static("x-robot-detection-person"));
     /// # Ok::<(), robot_detection_layer::layer::LayerError>(())

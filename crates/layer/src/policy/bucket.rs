@@ -14,7 +14,7 @@ pub(super) struct Rate {
     /// Microseconds until an empty bucket is full.
     depth_us: i64,
     /// Refill time that a token costs, in microseconds.
-    price_us: i64,
+    price_micros: i64,
 }
 
 /// A lock-free token bucket, initially full.
@@ -36,7 +36,7 @@ impl Rate {
         Self {
             interval_us,
             depth_us: interval_us.saturating_mul(i64::from(burst.max(1))),
-            price_us: interval_us,
+            price_micros: interval_us,
         }
     }
 
@@ -46,8 +46,11 @@ impl Rate {
     /// serve more than one bucket allows plus one token per other instance, because several
     /// instances may take the last token.
     pub(super) fn shared_by(self, sharers: u32) -> Self {
-        let price_us = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
-        Self { price_us, ..self }
+        let price_micros = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
+        Self {
+            price_micros,
+            ..self
+        }
     }
 
     /// Returns the microseconds until the bucket gains a token.
@@ -56,13 +59,13 @@ impl Rate {
     }
 
     /// Returns the microseconds that a token costs.
-    pub(super) fn price_us(self) -> i64 {
-        self.price_us
+    pub(super) fn price_micros(self) -> i64 {
+        self.price_micros
     }
 
     /// Returns `true` if other instances take tokens from the same bucket.
     pub(super) fn is_shared(self) -> bool {
-        self.price_us > self.interval_us
+        self.price_micros > self.interval_us
     }
 
     /// Returns the maximum time until a bucket is full, provided that the clock is not set back.
@@ -71,7 +74,7 @@ impl Rate {
             return self.depth_us;
         }
         // Tokens taken by all instances, plus those taken alone before the others were known.
-        let taken_us = self.depth_us.saturating_add(self.price_us);
+        let taken_us = self.depth_us.saturating_add(self.price_micros);
         taken_us.saturating_mul(2)
     }
 }
@@ -130,7 +133,7 @@ pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Dur
         .saturating_sub(rate.depth_us)
         .saturating_sub(now_us);
     if early_us <= 0 {
-        return Ok(full_us.saturating_add(rate.price_us));
+        return Ok(full_us.saturating_add(rate.price_micros));
     }
     Err(Duration::from_micros(early_us.unsigned_abs()))
 }

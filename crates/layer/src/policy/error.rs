@@ -98,7 +98,7 @@ pub struct UnknownRobot {
     pub nearest: Option<String>,
 }
 
-/// A rule of an overlay that cannot be added to a policy.
+/// A rule from an overlay that cannot be added to a policy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOutRule {

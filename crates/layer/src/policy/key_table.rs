@@ -113,7 +113,7 @@ impl KeyTable {
         let rate = self.rate();
         let mut places = self.places(key);
         if let Some(entry) = places.find(key) {
-            entry.full_us = entry.full_us.saturating_sub(rate.price_us());
+            entry.full_us = entry.full_us.saturating_sub(rate.price_micros());
         }
         if rate.is_shared() {
             places.note(key, -rate.interval_us());
@@ -141,7 +141,7 @@ impl KeyTable {
         }
     }
 
-    /// Removes and returns the debts that have not been sent to the other instances, deepest first.
+    /// Removes and returns the debts that have not been sent to the other instances, largest first.
     pub(super) fn untold(&self, most: usize) -> Vec<BucketDebt> {
         let all = self
             .shards

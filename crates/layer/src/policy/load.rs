@@ -36,9 +36,9 @@ pub(super) struct LoadGate {
     upstream_ms: AtomicU64,
 }
 
-/// The load of a site, measured once per second without a lock.
+/// Meter of a site's load, which is measured once per second without a lock.
 #[derive(Debug, Default)]
-pub(super) struct SiteLoad {
+pub(super) struct LoadMeter {
     /// The current second, in seconds since 1970.
     second: AtomicI64,
     requests: AtomicU64,
@@ -59,7 +59,7 @@ pub(super) struct Load {
 /// A running measurement of a response time.
 #[derive(Debug)]
 pub struct ResponseTimer {
-    load: Arc<SiteLoad>,
+    load: Arc<LoadMeter>,
     begun_ms: i64,
 }
 
@@ -139,7 +139,7 @@ impl LoadGate {
     }
 }
 
-impl SiteLoad {
+impl LoadMeter {
     /// Counts a request. If it is the first request of a second, returns the load of the previous
     /// second.
     pub(super) fn count(&self, now_ms: i64) -> Option<Load> {
@@ -223,7 +223,7 @@ mod tests {
 
     /// A simulated site, which updates a load gate every second.
     struct Site {
-        load: Arc<SiteLoad>,
+        load: Arc<LoadMeter>,
         gate: LoadGate,
         now_ms: i64,
     }
@@ -328,7 +328,7 @@ mod tests {
         assert!(site.second(1, 0));
         site.now_ms -= 900_000;
         assert!(!site.second(1, 0));
-        let (far, load) = (i64::MAX, SiteLoad::default());
+        let (far, load) = (i64::MAX, LoadMeter::default());
         for now_ms in [far, i64::MIN, 0, far] {
             let _ = load.count(now_ms);
         }

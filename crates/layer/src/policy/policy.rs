@@ -14,7 +14,7 @@ use super::{
     decision::Silent,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
-    load::SiteLoad,
+    load::LoadMeter,
     path::PathReading,
     subtree::Subtree,
 };
@@ -63,7 +63,7 @@ pub struct Policy {
     pub(super) judges_people: bool,
     pub(super) places: Places,
     /// The load of the site, if a rule depends on it.
-    pub(super) load: Option<Arc<SiteLoad>>,
+    pub(super) load: Option<Arc<LoadMeter>>,
 }
 
 impl Policy {

@@ -133,12 +133,12 @@ impl RateLimiter {
         match (&self.pace.text, self.pace.key) {
             (Some(text), _) => text.clone(),
             (None, _) if self.pace.is_of_errors => {
-                format!("Too many requests have failed. The limit allows {self}.\n")
+                format!("Too many requests have failed. Rate limit: {self}.\n")
             }
             (None, RateKey::Robot) => {
-                format!("This robot sends too many requests. The limit allows {self}.\n")
+                format!("This robot sends too many requests. Rate limit: {self}.\n")
             }
-            (None, _) => format!("Too many requests. The limit allows {self}.\n"),
+            (None, _) => format!("Too many requests. Rate limit: {self}.\n"),
         }
     }
 
@@ -221,7 +221,7 @@ impl RateLimiter {
 
     /// Describes the rate limit in a sentence.
     pub(super) fn sentence(&self) -> String {
-        format!("The limit allows {self}; further requests get 429.")
+        format!("Rate limit: {self}; further requests get 429.")
     }
 
     fn take(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_described_in_words() {
-        let expected = "This robot sends too many requests. The limit allows at most 2 requests in 60 s, 2 at once.\n";
+        let expected = "This robot sends too many requests. Rate limit: at most 2 requests in 60 s, 2 at once.\n";
         assert_eq!(rate_limiter().text(), expected);
         let one = RateLimiter::new(LimitSettings {
             count: 1,

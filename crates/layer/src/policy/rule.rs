@@ -37,7 +37,7 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Position of the rule in the settings, starting at 1; 0 for a rule of an overlay.
+    /// Position of the rule in the settings, starting at 1; 0 for a rule from an overlay.
     pub(super) number: usize,
     /// Index of the rule in the policy.
     pub(super) index: usize,

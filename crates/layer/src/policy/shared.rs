@@ -196,7 +196,7 @@ impl Policy {
             .compute_host_dependency()
     }
 
-    /// Builds a rule of an overlay for this policy.
+    /// Builds a rule from an overlay for this policy.
     fn overlaid(&self, rule: RuleBuilder) -> Result<Rule, PolicyError> {
         let rule = rule.build(0, &self.methods, &self.places, |url| {
             match (url, &self.heaven) {
@@ -215,7 +215,7 @@ impl Policy {
         }
     }
 
-    /// Checks whether a rule of an overlay is valid for this policy.
+    /// Checks whether a rule from an overlay is valid for this policy.
     ///
     /// # Errors
     ///

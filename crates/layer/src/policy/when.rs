@@ -228,8 +228,10 @@ impl When {
         }
         let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
         if !visitors.contains(&Kind::Person) {
-            let reason = "only people can be suspects, but visitors does not include them, so the rule never matches; set visitors = \"person\", or remove the key";
-            return Err((key, reason.to_owned()));
+            let reason = format!(
+                "only people can be suspects, but visitors does not include them, so the rule never matches; set visitors = \"person\", or remove {key}"
+            );
+            return Err((key, reason));
         }
         Ok(())
     }

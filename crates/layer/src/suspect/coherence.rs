@@ -46,14 +46,14 @@ type Senders = SeenKeys<16_384>;
 ///
 /// ```
 /// use http::Request;
-/// use robot_detection_layer::suspect::{Coherence, Reason, Transport};
+/// use robot_detection_layer::suspect::{BrowserCheck, Reason, Transport};
 ///
 /// let request = Request::get("/")
 ///     .header("host", "www.example.com")
 ///     .header("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0")
 ///     .header("accept", "*/*")
 ///     .body(())?;
-/// let reasons = Coherence::new().judge(&request, Transport::default());
+/// let reasons = BrowserCheck::new().judge(&request, Transport::default());
 /// assert!(reasons.are_suspect() && reasons.contains(Reason::LanguageMissing));
 /// # Ok::<(), http::Error>(())
 /// ```
@@ -154,7 +154,9 @@ impl BrowserCheck {
     /// the headers that the proxy is known to forward, because these determine which headers are
     /// considered missing.
     fn shape(&self, headers: &HeaderMap, transport: Transport) -> u64 {
-        let brings = transport.front.map_or(0, |front| self.fronts.known(front));
+        let brings = transport
+            .front
+            .map_or(0, |front| self.fronts.headers_forwarded_by(front));
         (headers.len() as u64) << 32 | u64::from(brings)
     }
 

@@ -72,7 +72,7 @@ impl Default for Fronts {
 
 impl Fronts {
     /// Returns the bits of the headers that a proxy is known to forward.
-    pub(super) fn known(&self, front: IpAddr) -> u32 {
+    pub(super) fn headers_forwarded_by(&self, front: IpAddr) -> u32 {
         let key = key(front);
         let known = self
             .places(key)
@@ -160,7 +160,13 @@ mod tests {
         assert_eq!(fronts.bring(first, 0b01), 0b01);
         assert_eq!(fronts.bring(first, 0b10), 0b11);
         assert_eq!(fronts.bring(first, 0), 0b11);
-        assert_eq!((fronts.known(first), fronts.known(second)), (0b11, 0));
+        assert_eq!(
+            (
+                fronts.headers_forwarded_by(first),
+                fronts.headers_forwarded_by(second)
+            ),
+            (0b11, 0)
+        );
         assert_eq!(fronts.bring(second, 0), 0, "proxies are independent");
     }
 

@@ -53,9 +53,9 @@ reasons! {
     /// No release of the browser has such a User-Agent.
     VersionImpossible = "version-impossible", 10, "user-agent",
         "no release of this browser has such a User-Agent";
-    /// Hardly anyone uses this browser version any more.
+    /// Hardly anyone still uses this browser version.
     VersionOutdated = "version-outdated", 3, "user-agent",
-        "hardly anyone uses this browser version any more";
+        "hardly anyone still uses this browser version";
     /// The request contains a header that the browser version did not support.
     HeaderTooNew = "header-too-new", 7, "user-agent",
         "this browser version did not support the Sec-Fetch or Sec-CH-UA headers of the request";

@@ -99,7 +99,7 @@ impl SentMessage {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn list(caller: &Caller<'_>) -> Result<AlertStatuses, Refusal> {
     let (store, now_ms) = (caller.store, caller.now_ms);
     let (alerts, attempts) = (

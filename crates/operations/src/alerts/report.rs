@@ -9,7 +9,7 @@ use robot_detection_store::store::TrafficSum;
 /// Maximum number of robots in the report.
 const TOP: usize = 10;
 
-/// Returns the sentences of a report on a week, which compare the week with the previous week.
+/// Returns the sentences of the weekly report, which compare the week with the one before.
 ///
 /// The figures match the output of `traffic report`.
 pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> {

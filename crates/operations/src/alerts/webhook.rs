@@ -42,7 +42,7 @@ impl Webhook {
     ///
     /// # Errors
     ///
-    /// Fails if the HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn new(
         url: WebhookUrl,
         secret: Option<Secret>,

@@ -49,7 +49,7 @@ impl BanViews {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
     let bans = caller.store.bans().list(caller.now_ms).await?;
     Ok(BanViews::new(bans, caller.now_ms))
@@ -59,7 +59,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
 ///
 /// # Errors
 ///
-/// Fails if the network is invalid or not banned, or if the database fails.
+/// Returns an error if the network is invalid or not banned, or if a database operation fails.
 pub async fn remove(caller: &Caller<'_>, network: &str) -> Result<Network, Refusal> {
     let network: Network = network
         .parse()

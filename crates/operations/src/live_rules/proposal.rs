@@ -55,7 +55,8 @@ impl Proposal {
     ///
     /// # Errors
     ///
-    /// Fails if a field is invalid, if no site accepts the rule, or if the database fails.
+    /// Returns an error if a field is invalid, if no site accepts the rule, or if a database
+    /// operation fails.
     pub async fn new(fields: &RuleFields, among: &Surroundings<'_>) -> Result<Self, Refusal> {
         let now_ms = among.caller.now_ms;
         let robots = || among.detector.robots().iter().map(|robot| &**robot);
@@ -98,7 +99,7 @@ impl Proposal {
             AddRuleOutcome::Full => Err(full()),
             AddRuleOutcome::Taken(id) => Err(Refusal::conflict(
                 "name_taken",
-                format!("Live rule {id} has this name; remove it, or replace it by name."),
+                format!("Live rule {id} already has this name; remove or replace that rule."),
             )),
             added => Ok(added),
         }

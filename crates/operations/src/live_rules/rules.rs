@@ -212,8 +212,8 @@ pub fn live(
 ///
 /// # Errors
 ///
-/// Fails if a field is invalid, if the name is taken, if there are too many rules, or if the
-/// database fails.
+/// Returns an error if a field is invalid, if the name is taken, if there are too many rules, or if
+/// a database operation fails.
 pub async fn add(
     among: &Surroundings<'_>,
     request: &RuleFields,
@@ -280,7 +280,7 @@ async fn save(
 ///
 /// # Errors
 ///
-/// Fails if no such rule is in force, or if the database fails.
+/// Returns an error if no such rule is in force, or if a database operation fails.
 pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
     let rules = caller.store.live_rules();
     let gone = || Refusal::not_found(format!("No live rule {rule} is in force."));
@@ -301,7 +301,7 @@ pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
 ///
 /// # Errors
 ///
-/// Fails if the rule cannot be restored, or if the database fails.
+/// Returns an error if the rule cannot be restored, or if a database operation fails.
 pub async fn restore(caller: &Caller<'_>, id: i64) -> Result<(), Refusal> {
     let rules = caller.store.live_rules();
     let restored = rules.restore(id, MAX_RULES, change(caller, ""), LiveRule::told);
@@ -317,7 +317,7 @@ pub async fn restore(caller: &Caller<'_>, id: i64) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// Fails if the duration is invalid, or if the database fails.
+/// Returns an error if the duration is invalid, or if a database operation fails.
 pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState, Refusal> {
     let length = request.r#for.as_deref().unwrap_or(PAUSE);
     let length_ms = length_ms(length).map_err(|reason| Refusal::invalid("for", reason))?;
@@ -333,11 +333,11 @@ pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState
     Ok(PauseState { pause: Some(pause) })
 }
 
-/// Ends the pause; returns `false` if enforcement was not paused.
+/// Resumes enforcement; returns `false` if enforcement was not paused.
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
     let rules = caller.store.live_rules();
     Ok(rules.resume(change(caller, "")).await?)
@@ -442,7 +442,7 @@ fn notes(kept: &StoredRule, among: &Surroundings<'_>) -> Vec<String> {
     let is_named = matches!(about, RuleTarget::Robot(_) | RuleTarget::Operator(_));
     let mut robots = among.detector.robots().iter();
     if is_named && !robots.any(|robot| about.is_about(robot)) {
-        notes.push("No registry lists the selected robots any more.".to_owned());
+        notes.push("The selected robots are no longer listed in any registry.".to_owned());
     }
     if let Some(site) = &kept.rule.site
         && !among.sites.iter().any(|(name, _)| name == site)

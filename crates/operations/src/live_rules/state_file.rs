@@ -93,7 +93,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Fails if the file is incomplete, or if it belongs to another database.
+    /// Returns an error if the file is incomplete, or if it belongs to another database.
     pub async fn read(&self) -> Result<Option<LiveRuleSet>, StateFileError> {
         let path = self.path.clone();
         let text = blocking(move || read(&path)).await;
@@ -117,7 +117,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Fails if the directory is not writable; the old file stays intact.
+    /// Returns an error if the directory is not writable; the old file stays intact.
     pub async fn write(&self, set: &LiveRuleSet) -> Result<(), StateFileError> {
         let content = Content::new(&self.database, set);
         let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;

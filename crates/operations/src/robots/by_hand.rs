@@ -97,7 +97,7 @@ pub enum PutRobot {
 ///
 /// # Errors
 ///
-/// Fails if fields are invalid, if the ID is taken, or if the database fails.
+/// Returns an error if fields are invalid, if the ID is taken, or if a database operation fails.
 pub async fn add(caller: &Caller<'_>, request: &NewRobot) -> Result<Robot, Refusal> {
     let robot = request.robot()?;
     store(caller, &robot, false).await?;
@@ -163,7 +163,7 @@ async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(),
 ///
 /// # Errors
 ///
-/// Fails if no such robot exists, or if the database fails.
+/// Returns an error if no such robot exists, or if a database operation fails.
 pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
     let removed = caller.store.robots().remove(id).await;
     removed.map_err(|error| match error.kind() {

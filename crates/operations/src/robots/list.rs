@@ -95,7 +95,7 @@ struct Selection<'r> {
 ///
 /// # Errors
 ///
-/// Fails if the database fails.
+/// Returns an error if the database operation fails.
 pub async fn stored(store: &Store) -> Result<Vec<Row>, Refusal> {
     let stored = store.robots().list().await?;
     Ok(stored.into_iter().map(Row::from).collect())
@@ -166,7 +166,7 @@ pub fn list(
 ///
 /// # Errors
 ///
-/// Fails if no such robot exists, or if the database fails.
+/// Returns an error if no such robot exists, or if a database operation fails.
 pub async fn find(
     caller: &Caller<'_>,
     detector: &Detector,

@@ -66,7 +66,7 @@ pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<MergedFile> {
         text: Vec::new(),
         is_exact: true,
     };
-    let contents = contents(&theirs, &ours);
+    let contents = distinct_contents(&theirs, &ours);
     if !contents.too_many.is_empty() {
         return None;
     }
@@ -133,12 +133,12 @@ pub(super) struct Content {
 pub(super) struct Contents<'f> {
     /// Contents and robots of each group; the `*` group is the last.
     pub(super) groups: Vec<(Content, Vec<&'f str>)>,
-    /// Robots whose groups have too much content to be combined.
+    /// Robots whose groups are too large to merge.
     pub(super) too_many: Vec<&'f str>,
 }
 
 /// Returns each distinct content with the robots that it applies to.
-pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
+pub(super) fn distinct_contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
     let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
     let mut too_many = Vec::new();
     let mut places: HashMap<Content, usize> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use super::{
     super::RobotsTxt,
-    groups::{MAX_BYTES, before, contents, reread, write_end, write_group},
+    groups::{MAX_BYTES, before, distinct_contents, reread, write_end, write_group},
     side::Side,
     union::RuleLine,
 };
@@ -16,7 +16,7 @@ pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let (theirs, ours) = (reread(theirs), reread(ours));
     let (theirs, ours) = (Side::new(&theirs), Side::new(&ours));
     let mut text = before(&theirs, &ours);
-    let contents = contents(&theirs, &ours);
+    let contents = distinct_contents(&theirs, &ours);
     let mut closed = contents.too_many;
     let mut everybody = Vec::new();
     for (content, names) in contents.groups {

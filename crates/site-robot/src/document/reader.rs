@@ -92,7 +92,7 @@ impl Reader<'_> {
                 self.around
                     .link(&link.url, self.attributes.has(Attribute::HrefLang));
             }
-            self.page.asks_password |= self.asks_password(name.as_bytes());
+            self.page.asks_password |= self.asks_for_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
         // In HTML, a slash at the end of a tag has no meaning.

@@ -65,7 +65,7 @@ impl Filters {
     ///
     /// # Errors
     ///
-    /// Fails if `./config/filterrules.conf` exists but is invalid.
+    /// Returns an error if `./config/filterrules.conf` exists but is invalid.
     pub fn shipped(functions: &Functions, files: &dyn Files) -> Result<Self, FileErrors> {
         let conf = FilterConf::parse(SHIPPED);
         let (filters, notes) = compile(&conf, functions, files, Missing::Ignored);

@@ -37,7 +37,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Fails if the parameter is missing or empty.
+    /// Returns an error if the parameter is missing or empty.
     pub fn required(&self, name: &str) -> Result<&str, String> {
         let missing = || format!("{name}= is missing; add it");
         self.optional(name).ok_or_else(missing)
@@ -47,7 +47,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Fails if the value is not a number.
+    /// Returns an error if the value is not a number.
     pub fn number(&self, name: &str) -> Result<Option<u64>, String> {
         let Some(value) = self.optional(name) else {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Fails if the value is not true, false, yes, no, on or off.
+    /// Returns an error if the value is not true, false, yes, no, on or off.
     pub fn boolean(&self, name: &str) -> Result<bool, String> {
         let Some(value) = self.optional(name) else {
             return Ok(false);
@@ -80,7 +80,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// Fails if the parameter is missing.
+    /// Returns an error if the parameter is missing.
     pub fn source(&self, name: &str) -> Result<Source, String> {
         Ok(Source::named(self.required(name)?))
     }

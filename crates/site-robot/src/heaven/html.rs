@@ -52,7 +52,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a piece recursively; the depth of the tree is limited.
+    /// Writes a block of content, such as a heading or a list, with the blocks nested in it.
     fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Heading(level, line) => {

@@ -56,7 +56,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails.
+    /// Returns an error if the database query fails.
     pub async fn description(&self, url: &str) -> Result<Option<ResourceDescription>, HeavenError> {
         let stored = self.store.descriptions().find(&self.site, url).await?;
         Ok(stored.map(dated))
@@ -80,7 +80,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails; in that case, nothing is moved.
+    /// Returns an error if the database query fails; in that case, nothing is moved.
     pub async fn settle(&self, settings: &HeavenSettings) -> Result<(), HeavenError> {
         let Some(former) = settings.former() else {
             return Ok(());
@@ -101,7 +101,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails.
+    /// Returns an error if the database query fails.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
         let addresses = self.store.publications().site_addresses(&self.site);

@@ -45,7 +45,7 @@ impl HeavenSettings {
     ///
     /// # Errors
     ///
-    /// Fails if the URL is not a valid http or https URL.
+    /// Returns an error if the URL is not a valid http or https URL.
     pub fn new(site: &str) -> Result<Self, HeavenError> {
         let wrong = || HeavenError::Site(site.to_owned());
         let url = url::Url::parse(site.trim()).map_err(|_| wrong())?;

@@ -82,7 +82,7 @@ impl Announcer {
     ///
     /// # Errors
     ///
-    /// Fails if the HTTP client cannot be created.
+    /// Returns an error if the HTTP client cannot be created.
     pub fn new(settings: AnnouncerSettings, site: IndexedSite) -> Result<Self, FetchError> {
         let client = DirectClient::new(DirectSettings {
             connect_timeout: TIMEOUT,
@@ -107,7 +107,7 @@ impl Announcer {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails.
+    /// Returns an error if the database query fails.
     pub async fn tell(
         &self,
         store: &Store,
@@ -183,7 +183,7 @@ impl Announcer {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails.
+    /// Returns an error if the database query fails.
     pub async fn key(&self, store: &Store, site: &str) -> Result<IndexNowKey, StoreError> {
         if let Some(key) = &self.key {
             return Ok(key.clone());

@@ -44,7 +44,7 @@ impl Licensing {
     ///
     /// # Errors
     ///
-    /// Fails if terms are empty or contradictory, or if there are more than 500 terms.
+    /// Returns an error if terms are empty or contradictory, or if there are more than 500 terms.
     pub fn new(terms: impl IntoIterator<Item = Terms>) -> Result<Self, TermsError> {
         let terms: Vec<_> = terms.into_iter().collect();
         terms.iter().try_for_each(Terms::check)?;
@@ -62,7 +62,7 @@ impl Licensing {
     ///
     /// # Errors
     ///
-    /// Fails if the path is not a valid path of a single page.
+    /// Returns an error if the path is not a valid path of a single page.
     pub fn rsl(mut self, path: &str) -> Result<Self, TermsError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-".contains(c);
         let is_page = path.starts_with('/') && !path.ends_with('/') && !path.contains("//");

@@ -50,7 +50,7 @@ macro_rules! urls {
         ///
         /// # Errors
         ///
-        /// Fails if the address is not a URL with the scheme `http:` or `https:`.
+        /// Returns an error if the address is not a URL with the scheme `http:` or `https:`.
         pub fn $name(mut self, address: &str) -> Result<Self, TermsError> {
             self.$name = Some(url(stringify!($name), address)?);
             Ok(self)
@@ -68,7 +68,7 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// Fails if a path does not start with `/`, or contains white space.
+    /// Returns an error if a path does not start with `/`, or contains white space.
     pub fn paths<S: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = S>,
@@ -122,7 +122,7 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// Fails if the text has more than one line.
+    /// Returns an error if the text has more than one line.
     pub fn copyright(mut self, holder: &str) -> Result<Self, TermsError> {
         if holder.contains(char::is_control) {
             return Err(TermsError::new(

@@ -92,8 +92,8 @@ impl Renderer {
     ///
     /// # Errors
     ///
-    /// Fails if no browser is available, or if the page takes too long, makes too many requests, or
-    /// crashes the browser twice.
+    /// Returns an error if no browser is available, or if the page takes too long, makes too many
+    /// requests, or crashes the browser twice.
     pub async fn render(
         &self,
         url: &Url,

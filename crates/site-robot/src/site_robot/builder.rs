@@ -261,8 +261,8 @@ impl SiteRobotBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if there is no starting point, if a starting point is not an HTTP URL, or if the site
-    /// name is empty or too long.
+    /// Returns an error if there is no starting point, if a starting point is not an HTTP URL, or
+    /// if the site name is empty or too long.
     pub fn build(self) -> Result<SiteRobot, SiteRobotError> {
         let mut settings = self.settings;
         if !(1..=MAX_SITE_BYTES).contains(&settings.site.len()) {

@@ -73,8 +73,8 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails, or if this site robot is already running. Pages that cannot be
-    /// fetched are counted, and are not errors.
+    /// Returns an error if the database operation fails, or if this site robot is already running.
+    /// Pages that cannot be fetched are counted, and are not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
         self.run_on(&PublishConditions::default()).await
     }
@@ -151,7 +151,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails, or if this site robot is running.
+    /// Returns an error if the database operation fails, or if this site robot is running.
     pub async fn accept(&self) -> Result<Option<Summary>, SiteRobotError> {
         let _running = self.occupy()?;
         ending::accept(&self.shared.settings).await
@@ -161,7 +161,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if the database operation fails.
     pub async fn publish_so_far(&self) -> Result<(), SiteRobotError> {
         ending::publish_so_far(&self.shared.settings).await
     }
@@ -173,7 +173,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails if the database fails.
+    /// Returns an error if the database operation fails.
     pub async fn explain(&self, url: &str) -> Result<Explanation, SiteRobotError> {
         explain::explain(&self.shared.settings, url).await
     }

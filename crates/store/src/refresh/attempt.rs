@@ -143,7 +143,7 @@ impl Attempt {
         let candidate = self.parse(download.bytes).await?;
         copy_counts(record, &candidate);
         let stored = self.stored_robots().await?;
-        let is_other = made.is_none_or(|made| !made.is_of(&download.fingerprint));
+        let is_other = made.is_none_or(|made| !made.is_same_document(&download.fingerprint));
         let loss = self.loss(&candidate, &stored, is_other)?;
         let doubts: Vec<String> = doubt.into_iter().chain(loss).collect();
         let sha256 = download.fingerprint.sha256();

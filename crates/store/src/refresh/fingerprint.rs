@@ -105,7 +105,7 @@ impl Fingerprint {
     }
 
     /// Returns `true` if both fingerprints belong to the same document.
-    pub(super) fn is_of(&self, other: &Self) -> bool {
+    pub(super) fn is_same_document(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
     }
 

@@ -272,7 +272,7 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
         sqlx::Error::Database(cause) => {
             let code = cause.code().unwrap_or_default();
             match engine {
-                Engine::Sqlite => kind_of_sqlite_code(&code),
+                Engine::Sqlite => kind_from_sqlite_code(&code),
                 Engine::Postgres => kind_of_postgres_code(&code),
             }
         }
@@ -356,7 +356,7 @@ fn kind_of_postgres_code(code: &str) -> StoreErrorKind {
 /// Returns the error kind for an `SQLite` result code.
 ///
 /// <https://www.sqlite.org/rescode.html>: the low byte is the primary result code.
-pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
+pub(super) fn kind_from_sqlite_code(code: &str) -> StoreErrorKind {
     match code.parse::<u32>().map(|code| code & 0xff) {
         // BUSY, LOCKED
         Ok(5 | 6) => StoreErrorKind::Busy,
@@ -443,7 +443,7 @@ mod tests {
             ("1", StoreErrorKind::Other),
             ("", StoreErrorKind::Other),
         ] {
-            assert_eq!(kind_of_sqlite_code(code), kind, "{code}");
+            assert_eq!(kind_from_sqlite_code(code), kind, "{code}");
         }
     }
 }

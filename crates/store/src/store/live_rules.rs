@@ -260,7 +260,7 @@ impl<'s> LiveRules<'s> {
         finish(transaction, "paused", ENFORCEMENT, change).await
     }
 
-    /// Ends the pause of enforcement. Returns `false` if enforcement was not paused.
+    /// Resumes enforcement. Returns `false` if enforcement was not paused.
     ///
     /// # Errors
     ///

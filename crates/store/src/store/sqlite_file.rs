@@ -20,7 +20,7 @@ use tracing::{error, warn};
 
 use super::{
     StoreError, StoreErrorKind,
-    error::{DatabaseLocation, cause_of, kind_of_sqlite_code},
+    error::{DatabaseLocation, cause_of, kind_from_sqlite_code},
     migrations,
 };
 
@@ -300,7 +300,7 @@ fn damage(error: &sqlx::Error) -> Option<String> {
     let sqlx::Error::Database(cause) = error else {
         return None;
     };
-    let kind = kind_of_sqlite_code(&cause.code().unwrap_or_default());
+    let kind = kind_from_sqlite_code(&cause.code().unwrap_or_default());
     (kind == StoreErrorKind::Corrupt).then(|| cause.message().to_owned())
 }
 

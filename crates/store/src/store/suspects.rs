@@ -39,15 +39,15 @@ handle! {
 impl Suspects<'_> {
     /// Saves an instance's report, which replaces the previous one from this instance.
     ///
-    /// Reports older than `old_ms` are removed.
+    /// Reports made before `cutoff_ms`, in milliseconds since 1970, are removed.
     ///
     /// # Errors
     ///
     /// Returns an error if the query fails.
-    pub async fn save(self, suspects: &StoredSuspects, old_ms: i64) -> Result<(), StoreError> {
+    pub async fn save(self, suspects: &StoredSuspects, cutoff_ms: i64) -> Result<(), StoreError> {
         let values = values![suspects; instance, at_ms, flags, sketch];
         self.db.execute(&SAVE_SUSPECTS, &values).await?;
-        let values = [old_ms.into()];
+        let values = [cutoff_ms.into()];
         self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Requests that were redirected, refused or otherwise handled specially are stored individually:
 //! the layer describes the visit, a bounded queue holds the description, and the same task writes
-//! it to the database. While the console page *Live* is open, the visits of all robots are
+//! it to the database. While the *Live* page is open, the visits of all robots are
 //! described.
 
 mod cell;

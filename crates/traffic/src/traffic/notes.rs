@@ -241,7 +241,7 @@ fn place(event: &str) -> Option<usize> {
     EVIDENCE_EVENTS.iter().position(|known| *known == event)
 }
 
-/// Returns the pattern stored for a human visitor's path, to protect the visitor's privacy.
+/// Returns the pattern that is stored instead of a human visitor's path, to protect privacy.
 fn pattern(path: &str) -> String {
     let below = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     match below {

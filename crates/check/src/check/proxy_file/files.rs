@@ -464,7 +464,7 @@ pub fn proxy_file(
     Ok(format!("{}\n", text.trim()))
 }
 
-/// Returns the command if its words have no special meaning in any configuration.
+/// Returns the command if no word has a special meaning in a proxy's configuration file.
 fn plain_command(command: &str) -> Result<&str, PlaceError> {
     command
         .split(' ')
@@ -518,7 +518,7 @@ impl ProxyFile {
                 if front.check.is_unix() || front.own.is_unix() =>
             {
                 error(format!(
-                    "{name} does not support Unix sockets: set check.listen, with check.token, and server.listen to addresses"
+                    "{name} does not support Unix sockets: set check.listen and server.listen to TCP addresses, and set check.token"
                 ))
             }
             Self::IngressNginx if options.fails_open => error(format!(
@@ -529,7 +529,7 @@ impl ProxyFile {
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
                 error(format!(
-                    "{name} does not support {unix}: use addresses with ports, with check.token for check.listen"
+                    "{name} does not support {unix}: use TCP addresses, and set check.token"
                 ))
             }
             Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(

@@ -146,7 +146,7 @@ fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
 ///
 /// # Errors
 ///
-/// Returns an error if the head has two different lengths, or a length that is not a number.
+/// Returns an error if `Content-Length` values in the head conflict or are not a number.
 pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,

@@ -38,8 +38,8 @@ pub(in super::super) struct RequestNotes {
 /// Cache of header lines.
 ///
 /// A client sends nearly the same head each time, and so do similar clients. A line that equals an
-/// earlier one byte for byte has already been validated and has the same meaning; most lines are at
-/// the same position of the head as before. Together with cached response heads, this saves a
+/// earlier one byte for byte has already been validated and has the same meaning; most lines are in
+/// the same position in the head as before. Together with cached response heads, this saves a
 /// quarter of the instructions for a redirect.
 pub(super) struct LineCache {
     slots: Box<[Slot]>,

@@ -121,7 +121,7 @@ impl Form {
     }
 
     /// Adds the headers that caches need to distinguish the forms.
-    pub(crate) fn tell<B>(self, response: &mut Response<B>) {
+    pub(crate) fn add_cache_headers<B>(self, response: &mut Response<B>) {
         let is_known = response.status() == StatusCode::NOT_MODIFIED;
         let headers = response.headers_mut();
         match self {
@@ -317,7 +317,7 @@ mod tests {
                 .header("vary", "Accept-Encoding")
                 .body(())
                 .unwrap();
-            form.tell(&mut response);
+            form.add_cache_headers(&mut response);
             let lines = response.headers().get_all("vary").iter();
             lines
                 .filter_map(|line| line.to_str().ok())

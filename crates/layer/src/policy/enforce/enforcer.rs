@@ -110,7 +110,7 @@ impl Enforcer {
     /// These pages are the URLs in the `Sitemap` and `License` lines for the requested host,
     /// compared with path and query, at most a hundred. `asked` returns the host and the path with
     /// query; it is called only if the request would not pass otherwise.
-    pub(crate) fn pass_named_page<'p, 'r>(
+    pub(crate) fn allow_listed_page<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
         asked: impl FnOnce() -> (Option<&'r str>, &'r str),

@@ -50,7 +50,7 @@ impl Reader<'_> {
 
     /// Returns `true` for a visible password field. Many pages contain a hidden password field for
     /// later use.
-    pub(super) fn asks_password(&self, name: &[u8]) -> bool {
+    pub(super) fn asks_for_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
             && !self.traits(name).is_hidden

@@ -110,7 +110,7 @@ impl StartingPoint {
     ///
     /// # Errors
     ///
-    /// Fails if either is invalid, or if the URL's scheme is not http, https or file.
+    /// Returns an error if either is invalid, or if the URL's scheme is not http, https or file.
     pub fn parse(url: &str, depth: Option<&str>) -> Result<Self, String> {
         let shown = quoted(url);
         let url =

@@ -88,9 +88,9 @@ enum Prefetch<F: Future> {
 ///
 /// # Errors
 ///
-/// Fails if the database or file system fails, if another publication to the directory is in
-/// progress, or if the directory contains files that do not belong to robot heaven. In that case,
-/// the old tree stays in place.
+/// Returns an error if the database or file system fails, if another publication to the directory
+/// is in progress, or if the directory contains files that do not belong to robot heaven. In that
+/// case, the old tree stays in place.
 pub async fn publish(
     library: &Library,
     directory: &Path,

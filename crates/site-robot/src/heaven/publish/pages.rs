@@ -138,7 +138,7 @@ impl PublishedPages {
 ///
 /// # Errors
 ///
-/// Fails if the directory or its list of pages cannot be read.
+/// Returns an error if the directory or its list of pages cannot be read.
 pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
     fs::read_dir(directory)?;
     if !is_published(directory) {

@@ -97,7 +97,8 @@ impl ServedHeaven {
     ///
     /// # Errors
     ///
-    /// Fails if the database query fails; in that case, the previous catalogue stays in use.
+    /// Returns an error if the database query fails; in that case, the previous catalogue stays in
+    /// use.
     pub async fn reload(&self) -> Result<(), HeavenError> {
         let shared = &*self.shared;
         let catalogue = shared.library.catalogue(&shared.settings).await?;

@@ -80,7 +80,7 @@ impl RobotKey {
     ///
     /// # Errors
     ///
-    /// Fails if the value is not allowed for the key.
+    /// Returns an error if the value is not allowed for the key.
     pub fn normalise(&self, value: &str) -> Result<String, String> {
         let value = value.trim();
         let found = match self.kind {

@@ -283,7 +283,7 @@ pub struct RobotConfRow {
     pub key: &'static str,
     /// Normalized value; `None` if the key has no value. Passwords are masked.
     pub value: Option<String>,
-    /// Whether the value is the default, because the key is not set.
+    /// Whether the key is unset, so that the value is the default.
     pub is_default: bool,
     /// Description of the key, including units.
     pub help: &'static str,

@@ -50,7 +50,7 @@ impl SiteAccess {
     ///
     /// # Errors
     ///
-    /// Fails if the URL's scheme is not `http:` or `https:`.
+    /// Returns an error if the URL's scheme is not `http:` or `https:`.
     pub fn new(site: &Url) -> Result<Self, SourceError> {
         if !matches!(site.scheme(), "http" | "https") {
             return Err(bad_site(site));
@@ -69,7 +69,7 @@ impl SiteAccess {
     ///
     /// # Errors
     ///
-    /// Fails if the URL's scheme is not `http:` or `https:`.
+    /// Returns an error if the URL's scheme is not `http:` or `https:`.
     pub fn upstream(mut self, upstream: Url) -> Result<Self, SourceError> {
         if !matches!(upstream.scheme(), "http" | "https") {
             return Err(bad_site(&upstream));
@@ -82,7 +82,7 @@ impl SiteAccess {
     ///
     /// # Errors
     ///
-    /// Fails if the credentials contain a character that is not allowed in a header.
+    /// Returns an error if the credentials contain a character that is not allowed in a header.
     pub fn credentials(self, credentials: &Credentials) -> Result<Self, SourceError> {
         match credentials {
             Credentials::Basic { username, password } => {

@@ -50,7 +50,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails if the path is not a directory, or if the directory cannot be read.
+    /// Returns an error if the path is not a directory, or if the directory cannot be read.
     pub fn new(directory: &Path, limits: SourceLimits) -> Result<Self, SourceError> {
         let refused = |reason| SourceError::Directory {
             directory: directory.display().to_string(),

@@ -83,8 +83,8 @@ impl HttpSource {
     ///
     /// # Errors
     ///
-    /// Fails if a limit is zero, if a setting is not valid in a header, if the proxy is invalid, or
-    /// if TLS cannot be set up.
+    /// Returns an error if a limit is zero, if a setting is not valid in a header, if the proxy is
+    /// invalid, or if TLS cannot be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, SourceError> {
         let user_agent = settings.user_agent.as_deref();
         let name = match (user_agent, settings.email.as_deref()) {
@@ -128,7 +128,7 @@ impl HttpSource {
     ///
     /// # Errors
     ///
-    /// Fails if no complete response arrives within the limits, or if the login fails.
+    /// Returns an error if no complete response arrives within the limits, or if the login fails.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match &self.session {
             Some(session) if session.covers(request.url) => session.ask(self, request).await,

@@ -41,8 +41,8 @@ impl PageSource {
     ///
     /// # Errors
     ///
-    /// Fails if no complete response arrives within the limits, or if the source does not serve
-    /// this kind of URL. No status is treated as an error.
+    /// Returns an error if no complete response arrives within the limits, or if the source does
+    /// not serve this kind of URL. No status is treated as an error.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
             Self::Application(source) => source.ask(request).await,

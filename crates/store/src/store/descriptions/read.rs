@@ -42,7 +42,7 @@ impl Descriptions<'_> {
         self,
         query: &DescriptionQuery,
     ) -> Result<Vec<StoredDescription>, StoreError> {
-        let statement = sql::read(query.order, query.key.is_some());
+        let statement = sql::read_complete(query.order, query.key.is_some());
         let (key, url) = bounds(query);
         let limit = i64::from(query.limit);
         let values = [(&query.site).into(), key.into(), url.into(), limit.into()];

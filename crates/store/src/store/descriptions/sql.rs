@@ -56,7 +56,7 @@ statements! {
 }
 
 /// Returns the statement that reads complete descriptions in a given order.
-pub(super) fn read(order: DescriptionOrder, with_key: bool) -> Statement {
+pub(super) fn read_complete(order: DescriptionOrder, with_key: bool) -> Statement {
     let columns = description_columns!();
     ordered("read the resource descriptions", columns, order, with_key)
 }
@@ -163,7 +163,10 @@ pub(in crate::store) fn assembled_statements() -> Vec<Statement> {
     }
     for order in DescriptionOrder::ALL {
         for with_key in [false, true] {
-            all.extend([read(order, with_key), read_entries(order, with_key)]);
+            all.extend([
+                read_complete(order, with_key),
+                read_entries(order, with_key),
+            ]);
         }
     }
     all

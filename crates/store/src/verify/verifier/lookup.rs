@@ -246,8 +246,8 @@ impl Verifier {
         let (task, verifier) = (task(self.clone()), self.clone());
         let run = async move {
             let inner = &verifier.inner;
-            // No task will complete the waiting proofs any more, so the tasks that wait for them
-            // are notified.
+            // The pending proofs will no longer be completed, so the tasks that wait for them are
+            // notified.
             if inner.stop.run_until_cancelled(task).await.is_none() {
                 inner.proofs.abandon();
             }

@@ -56,7 +56,7 @@ impl<'d> KnownRobots<'d> {
 }
 
 impl<'d> Figures<'d> {
-    /// Creates figures from traffic sums, without figures over time.
+    /// Computes the figures from traffic sums, without a time series.
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
@@ -69,7 +69,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Creates figures from traffic sums and figures over time.
+    /// Computes the figures and a time series from traffic sums.
     pub fn over_time(
         keys: &'d [TrafficKey],
         part: &'d TrafficRange,

@@ -33,7 +33,7 @@ const MIN_TOKEN: usize = 8;
 /// Returns the text of a normalised path, in the form stored for robots.
 ///
 /// Invisible characters, line breaks and `*` are escaped. If the path is truncated, or the text is
-/// longer than [`MAX_PATH_BYTES`], the pattern is returned.
+/// longer than [`MAX_PATH_BYTES`], returns the path's [pattern](path_pattern) instead.
 pub fn stored_path(normal: &[u8], is_cut: bool) -> String {
     let text = text(normal);
     if is_cut || text.len() > MAX_PATH_BYTES {
