@@ -60,7 +60,7 @@ pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
         return Ok(true);
     }
     if !can_ask() {
-        let text = format!("{question} Use --yes to confirm");
+        let text = format!("not confirmed: {question} Use --yes to confirm");
         anyhow::bail!(WrongUsage(text));
     }
     let answer = answer(&format!("{question} Continue? [y/N] "))?;

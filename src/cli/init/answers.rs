@@ -404,6 +404,10 @@ const ENFORCED: &str = "enforce = \"on\"\n";
 /// Returns the part of a glob before the first wildcard.
 pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
     let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
+    // The pattern of a single page starts at that page, instead of at all pages beside it.
+    if plain.len() == glob.len() {
+        return glob;
+    }
     let end = plain.rfind('/').map_or(0, |slash| slash + 1);
     plain.get(..end).unwrap_or("/")
 }
@@ -540,7 +544,7 @@ mod tests {
         ]);
         let text = answers.unwrap().configuration();
         for line in [
-            "starting_points = [\"https://example.com/a/\", \"https://example.com/b/\", \"https://example.com/\"]",
+            "starting_points = [\"https://example.com/a/\", \"https://example.com/b/\", \"https://example.com/e\"]",
             "url = \"https://example.com\"",
         ] {
             assert!(text.lines().any(|one| one == line), "{text}");

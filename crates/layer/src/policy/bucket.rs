@@ -7,7 +7,6 @@ use std::{
 
 /// A rate of requests: one request per interval, and a burst after a pause.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[expect(clippy::struct_field_names, reason = "each number names its unit")]
 pub(super) struct Rate {
     /// Microseconds until the bucket gains a token.
     interval_us: i64,
