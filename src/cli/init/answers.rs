@@ -404,7 +404,7 @@ const ENFORCED: &str = "enforce = \"on\"\n";
 /// Returns the part of a glob before the first wildcard.
 pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
     let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
-    // The pattern of a single page starts at that page, instead of at all pages beside it.
+    // The pattern of a single page starts at that page instead of its parent.
     if plain.len() == glob.len() {
         return glob;
     }
