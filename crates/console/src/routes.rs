@@ -210,49 +210,22 @@ fn login_pages() -> Router<AdminState> {
         )
 }
 
+const OK: StatusCode = StatusCode::OK;
+const CREATED: StatusCode = StatusCode::CREATED;
+const ACCEPTED: StatusCode = StatusCode::ACCEPTED;
+const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
+
+/// Adds operations to an API: method, path, summary, handler, and the rest of the description.
+macro_rules! operations {
+    ($api:expr; $($method:ident $path:literal $summary:literal, $handler:path [$($rest:tt)*];)*) => {
+        $api$(.add(Operation::$method($path, $summary)$($rest)*, $handler))*
+    };
+}
+
 /// Returns the routes below `/api`; token and session routes exist only if there is a login.
 fn api(has_login: bool) -> Api {
-    let api = instance_routes(ban_routes(rule_routes(Api::new(words))));
-    let api = traffic_routes(site_robot_routes(verification_routes(refresh_routes(
-        registry_routes(api),
-    ))))
-    .add(
-        Operation::get(
-            "/status",
-            "State of the database, the registry and filtering",
-        )
-        .answer::<api::Status>()
-        .takes(SITE),
-        api::status,
-    )
-    .add(
-        Operation::get("/settings", "Settings, rules and headers in force")
-            .answer::<api::SettingsAnswer>()
-            .takes(SITE),
-        api::settings,
-    )
-    .add(
-        Operation::get("/identify", "Identify a robot and explain the decision")
-            .answer::<Explanation>()
-            .takes(IDENTIFY),
-        api::identify,
-    )
-    .add(
-        Operation::get("/alerts", "Alerts and their recent messages").answer::<AlertStatuses>(),
-        alerts::json,
-    )
-    .add(
-        Operation::get("/robots-txt", "The robots.txt in force")
-            .answer::<robots_txt::RobotsTxtState>()
-            .takes(SITE),
-        robots_txt::json,
-    )
-    .add(
-        Operation::get("/robots-txt/check", "Check whether robots.txt allows a URL")
-            .answer::<robots_txt::CheckResult>()
-            .takes(CHECK),
-        robots_txt::check_json,
-    );
+    let api = traffic_routes(rule_routes(Api::new(words)));
+    let api = site_robot_routes(registry_routes(api));
     if has_login { login_routes(api) } else { api }
 }
 
@@ -275,347 +248,153 @@ fn words(path: &str, name: &str) -> Vec<&'static str> {
 }
 
 fn traffic_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/traffic", "Traffic figures")
-            .answer::<TrafficFigures>()
-            .takes(traffic::FIGURES),
-        traffic::figures_json,
-    )
-    .add(
-        Operation::get("/traffic/series", "Traffic over time")
-            .answer::<traffic::TrafficSeries>()
-            .takes(traffic::FIGURES),
-        traffic::series_json,
-    )
-    .add(
-        Operation::get(
-            "/traffic/names",
-            "Filter values that begin with a given text",
-        )
-        .answer::<traffic::NamesAnswer>()
-        .takes(&["of", "q"]),
-        traffic::names,
-    )
-    .add(
-        Operation::get("/traffic/paths", "Approximate request counts by path")
-            .answer::<traffic::PathsAnswer>()
-            .takes(traffic::PATHS),
-        traffic::paths_json,
-    )
-    .add(
-        Operation::get("/evidence", "Stored requests that did not simply pass")
-            .answer::<evidence::EvidencePage>()
-            .takes(evidence::PARAMETERS),
-        evidence::json,
-    )
-    .add(
-        Operation::get("/suspects", "Fleets and clients that claim to be browsers")
-            .answer::<suspects::SuspectsAnswer>(),
-        suspects::json,
-    )
-}
-
-fn instance_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/instances", "Instances that share the database").answer::<Instances>(),
-        settings_page::instances_json,
-    )
-    .add(
-        Operation::get("/sites", "Sites with their upstreams and request counts")
-            .answer::<sites::Sites>(),
-        sites::json,
-    )
-    .add(
-        Operation::post("/reload", "Reload the configuration")
-            .answer::<sites::Reload>()
-            .takes(&["accept"]),
-        sites::reload_json,
-    )
+    operations! { api;
+        get "/status" "State of the database, the registry and filtering",
+            api::status [.answer::<api::Status>().takes(SITE)];
+        get "/settings" "Settings, rules and headers in force",
+            api::settings [.answer::<api::SettingsAnswer>().takes(SITE)];
+        get "/identify" "Identify a robot and explain the decision",
+            api::identify [.answer::<Explanation>().takes(IDENTIFY)];
+        get "/alerts" "Alerts and their recent messages", alerts::json [.answer::<AlertStatuses>()];
+        get "/robots-txt" "The robots.txt in force",
+            robots_txt::json [.answer::<robots_txt::RobotsTxtState>().takes(SITE)];
+        get "/robots-txt/check" "Check whether robots.txt allows a URL",
+            robots_txt::check_json [.answer::<robots_txt::CheckResult>().takes(CHECK)];
+        get "/traffic" "Traffic figures",
+            traffic::figures_json [.answer::<TrafficFigures>().takes(traffic::FIGURES)];
+        get "/traffic/series" "Traffic over time",
+            traffic::series_json [.answer::<traffic::TrafficSeries>().takes(traffic::FIGURES)];
+        get "/traffic/names" "Filter values that begin with a given text",
+            traffic::names [.answer::<traffic::NamesAnswer>().takes(&["of","q"])];
+        get "/traffic/paths" "Approximate request counts by path",
+            traffic::paths_json [.answer::<traffic::PathsAnswer>().takes(traffic::PATHS)];
+        get "/evidence" "Stored requests that did not simply pass",
+            evidence::json [.answer::<evidence::EvidencePage>().takes(evidence::PARAMETERS)];
+        get "/suspects" "Fleets and clients that claim to be browsers",
+            suspects::json [.answer::<suspects::SuspectsAnswer>()];
+        get "/instances" "Instances that share the database",
+            settings_page::instances_json [.answer::<Instances>()];
+        get "/sites" "Sites with their upstreams and request counts",
+            sites::json [.answer::<sites::Sites>()];
+        post "/reload" "Reload the configuration",
+            sites::reload_json [.answer::<sites::Reload>().takes(&["accept"])];
+        get "/bans" "Clients banned for repeated refusals", bans::json [.answer::<BanViews>()];
+        delete "/bans/{network}" "End a ban", bans::remove_json [];
+    }
 }
 
 fn rule_routes(api: Api) -> Api {
-    let save = |operation: Operation| {
-        operation
-            .body::<RuleFields>()
-            .answer::<AddedRule>()
-            .takes(DRY_RUN)
-            .status(StatusCode::CREATED)
-            .or_ok()
-    };
-    let add = "Add a live rule, or preview the affected requests";
-    let put = "Create or replace a live rule by name";
-    api.add(
-        Operation::get("/rules", "Live rules, configured rules and the pause")
-            .answer::<Rules>()
-            .takes(&["site"]),
-        live_rules::list_json,
-    )
-    .add(save(Operation::post("/rules", add)), live_rules::add_json)
-    .add(
-        save(Operation::put("/rules/{rule}", put)),
-        live_rules::put_json,
-    )
-    .add(
-        Operation::delete("/rules/{rule}", "Remove a live rule by ID or name"),
-        live_rules::remove_json,
-    )
-    .add(
-        Operation::post("/rules/{rule_id}/restore", "Restore a removed live rule")
-            .status(StatusCode::NO_CONTENT),
-        live_rules::restore_json,
-    )
-    .add(
-        Operation::get("/pause", "State of the pause").answer::<PauseState>(),
-        live_rules::pause_state_json,
-    )
-    .add(
-        Operation::post("/pause", "Pause all enforcement")
-            .body::<NewPause>()
-            .answer::<PauseState>(),
-        live_rules::pause_json,
-    )
-    .add(
-        Operation::delete("/pause", "Resume enforcement"),
-        live_rules::resume_json,
-    )
-    .add(
-        Operation::get("/changes", "Audit log of changes, newest first")
-            .answer::<changes::Changes>()
-            .takes(CHANGES),
-        changes::json,
-    )
+    operations! { api;
+        get "/rules" "Live rules, configured rules and the pause",
+            live_rules::list_json [.answer::<Rules>().takes(&["site"])];
+        post "/rules" "Add a live rule, or preview the affected requests",
+            live_rules::add_json [
+                .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
+            ];
+        put "/rules/{rule}" "Create or replace a live rule by name",
+            live_rules::put_json [
+                .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
+            ];
+        delete "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
+        post "/rules/{rule_id}/restore" "Restore a removed live rule",
+            live_rules::restore_json [.status(NO_CONTENT)];
+        get "/pause" "State of the pause", live_rules::pause_state_json [.answer::<PauseState>()];
+        post "/pause" "Pause all enforcement",
+            live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
+        delete "/pause" "Resume enforcement", live_rules::resume_json [];
+        get "/changes" "Audit log of changes, newest first",
+            changes::json [.answer::<changes::Changes>().takes(CHANGES)];
+    }
 }
 
 fn registry_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/robots", "Robots of the registry")
-            .answer::<RobotViews>()
-            .takes(LIST),
-        api::list,
-    )
-    .add(
-        Operation::post("/robots", "Add a robot by hand")
-            .body::<NewRobot>()
-            .answer::<api::OneRobot>()
-            .status(StatusCode::CREATED),
-        api::add,
-    )
-    .add(
-        Operation::get("/robots/{robot_source}/{robot_id}", "A robot").answer::<api::OneRobot>(),
-        api::robot,
-    )
-    .add(
-        Operation::put(
-            "/robots/{robot_source}/{robot_id}",
-            "Create or replace a robot by ID",
-        )
-        .body::<NewRobot>()
-        .answer::<api::OneRobot>()
-        .status(StatusCode::CREATED)
-        .or_ok(),
-        api::put,
-    )
-    .add(
-        Operation::delete(
-            "/robots/{robot_source}/{robot_id}",
-            "Remove a robot that was added by hand",
-        ),
-        api::remove,
-    )
-}
-
-fn refresh_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/refreshes", "Recent refreshes of all sources")
-            .answer::<api::RefreshList>(),
-        api::history,
-    )
-    .add(
-        Operation::get("/refreshes/{refresh_id}", "A refresh").answer::<api::OneRefresh>(),
-        api::record,
-    )
-    .add(
-        Operation::get("/refresh", "Current or last refresh").answer::<refresh_job::JobView>(),
-        api::progress,
-    )
-    .add(
-        Operation::post("/refresh", "Refresh one or all sources")
-            .body::<api::StartBody>()
-            .answer::<refresh_job::JobView>()
-            .status(StatusCode::ACCEPTED),
-        api::start,
-    )
-    .add(
-        Operation::post("/refresh/accept", "Accept a download held for review")
-            .body::<api::AcceptBody>()
-            .answer::<refresh_job::JobView>()
-            .status(StatusCode::ACCEPTED),
-        api::accept,
-    )
-}
-
-fn verification_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/verification", "Verdicts in the last 24 hours")
-            .answer::<verification::View>()
-            .takes(VERIFICATION),
-        verification::json,
-    )
-    .add(
-        Operation::get(
-            "/verification/ranges/refresh",
-            "Current or last fetch of address lists",
-        )
-        .answer::<Option<verification::FetchView>>(),
-        verification::progress,
-    )
-    .add(
-        Operation::post("/verification/ranges/refresh", "Fetch address lists")
-            .body::<verification::FetchBody>()
-            .answer::<verification::View>()
-            .status(StatusCode::ACCEPTED),
-        verification::fetch_json,
-    )
-}
-
-fn login_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/tokens", "Tokens without their secrets").answer::<Tokens>(),
-        credentials::tokens,
-    )
-    .add(
-        Operation::post(
-            "/tokens",
-            "Create a token; only this response contains its secret",
-        )
-        .body::<NewToken>()
-        .answer::<CreatedToken>()
-        .status(StatusCode::CREATED),
-        credentials::make_json,
-    )
-    .add(
-        Operation::put(
-            "/tokens/{token_name}",
-            "Create a token, or change one by name and keep its secret",
-        )
-        .body::<NewToken>()
-        .answer::<CreatedToken>()
-        .status(StatusCode::CREATED)
-        .or_ok(),
-        credentials::put_token_json,
-    )
-    .add(
-        Operation::delete("/tokens/{token_name}", "Revoke a token"),
-        credentials::end_token_json,
-    )
-    .add(
-        Operation::get("/sessions", "Active login sessions").answer::<Sessions>(),
-        credentials::sessions,
-    )
-    .add(
-        Operation::post(
-            "/sessions/end-others",
-            "End all sessions except the current one",
-        )
-        .answer::<EndedSessions>(),
-        credentials::end_other_sessions,
-    )
-    .add(
-        Operation::delete("/sessions/{session_key}", "End a session"),
-        credentials::end_session_json,
-    )
-}
-
-fn ban_routes(api: Api) -> Api {
-    api.add(
-        Operation::get("/bans", "Clients banned for repeated refusals").answer::<BanViews>(),
-        bans::json,
-    )
-    .add(
-        Operation::delete("/bans/{network}", "End a ban"),
-        bans::remove_json,
-    )
-}
-
-fn changed() -> Operation {
-    let summary = "Fetch changed pages again";
-    let operation = Operation::post("/site-robot/changed", summary);
-    operation
-        .body::<site_robot::ChangedPages>()
-        .answer::<site_robot::QueuedPages>()
-        .status(StatusCode::ACCEPTED)
+    operations! { api;
+        get "/robots" "Robots of the registry", api::list [.answer::<RobotViews>().takes(LIST)];
+        post "/robots" "Add a robot by hand",
+            api::add [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED)];
+        get "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];
+        put "/robots/{robot_source}/{robot_id}" "Create or replace a robot by ID",
+            api::put [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED).or_ok()];
+        delete "/robots/{robot_source}/{robot_id}" "Remove a robot that was added by hand",
+            api::remove [];
+        get "/refreshes" "Recent refreshes of all sources",
+            api::history [.answer::<api::RefreshList>()];
+        get "/refreshes/{refresh_id}" "A refresh", api::record [.answer::<api::OneRefresh>()];
+        get "/refresh" "Current or last refresh", api::progress [.answer::<refresh_job::JobView>()];
+        post "/refresh" "Refresh one or all sources",
+            api::start [
+                .body::<api::StartBody>().answer::<refresh_job::JobView>().status(ACCEPTED)
+            ];
+        post "/refresh/accept" "Accept a download held for review",
+            api::accept [
+                .body::<api::AcceptBody>().answer::<refresh_job::JobView>().status(ACCEPTED)
+            ];
+        get "/verification" "Verdicts in the last 24 hours",
+            verification::json [.answer::<verification::View>().takes(VERIFICATION)];
+        get "/verification/ranges/refresh" "Current or last fetch of address lists",
+            verification::progress [.answer::<Option<verification::FetchView>>()];
+        post "/verification/ranges/refresh" "Fetch address lists",
+            verification::fetch_json [
+                .body::<verification::FetchBody>().answer::<verification::View>().status(ACCEPTED)
+            ];
+    }
 }
 
 fn site_robot_routes(api: Api) -> Api {
-    let get = |path, summary| Operation::get(path, summary).takes(ROBOT_SITE);
-    let post = |path, summary| {
-        let operation = Operation::post(path, summary).takes(ROBOT_SITE);
-        operation
-            .answer::<site_robot::StatusView>()
-            .status(StatusCode::ACCEPTED)
-    };
-    let api = api
-        .add(
-            get("/site-robot", "Status of the site robot").answer::<site_robot::StatusView>(),
-            site_robot::json,
-        )
-        .add(
-            get("/site-robot/runs", "Recent runs of the site robot").answer::<site_robot::Runs>(),
-            site_robot::runs_json,
-        )
-        .add(
-            post("/site-robot/run", "Start a run of the site robot"),
-            site_robot::run_json,
-        )
-        .add(
-            post("/site-robot/pause", "Pause the run"),
-            site_robot::pause_json,
-        )
-        .add(
-            post("/site-robot/resume", "Resume the paused run"),
-            site_robot::resume_json,
-        )
-        .add(
-            post("/site-robot/stop", "Stop the run"),
-            site_robot::stop_json,
-        )
-        .add(
-            post("/site-robot/accept", "Publish results held for review"),
-            site_robot::accept_json,
-        )
-        .add(changed(), site_robot::changed_json)
-        .add(
-            post("/site-robot/clear", "Reset the site robot")
-                .answer::<site_robot::Cleared>()
-                .status(StatusCode::OK),
-            site_robot::clear_json,
-        );
-    description_routes(api)
+    operations! { api;
+        get "/site-robot/descriptions" "Resource descriptions, paginated by cursor",
+            site_robot::list_json [.answer::<site_robot::DescriptionList>().takes(DESCRIPTIONS)];
+        get "/site-robot/description" "A resource description",
+            site_robot::one_json [.answer::<site_robot::OneDescription>().takes(ROBOT_URL)];
+        get "/site-robot/explain" "Explain why a URL is described or not",
+            site_robot::explain_json [.answer::<site_robot::Explained>().takes(ROBOT_URL)];
+        get "/site-robot" "Status of the site robot",
+            site_robot::json [.takes(ROBOT_SITE).answer::<site_robot::StatusView>()];
+        get "/site-robot/runs" "Recent runs of the site robot",
+            site_robot::runs_json [.takes(ROBOT_SITE).answer::<site_robot::Runs>()];
+        post "/site-robot/run" "Start a run of the site robot",
+            site_robot::run_json [
+                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+            ];
+        post "/site-robot/pause" "Pause the run",
+            site_robot::pause_json [
+                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+            ];
+        post "/site-robot/resume" "Resume the paused run",
+            site_robot::resume_json [
+                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+            ];
+        post "/site-robot/stop" "Stop the run",
+            site_robot::stop_json [
+                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+            ];
+        post "/site-robot/accept" "Publish results held for review",
+            site_robot::accept_json [
+                .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
+            ];
+        post "/site-robot/clear" "Reset the site robot",
+            site_robot::clear_json [.takes(ROBOT_SITE).answer::<site_robot::Cleared>().status(OK)];
+        post "/site-robot/changed" "Fetch changed pages again",
+            site_robot::changed_json [
+                .body::<site_robot::ChangedPages>().answer::<site_robot::QueuedPages>()
+                .status(ACCEPTED)
+            ];
+    }
 }
 
-fn description_routes(api: Api) -> Api {
-    api.add(
-        Operation::get(
-            "/site-robot/descriptions",
-            "Resource descriptions, paginated by cursor",
-        )
-        .answer::<site_robot::DescriptionList>()
-        .takes(DESCRIPTIONS),
-        site_robot::list_json,
-    )
-    .add(
-        Operation::get("/site-robot/description", "A resource description")
-            .answer::<site_robot::OneDescription>()
-            .takes(ROBOT_URL),
-        site_robot::one_json,
-    )
-    .add(
-        Operation::get(
-            "/site-robot/explain",
-            "Explain why a URL is described or not",
-        )
-        .answer::<site_robot::Explained>()
-        .takes(ROBOT_URL),
-        site_robot::explain_json,
-    )
+fn login_routes(api: Api) -> Api {
+    operations! { api;
+        get "/tokens" "Tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
+        post "/tokens" "Create a token; only this response contains its secret",
+            credentials::make_json [.body::<NewToken>().answer::<CreatedToken>().status(CREATED)];
+        put "/tokens/{token_name}" "Create a token, or change one by name and keep its secret",
+            credentials::put_token_json [
+                .body::<NewToken>().answer::<CreatedToken>().status(CREATED).or_ok()
+            ];
+        delete "/tokens/{token_name}" "Revoke a token", credentials::end_token_json [];
+        get "/sessions" "Active login sessions", credentials::sessions [.answer::<Sessions>()];
+        post "/sessions/end-others" "End all sessions except the current one",
+            credentials::end_other_sessions [.answer::<EndedSessions>()];
+        delete "/sessions/{session_key}" "End a session", credentials::end_session_json [];
+    }
 }
