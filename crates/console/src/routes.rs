@@ -141,41 +141,24 @@ fn rule_pages() -> Router<AdminState> {
 
 /// Pages with the filter bar, which reject unknown parameters.
 fn traffic_pages() -> Router<AdminState> {
-    let of_robot = |route| with_parameters(traffic::ROBOT, route);
+    use traffic::{FIGURES, PATHS, ROBOT, ROBOTS, SITES};
+    let with = with_parameters;
     Router::new()
-        .route("/", with_parameters(traffic::FIGURES, get(traffic::top)))
-        .route(
-            "/paths",
-            with_parameters(traffic::PATHS, get(traffic::paths)),
-        )
-        .route(
-            "/paths/export",
-            with_parameters(traffic::PATHS, get(traffic::paths_csv)),
-        )
-        .route(
-            "/overview",
-            with_parameters(traffic::FIGURES, get(traffic::now)),
-        )
-        .route(
-            "/traffic",
-            with_parameters(traffic::FIGURES, get(traffic::explore)),
-        )
-        .route(
-            "/traffic/export",
-            with_parameters(traffic::FIGURES, get(traffic::download)),
-        )
-        .route(
-            "/robots",
-            with_parameters(traffic::ROBOTS, get(traffic::robots)),
-        )
-        .route("/sites", with_parameters(traffic::SITES, get(sites::list)))
+        .route("/", with(FIGURES, get(traffic::top)))
+        .route("/paths", with(PATHS, get(traffic::paths)))
+        .route("/paths/export", with(PATHS, get(traffic::paths_csv)))
+        .route("/overview", with(FIGURES, get(traffic::now)))
+        .route("/traffic", with(FIGURES, get(traffic::explore)))
+        .route("/traffic/export", with(FIGURES, get(traffic::download)))
+        .route("/robots", with(ROBOTS, get(traffic::robots)))
+        .route("/sites", with(SITES, get(sites::list)))
         .route(
             "/robots/{robot_source}",
-            of_robot(get(robots::show_by_query)),
+            with(ROBOT, get(robots::show_by_query)),
         )
         .route(
             "/robots/{robot_source}/{robot_id}",
-            of_robot(get(robots::show)),
+            with(ROBOT, get(robots::show)),
         )
 }
 
