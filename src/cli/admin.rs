@@ -99,7 +99,7 @@ fn token_table(list: &Tokens, as_json: bool) -> io::Result<()> {
     }
     let row = |token: &Token| {
         let used = token.used.as_ref().map_or("never", |used| &used.iso);
-        let ends = token.ends.as_ref().map_or("lasting", |ends| &ends.iso);
+        let ends = token.ends.as_ref().map_or("no end", |ends| &ends.iso);
         vec![
             output::clean(&token.name),
             token.scope.to_owned(),
@@ -108,7 +108,7 @@ fn token_table(list: &Tokens, as_json: bool) -> io::Result<()> {
             ends.to_owned(),
         ]
     };
-    let header = ["name", "scope", "made", "used", "ends"];
+    let header = ["name", "scope", "created", "used", "ends"];
     output::table(&header, &list.tokens.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -125,7 +125,7 @@ fn session_table(list: &Sessions, as_json: bool) -> io::Result<()> {
             output::clean(session.browser.as_deref().unwrap_or_default()),
         ]
     };
-    let header = ["key", "begun", "seen", "from", "browser"];
+    let header = ["key", "started", "seen", "from", "browser"];
     output::table(&header, &list.sessions.iter().map(row).collect::<Vec<_>>())
 }
 

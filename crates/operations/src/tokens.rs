@@ -171,7 +171,7 @@ pub async fn put(
 }
 
 fn detail(token: &AdminToken) -> String {
-    let ends = token.ends_ms.map_or("lasting".to_owned(), |ends_ms| {
+    let ends = token.ends_ms.map_or("no end".to_owned(), |ends_ms| {
         format!("ends {}", rfc3339(ends_ms))
     });
     format!("scope {}, {ends}", token.scope.as_str())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use robot_detection::registry::{Pattern, PatternKind, Robot, Source, Status};
-use robot_detection::store::{RefreshOutcome, RefreshRecord, SourceState};
+use robot_detection::store::{AlertState, RefreshOutcome, RefreshRecord, SourceState};
 use sqlx::{Connection as _, SqliteConnection};
 
 use super::site::{NOW_MS, Plan, Site, encode, flat_file};
@@ -520,4 +520,17 @@ async fn hostile_text_is_escaped_on_every_page() {
     }
     // The test could not fail if the text never reached the pages.
     assert!(escaped >= 10, "{escaped} of {}", pages.len());
+}
+
+#[tokio::test]
+async fn an_alert_without_findings_is_shown_as_ok() {
+    let site = Plan::open().start().await;
+    let state = AlertState {
+        name: "quiet".to_owned(),
+        watch: "refresh".to_owned(),
+        ..AlertState::default()
+    };
+    site.store.alerts().save(&state).await.unwrap();
+    let shown = site.client().get("alerts").await.text();
+    assert!(shown.contains("quiet refresh ok"), "{shown}");
 }
