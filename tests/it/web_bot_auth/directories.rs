@@ -21,7 +21,7 @@ fn signed_for(operator: &Operator, host: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_directorys_own_signature_is_reported_and_decides_nothing() {
+async fn the_directory_signature_is_reported_and_decides_nothing() {
     let operator = Operator::new();
     let robot = operator.robot();
     let host = operator.agent().replace("http://", "");
