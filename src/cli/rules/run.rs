@@ -130,7 +130,10 @@ impl Commands<'_> {
             output::note("there are no rules; to add a rule, run `robot-detection rules add`");
             return Ok(());
         }
-        Ok(output::table(&["rule", "summary", "ends", "origin"], &rows)?)
+        Ok(output::table(
+            &["rule", "summary", "ends", "origin"],
+            &rows,
+        )?)
     }
 
     async fn add(&self, args: &AddArgs) -> anyhow::Result<()> {
