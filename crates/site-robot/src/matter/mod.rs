@@ -7,14 +7,14 @@
 //! # Example
 //!
 //! ```
-//! use robot_detection_site_robot::matter::{Line, Matter, Piece};
+//! use robot_detection_site_robot::matter::{Line, ContentTree, Piece};
 //!
 //! let items = ["Salt", "Pepper"].map(|text| vec![Piece::Paragraph(Line::plain(text))]);
 //! let list = Piece::List { start: None, items: items.to_vec() };
-//! let matter = Matter { pieces: vec![list] };
+//! let matter = ContentTree { pieces: vec![list] };
 //! let told = matter.told('\t', None);
 //! assert_eq!(told.text, "Salt\nPepper");
-//! assert_eq!(Matter::read(&told.text, &told.marks), Some(matter));
+//! assert_eq!(ContentTree::read(&told.text, &told.marks), Some(matter));
 //! ```
 
 mod marks;

@@ -40,12 +40,12 @@ crate::words! {
 /// # Example
 ///
 /// ```
-/// use robot_detection_layer::policy::{Enforce, Enforcement, Refusal};
+/// use robot_detection_layer::policy::{EnforcementMode, Enforcement, Refusal};
 ///
 /// let strict = Enforcement::default()
-///     .rules(Enforce::On)
+///     .rules(EnforcementMode::On)
 ///     .refusal(Refusal::TooManyRequests)
-///     .crawl_delay(Enforce::On);
+///     .crawl_delay(EnforcementMode::On);
 /// assert_ne!(strict, Enforcement::default());
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
