@@ -208,7 +208,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
         match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
             Ok(Some(_)) => {
                 let file = file.display();
-                warn!("the administrator's initial password is in {file}");
+                warn!("the initial administrator password is in {file}");
                 return;
             }
             Ok(None) => return,

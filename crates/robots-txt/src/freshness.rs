@@ -1,6 +1,6 @@
 //! Freshness lifetime of a robots.txt file.
 
-use super::meta::date;
+use super::http_date;
 
 /// Default lifetime if no header specifies a lifetime: 24 hours (RFC 9309 §2.4).
 const DEFAULT_MS: i64 = 24 * 3_600 * 1_000;
@@ -28,13 +28,9 @@ pub fn fresh_until_ms<'h>(
 ) -> i64 {
     let mut cached = CacheHeaders::default();
     for (name, value) in headers {
-        cached.header(name, value);
+        cached.header(name, value, now_ms);
     }
     now_ms.saturating_add(cached.lifetime_ms(now_ms))
-}
-
-fn date_ms(text: &str) -> Option<i64> {
-    date::parse(text).map(|seconds| seconds * 1_000)
 }
 
 /// Cache headers of a response.
@@ -49,7 +45,7 @@ struct CacheHeaders {
 }
 
 impl CacheHeaders {
-    fn header(&mut self, name: &str, value: &str) {
+    fn header(&mut self, name: &str, value: &str, now_ms: i64) {
         let is = |known: &str| name.trim().eq_ignore_ascii_case(known);
         if is("cache-control") {
             for directive in value.split(',') {
@@ -57,10 +53,10 @@ impl CacheHeaders {
             }
         } else if is("expires") {
             // RFC 9111 §5.3: an invalid date, especially `0`, counts as expired.
-            let moment = date_ms(value).unwrap_or(i64::MIN);
+            let moment = http_date::parse_ms(value, now_ms).unwrap_or(i64::MIN);
             self.expires_ms = Some(earlier(self.expires_ms, moment));
         } else if is("date") {
-            self.date_ms = date_ms(value);
+            self.date_ms = http_date::parse_ms(value, now_ms);
         } else if is("age") {
             // RFC 9111 §5.1: an invalid `Age` is ignored.
             self.age_ms = seconds_ms(value).unwrap_or(0);

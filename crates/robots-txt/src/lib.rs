@@ -46,6 +46,7 @@ mod field;
 mod file;
 mod freshness;
 mod host;
+mod http_date;
 mod index;
 mod lines;
 mod lint;

@@ -115,7 +115,8 @@ fn a_server_continues_when_its_output_is_not_read() {
     assert_eq!(status, 200);
     let told = fs::read_to_string(log).unwrap();
     assert!(
-        told.contains("password is in ") && first_password(directory.path()).is_some(),
+        told.contains("initial administrator password is in ")
+            && first_password(directory.path()).is_some(),
         "the password must not be lost: {told}"
     );
 }

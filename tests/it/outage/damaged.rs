@@ -174,7 +174,7 @@ fn a_waiting_server_opens_the_new_database() {
     succeed(site.path(), &["database", "new", "--yes"]);
     wait_for(&server, "ok");
     eventually("the new database has a password", || {
-        site.log().contains("password is in")
+        site.log().contains("initial administrator password is in")
     });
     assert_serves(&server);
 }

@@ -73,7 +73,7 @@ fn a_server_with_the_old_database_switches_to_a_new_one() {
     );
     succeed(site.path(), &["database", "new", "--yes"]);
     eventually("the new database has a password", || {
-        site.log().contains("password is in")
+        site.log().contains("initial administrator password is in")
     });
     let cookie = log_in(&server, &first_password(site.path()).unwrap());
     eventually("the robot added by hand is gone", || {

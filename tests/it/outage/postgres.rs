@@ -117,7 +117,7 @@ async fn a_server_started_without_its_database_opens_it_when_available() {
         first_password(site.path()).is_some()
     });
     eventually("the password is set", || {
-        site.log().contains("password is in")
+        site.log().contains("initial administrator password is in")
     });
     // An attempt before the database accepts changes leaves a file with another password.
     let password = first_password(site.path()).unwrap();

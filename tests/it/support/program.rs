@@ -188,7 +188,7 @@ impl Server {
                 // In a JSON log, a quote follows.
                 let addr = url.trim().split(['/', '"']).next().unwrap_or_default();
                 let addr = addr.parse().unwrap();
-                let is_new = log().contains("password is in");
+                let is_new = log().contains("initial administrator password is in");
                 return Self {
                     child,
                     stdout,

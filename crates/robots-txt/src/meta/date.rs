@@ -1,5 +1,7 @@
 //! Parsing of dates in `unavailable_after`.
 
+use crate::http_date::days_since_1970;
+
 /// Maximum length of a date in characters.
 // `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
 const MAX_CHARS: usize = 64;
@@ -10,7 +12,7 @@ const MAX_CHARS: usize = 64;
 /// weekday and time, and `June 25, 2010`. The default time is midnight, and the default zone is
 /// UTC. An unknown zone name counts as UTC (RFC 5322 §4.3); a two-digit year from 70 on belongs to
 /// the 20th century. Numeric days and months (`25/06/2010`) are ambiguous and rejected.
-pub(crate) fn parse(text: &str) -> Option<i64> {
+pub(super) fn parse(text: &str) -> Option<i64> {
     if text.len() > MAX_CHARS {
         return None;
     }
@@ -395,31 +397,6 @@ fn zone_hours(name: &[u8]) -> Option<i64> {
     zones
         .find(|(zone, _)| zone.as_bytes().eq_ignore_ascii_case(name))
         .map(|(_, hours)| *hours)
-}
-
-/// Returns the number of days from 1970-01-01 to a Gregorian date; `None` for invalid dates.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days_in_month = match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=days_in_month).contains(&day) {
-        return None;
-    }
-    // Years start in March here, so that the leap day is the last day.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // From March, each five months have 153 days; 719,468 is the number of 1970-01-01 since
-    // 0000-03-01.
-    Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
 #[cfg(test)]

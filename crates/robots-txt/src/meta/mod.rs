@@ -38,7 +38,7 @@
 //! assert_eq!(it.unavailable_after().unwrap().as_str(), "25 Jun 2010 15:00:00 PST");
 //! ```
 
-pub(crate) mod date;
+mod date;
 mod directive;
 mod directives;
 mod items;

@@ -124,10 +124,17 @@ mod tests {
             panic!("{all:?}");
         };
         assert!(
-            first.to_string().contains("on line 2: missing field `url`"),
+            first
+                .to_string()
+                .starts_with("invalid resource description on line 2: missing field `url`"),
             "{first}"
         );
-        assert!(second.to_string().contains("on line 3: "), "{second}");
+        assert!(
+            second
+                .to_string()
+                .starts_with("invalid resource description on line 3: "),
+            "{second}"
+        );
         assert_eq!(third.url(), "u");
         assert_eq!(third.value("n"), Some("1"));
         assert_eq!(third.value("list"), Some("[\"a\"]"));
