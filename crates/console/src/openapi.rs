@@ -66,24 +66,12 @@ struct ReferencePage<'o> {
 }
 
 impl Operation {
-    pub(super) fn get(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::GET, path, summary)
-    }
-
-    pub(super) fn post(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::POST, path, summary)
-    }
-
-    pub(super) fn put(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::PUT, path, summary)
-    }
-
-    /// Creates an operation that responds without a body.
-    pub(super) fn delete(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::DELETE, path, summary).status(StatusCode::NO_CONTENT)
-    }
-
-    fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
+    /// Creates an operation that responds with 200, or without a body if it deletes.
+    pub(super) fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
+        let status = match method {
+            Method::DELETE => StatusCode::NO_CONTENT,
+            _ => StatusCode::OK,
+        };
         Self {
             method,
             path,
@@ -91,7 +79,7 @@ impl Operation {
             parameters: &[],
             body: None,
             answer: None,
-            status: StatusCode::OK,
+            status,
             is_or_ok: false,
         }
     }
@@ -227,7 +215,7 @@ impl Api {
     /// Returns the router with the `/openapi` page, and the operations and their document below
     /// `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
-        let itself = Operation::get("/openapi.json", "This document");
+        let itself = Operation::new(Method::GET, "/openapi.json", "This document");
         let operations: Arc<[_]> = self
             .operations
             .iter()

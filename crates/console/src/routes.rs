@@ -3,7 +3,7 @@
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    http::StatusCode,
+    http::{Method, StatusCode},
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
@@ -193,7 +193,6 @@ fn login_pages() -> Router<AdminState> {
         )
 }
 
-const OK: StatusCode = StatusCode::OK;
 const CREATED: StatusCode = StatusCode::CREATED;
 const ACCEPTED: StatusCode = StatusCode::ACCEPTED;
 const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
@@ -201,7 +200,7 @@ const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
 /// Adds operations to an API: method, path, summary, handler, and the rest of the description.
 macro_rules! operations {
     ($api:expr; $($method:ident $path:literal $summary:literal, $handler:path [$($rest:tt)*];)*) => {
-        $api$(.add(Operation::$method($path, $summary)$($rest)*, $handler))*
+        $api$(.add(Operation::new(Method::$method, $path, $summary)$($rest)*, $handler))*
     };
 }
 
@@ -232,91 +231,91 @@ fn words(path: &str, name: &str) -> Vec<&'static str> {
 
 fn traffic_routes(api: Api) -> Api {
     operations! { api;
-        get "/status" "State of the database, the registry and filtering",
+        GET "/status" "State of the database, the registry and filtering",
             api::status [.answer::<api::Status>().takes(SITE)];
-        get "/settings" "Settings, rules and headers in force",
+        GET "/settings" "Settings, rules and headers in force",
             api::settings [.answer::<api::SettingsAnswer>().takes(SITE)];
-        get "/identify" "Identify a robot and explain the decision",
+        GET "/identify" "Identify a robot and explain the decision",
             api::identify [.answer::<Explanation>().takes(IDENTIFY)];
-        get "/alerts" "Alerts and their recent messages", alerts::json [.answer::<AlertStatuses>()];
-        get "/robots-txt" "The robots.txt in force",
+        GET "/alerts" "Alerts and their recent messages", alerts::json [.answer::<AlertStatuses>()];
+        GET "/robots-txt" "The robots.txt in force",
             robots_txt::json [.answer::<robots_txt::RobotsTxtState>().takes(SITE)];
-        get "/robots-txt/check" "Check whether robots.txt allows a URL",
+        GET "/robots-txt/check" "Check whether robots.txt allows a URL",
             robots_txt::check_json [.answer::<robots_txt::CheckResult>().takes(CHECK)];
-        get "/traffic" "Traffic figures",
+        GET "/traffic" "Traffic figures",
             traffic::figures_json [.answer::<TrafficFigures>().takes(traffic::FIGURES)];
-        get "/traffic/series" "Traffic over time",
+        GET "/traffic/series" "Traffic over time",
             traffic::series_json [.answer::<traffic::TrafficSeries>().takes(traffic::FIGURES)];
-        get "/traffic/names" "Filter values that begin with a given text",
+        GET "/traffic/names" "Filter values that begin with a given text",
             traffic::names [.answer::<traffic::NamesAnswer>().takes(&["of","q"])];
-        get "/traffic/paths" "Approximate request counts by path",
+        GET "/traffic/paths" "Approximate request counts by path",
             traffic::paths_json [.answer::<traffic::PathsAnswer>().takes(traffic::PATHS)];
-        get "/evidence" "Stored requests that did not simply pass",
+        GET "/evidence" "Stored requests that did not simply pass",
             evidence::json [.answer::<evidence::EvidencePage>().takes(evidence::PARAMETERS)];
-        get "/suspects" "Fleets and clients that claim to be browsers",
+        GET "/suspects" "Fleets and clients that claim to be browsers",
             suspects::json [.answer::<suspects::SuspectsAnswer>()];
-        get "/instances" "Instances that share the database",
+        GET "/instances" "Instances that share the database",
             settings_page::instances_json [.answer::<Instances>()];
-        get "/sites" "Sites with their upstreams and request counts",
+        GET "/sites" "Sites with their upstreams and request counts",
             sites::json [.answer::<sites::Sites>()];
-        post "/reload" "Reload the configuration",
+        POST "/reload" "Reload the configuration",
             sites::reload_json [.answer::<sites::Reload>().takes(&["accept"])];
-        get "/bans" "Clients banned for repeated refusals", bans::json [.answer::<BanViews>()];
-        delete "/bans/{network}" "End a ban", bans::remove_json [];
+        GET "/bans" "Clients banned for repeated refusals", bans::json [.answer::<BanViews>()];
+        DELETE "/bans/{network}" "End a ban", bans::remove_json [];
     }
 }
 
 fn rule_routes(api: Api) -> Api {
     operations! { api;
-        get "/rules" "Live rules, configured rules and the pause",
+        GET "/rules" "Live rules, configured rules and the pause",
             live_rules::list_json [.answer::<Rules>().takes(&["site"])];
-        post "/rules" "Add a live rule, or preview the affected requests",
+        POST "/rules" "Add a live rule, or preview the affected requests",
             live_rules::add_json [
                 .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
             ];
-        put "/rules/{rule}" "Create or replace a live rule by name",
+        PUT "/rules/{rule}" "Create or replace a live rule by name",
             live_rules::put_json [
                 .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
             ];
-        delete "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
-        post "/rules/{rule_id}/restore" "Restore a removed live rule",
+        DELETE "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
+        POST "/rules/{rule_id}/restore" "Restore a removed live rule",
             live_rules::restore_json [.status(NO_CONTENT)];
-        get "/pause" "State of the pause", live_rules::pause_state_json [.answer::<PauseState>()];
-        post "/pause" "Pause all enforcement",
+        GET "/pause" "State of the pause", live_rules::pause_state_json [.answer::<PauseState>()];
+        POST "/pause" "Pause all enforcement",
             live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
-        delete "/pause" "Resume enforcement", live_rules::resume_json [];
-        get "/changes" "Audit log of changes, newest first",
+        DELETE "/pause" "Resume enforcement", live_rules::resume_json [];
+        GET "/changes" "Audit log of changes, newest first",
             changes::json [.answer::<changes::Changes>().takes(CHANGES)];
     }
 }
 
 fn registry_routes(api: Api) -> Api {
     operations! { api;
-        get "/robots" "Robots of the registry", api::list [.answer::<RobotViews>().takes(LIST)];
-        post "/robots" "Add a robot by hand",
+        GET "/robots" "Robots of the registry", api::list [.answer::<RobotViews>().takes(LIST)];
+        POST "/robots" "Add a robot by hand",
             api::add [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED)];
-        get "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];
-        put "/robots/{robot_source}/{robot_id}" "Create or replace a robot by ID",
+        GET "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];
+        PUT "/robots/{robot_source}/{robot_id}" "Create or replace a robot by ID",
             api::put [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED).or_ok()];
-        delete "/robots/{robot_source}/{robot_id}" "Remove a robot that was added by hand",
+        DELETE "/robots/{robot_source}/{robot_id}" "Remove a robot that was added by hand",
             api::remove [];
-        get "/refreshes" "Recent refreshes of all sources",
+        GET "/refreshes" "Recent refreshes of all sources",
             api::history [.answer::<api::RefreshList>()];
-        get "/refreshes/{refresh_id}" "A refresh", api::record [.answer::<api::OneRefresh>()];
-        get "/refresh" "Current or last refresh", api::progress [.answer::<refresh_job::JobView>()];
-        post "/refresh" "Refresh one or all sources",
+        GET "/refreshes/{refresh_id}" "A refresh", api::record [.answer::<api::OneRefresh>()];
+        GET "/refresh" "Current or last refresh", api::progress [.answer::<refresh_job::JobView>()];
+        POST "/refresh" "Refresh one or all sources",
             api::start [
                 .body::<api::StartBody>().answer::<refresh_job::JobView>().status(ACCEPTED)
             ];
-        post "/refresh/accept" "Accept a download held for review",
+        POST "/refresh/accept" "Accept a download held for review",
             api::accept [
                 .body::<api::AcceptBody>().answer::<refresh_job::JobView>().status(ACCEPTED)
             ];
-        get "/verification" "Verdicts in the last 24 hours",
+        GET "/verification" "Verdicts in the last 24 hours",
             verification::json [.answer::<verification::View>().takes(VERIFICATION)];
-        get "/verification/ranges/refresh" "Current or last fetch of address lists",
+        GET "/verification/ranges/refresh" "Current or last fetch of address lists",
             verification::progress [.answer::<Option<verification::FetchView>>()];
-        post "/verification/ranges/refresh" "Fetch address lists",
+        POST "/verification/ranges/refresh" "Fetch address lists",
             verification::fetch_json [
                 .body::<verification::FetchBody>().answer::<verification::View>().status(ACCEPTED)
             ];
@@ -325,39 +324,39 @@ fn registry_routes(api: Api) -> Api {
 
 fn site_robot_routes(api: Api) -> Api {
     operations! { api;
-        get "/site-robot/descriptions" "Resource descriptions, paginated by cursor",
+        GET "/site-robot/descriptions" "Resource descriptions, paginated by cursor",
             site_robot::list_json [.answer::<site_robot::DescriptionList>().takes(DESCRIPTIONS)];
-        get "/site-robot/description" "A resource description",
+        GET "/site-robot/description" "A resource description",
             site_robot::one_json [.answer::<site_robot::OneDescription>().takes(ROBOT_URL)];
-        get "/site-robot/explain" "Explain why a URL is described or not",
+        GET "/site-robot/explain" "Explain why a URL is described or not",
             site_robot::explain_json [.answer::<site_robot::Explained>().takes(ROBOT_URL)];
-        get "/site-robot" "Status of the site robot",
+        GET "/site-robot" "Status of the site robot",
             site_robot::json [.takes(ROBOT_SITE).answer::<site_robot::StatusView>()];
-        get "/site-robot/runs" "Recent runs of the site robot",
+        GET "/site-robot/runs" "Recent runs of the site robot",
             site_robot::runs_json [.takes(ROBOT_SITE).answer::<site_robot::Runs>()];
-        post "/site-robot/run" "Start a run of the site robot",
+        POST "/site-robot/run" "Start a run of the site robot",
             site_robot::run_json [
                 .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
-        post "/site-robot/pause" "Pause the run",
+        POST "/site-robot/pause" "Pause the run",
             site_robot::pause_json [
                 .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
-        post "/site-robot/resume" "Resume the paused run",
+        POST "/site-robot/resume" "Resume the paused run",
             site_robot::resume_json [
                 .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
-        post "/site-robot/stop" "Stop the run",
+        POST "/site-robot/stop" "Stop the run",
             site_robot::stop_json [
                 .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
-        post "/site-robot/accept" "Publish results held for review",
+        POST "/site-robot/accept" "Publish results held for review",
             site_robot::accept_json [
                 .takes(ROBOT_SITE).answer::<site_robot::StatusView>().status(ACCEPTED)
             ];
-        post "/site-robot/clear" "Reset the site robot",
-            site_robot::clear_json [.takes(ROBOT_SITE).answer::<site_robot::Cleared>().status(OK)];
-        post "/site-robot/changed" "Fetch changed pages again",
+        POST "/site-robot/clear" "Reset the site robot",
+            site_robot::clear_json [.takes(ROBOT_SITE).answer::<site_robot::Cleared>()];
+        POST "/site-robot/changed" "Fetch changed pages again",
             site_robot::changed_json [
                 .body::<site_robot::ChangedPages>().answer::<site_robot::QueuedPages>()
                 .status(ACCEPTED)
@@ -367,17 +366,17 @@ fn site_robot_routes(api: Api) -> Api {
 
 fn login_routes(api: Api) -> Api {
     operations! { api;
-        get "/tokens" "Tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
-        post "/tokens" "Create a token; only this response contains its secret",
+        GET "/tokens" "Tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
+        POST "/tokens" "Create a token; only this response contains its secret",
             credentials::make_json [.body::<NewToken>().answer::<CreatedToken>().status(CREATED)];
-        put "/tokens/{token_name}" "Create a token, or change one by name and keep its secret",
+        PUT "/tokens/{token_name}" "Create a token, or change one by name and keep its secret",
             credentials::put_token_json [
                 .body::<NewToken>().answer::<CreatedToken>().status(CREATED).or_ok()
             ];
-        delete "/tokens/{token_name}" "Revoke a token", credentials::end_token_json [];
-        get "/sessions" "Active login sessions", credentials::sessions [.answer::<Sessions>()];
-        post "/sessions/end-others" "End all sessions except the current one",
+        DELETE "/tokens/{token_name}" "Revoke a token", credentials::end_token_json [];
+        GET "/sessions" "Active login sessions", credentials::sessions [.answer::<Sessions>()];
+        POST "/sessions/end-others" "End all sessions except the current one",
             credentials::end_other_sessions [.answer::<EndedSessions>()];
-        delete "/sessions/{session_key}" "End a session", credentials::end_session_json [];
+        DELETE "/sessions/{session_key}" "End a session", credentials::end_session_json [];
     }
 }
