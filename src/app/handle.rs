@@ -22,7 +22,7 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 use crate::traffic::TrafficLayer;
-use crate::verify::{RangesRefresher, Verifier};
+use crate::verify::Verifier;
 
 use super::{
     ServedRobotsTxt, Site,
@@ -194,12 +194,6 @@ impl RobotDetection {
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
         self.inner.common.proving.verifier()
-    }
-
-    /// Returns the job that refreshes the lists of robots' addresses.
-    #[must_use]
-    pub fn ranges_refresher(&self) -> RangesRefresher {
-        self.inner.common.proving.refresher()
     }
 
     /// Returns the settings shown on the admin page.

@@ -33,7 +33,7 @@ pub use policy::enforcement;
 pub(crate) use policy::finds_suspects;
 pub use policy::policy;
 pub(crate) use policy::{path_reading, policy_builder};
-pub(crate) use robot_conf::{read as read_text, robot_conf, unused_keys};
+pub(crate) use robot_conf::{read as read_text, replace_texts, robot_conf, unused_keys};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 pub(crate) use rules::answer_setting;

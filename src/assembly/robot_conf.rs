@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read as _};
 
-use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection};
+use crate::config::{ConfigErrors, Loaded, ServerSection, Settings, SiteRobotSection};
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
@@ -63,6 +63,16 @@ pub(crate) fn robot_conf(
     }
     let warnings = warnings(&conf);
     Ok((conf, all, warnings))
+}
+
+/// Replaces texts for visitors by those of `server.texts_file`.
+pub(crate) fn replace_texts(loaded: &Loaded) -> Result<(), ConfigErrors> {
+    let Some(file) = &loaded.settings().server.texts_file else {
+        return Ok(());
+    };
+    let replaced =
+        read(&file.to_string_lossy()).and_then(|text| robot_detection_texts::replace(&text));
+    replaced.map_err(|reason| loaded.wrong(&ServerSection::KEY.texts_file, reason))
 }
 
 /// Reads a settings file.

@@ -59,7 +59,8 @@ async fn the_fast_path_is_not_used_where_it_is_off() {
         };
         let listener = Listener::bind(settings).await.unwrap();
         let (addr, stop) = (listener.local_addr(), CancellationToken::new());
-        let serving = TaskTracker::new().spawn(listener.serve_http(ReportFastPath, stop.clone()));
+        let serving =
+            TaskTracker::new().spawn(listener.serve_http(None, ReportFastPath, stop.clone()));
         let answer = exchange(
             addr,
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",

@@ -1,7 +1,7 @@
 //! Internal crate of `robot-detection`: texts for visitors in several languages.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use http::HeaderValue;
 
@@ -11,10 +11,14 @@ const TAGS: [&str; 8] = ["en", "de", "fr", "es", "pt", "ja", "zh", "ru"];
 /// Maximum number of language ranges of an `Accept-Language` header that are examined.
 const MAX_RANGES: usize = 32;
 
-type Translations = [&'static str; TAGS.len()];
+/// Texts by key, with one translation per language; a missing translation is empty.
+type Texts<'f> = HashMap<&'f str, [&'f str; TAGS.len()]>;
 
-static TEXTS: LazyLock<HashMap<&'static str, Translations>> =
-    LazyLock::new(|| parse(include_str!("texts.txt")));
+static TEXTS: LazyLock<Texts<'static>> =
+    LazyLock::new(|| parse(include_str!("texts.txt")).unwrap_or_default());
+
+/// Texts of the site, which replace those in [`TEXTS`].
+static SITE: OnceLock<Texts<'static>> = OnceLock::new();
 
 /// Language of the texts for visitors.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -58,8 +62,9 @@ impl Language {
     /// Returns a text in this language, or its key if there is no such text.
     #[must_use]
     pub fn text(self, key: &'static str) -> &'static str {
-        let text = TEXTS.get(key).and_then(|texts| texts.get(self.0));
-        text.copied().unwrap_or(key)
+        let find = |texts: &Texts<'static>| texts.get(key)?.get(self.0).copied();
+        let site = SITE.get().and_then(find).filter(|text| !text.is_empty());
+        site.or_else(|| find(&TEXTS)).unwrap_or(key)
     }
 
     /// Returns a text in this language with each `{}` replaced by a value.
@@ -75,25 +80,46 @@ impl Language {
     }
 }
 
-fn parse(file: &'static str) -> HashMap<&'static str, Translations> {
-    let mut texts = HashMap::new();
-    let mut key = "";
-    for line in file.lines() {
-        if let Some(name) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            key = name;
-        } else if let Some((tag, text)) = line.split_once(' ')
-            && let Some(at) = TAGS.iter().position(|known| *known == tag)
-        {
-            let translations = texts.entry(key).or_insert([""; TAGS.len()]);
-            if let Some(place) = translations.get_mut(at) {
-                *place = text;
+/// Replaces texts for visitors by those of a file in the format of `texts.txt`.
+///
+/// The first file of a process applies; the content of other files is only checked.
+///
+/// # Errors
+///
+/// Returns an error with the line number and the reason; no text is replaced then.
+pub fn replace(file: &str) -> Result<(), String> {
+    for (key, translations) in parse(file)? {
+        let Some(own) = TEXTS.get(key) else {
+            return Err(format!("unknown text [{key}]"));
+        };
+        for text in translations.iter().filter(|text| !text.is_empty()) {
+            let (values, own) = (|text: &str| text.matches("{}").count(), own[0]);
+            if values(text) != values(own) {
+                return Err(format!("[{key}] {text:?} needs each {{}} of {own:?}"));
             }
         }
     }
-    texts
+    SITE.get_or_init(|| parse(Box::leak(file.into())).unwrap_or_default());
+    Ok(())
+}
+
+fn parse(file: &str) -> Result<Texts<'_>, String> {
+    let mut texts = Texts::new();
+    let mut key = "";
+    for (line, number) in file.lines().map(str::trim).zip(1..) {
+        if let Some(name) = line.strip_prefix('[') {
+            key = name.trim_end_matches(']');
+        } else if !line.is_empty() && !line.starts_with('#') {
+            let (tag, text) = line.split_once(' ').unwrap_or_default();
+            let mut places = TAGS.iter().zip(texts.entry(key).or_default());
+            let Some((_, place)) = places.find(|(known, _)| **known == tag) else {
+                let tags = TAGS.join(", ");
+                return Err(format!("line {number}: expected [KEY] or one of {tags}"));
+            };
+            *place = text;
+        }
+    }
+    Ok(texts)
 }
 
 #[cfg(test)]

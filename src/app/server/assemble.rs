@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::assembly::{
-    alerts, bans, enforcement, policy, policy_builder, robots_txt, sources, wanted_origins,
+    alerts, bans, enforcement, policy, policy_builder, replace_texts, robots_txt, sources,
+    wanted_origins,
 };
 use crate::config::{ConfigErrors, Loaded};
 use crate::operations::Setting;
@@ -19,6 +20,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     let settings = loaded.settings();
     // Checked here, because errors of the builder do not contain a place.
     policy(loaded)?;
+    replace_texts(loaded)?;
     let sources = sources(loaded)?;
     wanted_origins(loaded)?;
     // These are set when the server starts, but are checked before anything is opened.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use crate::assembly::{alerts, bans, sources, wanted_origins};
+use crate::assembly::{alerts, bans, replace_texts, sources, wanted_origins};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
@@ -35,6 +35,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     // Settings that need a restart are checked too: otherwise the reload would announce a restart
     // that fails.
     sources(loaded)?;
+    replace_texts(loaded)?;
     let serving = robots.serving();
     if serving.is_some() {
         Listens::new(loaded)?;

@@ -479,7 +479,7 @@ fn serve_on<S: HttpService>(
     closing: &CancellationToken,
 ) -> impl Future<Output = ()> + Send + use<S> {
     let (workers, closing) = (Arc::clone(workers), closing.clone());
-    async move { listener.serve_http_on(&workers, service, closing).await }
+    async move { listener.serve_http(Some(&workers), service, closing).await }
 }
 
 async fn bind(settings: Option<ListenSettings>) -> std::io::Result<Option<Listener>> {

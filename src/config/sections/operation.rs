@@ -124,6 +124,9 @@ section! {
     listen: Vec<ListenAddr> = "127.0.0.1:8080";
     /// Number of worker threads; 0: one per processor
     workers: usize = "0", 0..=1_024;
+    /// File with texts that replace those of error pages, the confirmation form and heaven, by
+    /// language; empty: the built-in texts
+    texts_file: Option<PathBuf>;
     /// File permissions of Unix sockets
     unix_socket_mode: UnixMode = "660";
     /// Upstream servers with the same content: http(s)://HOST:PORT, h2c://HOST:PORT or unix:/PATH;

@@ -13,7 +13,7 @@ use std::{
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use robot_detection::listen::{ListenSettings, Listener, Workers};
+use robot_detection::listen::{ListenSettings, Listener, TowerAdapter, Workers};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -38,7 +38,11 @@ async fn connections_are_distributed_over_the_threads_and_stay_there() {
     let tasks = TaskTracker::new();
     let (crew, stopped) = (Arc::clone(&workers), stop.clone());
     let service = tower::service_fn(thread_name);
-    let done = tasks.spawn(async move { listener.serve_on(&crew, service, stopped).await });
+    let done = tasks.spawn(async move {
+        listener
+            .serve_http(Some(&crew), TowerAdapter(service), stopped)
+            .await
+    });
 
     let mut clients = Vec::new();
     let mut threads = BTreeMap::<String, usize>::new();
@@ -76,7 +80,11 @@ async fn one_listener_needs_only_its_port_even_with_many_threads() {
         ..listen_settings()
     };
     let stop = CancellationToken::new();
-    let serving = listener.serve_on(&workers, tower::service_fn(thread_name), stop.clone());
+    let serving = listener.serve_http(
+        Some(&workers),
+        TowerAdapter(tower::service_fn(thread_name)),
+        stop.clone(),
+    );
     let asking = async {
         let error = Listener::bind(again).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
@@ -103,8 +111,11 @@ async fn shutdown_waits_for_requests_on_all_threads() {
         })
     };
     let (crew, stopped) = (Arc::clone(&workers), stop.clone());
-    let done =
-        TaskTracker::new().spawn(async move { listener.serve_on(&crew, service, stopped).await });
+    let done = TaskTracker::new().spawn(async move {
+        listener
+            .serve_http(Some(&crew), TowerAdapter(service), stopped)
+            .await
+    });
     let mut clients = Vec::new();
     for _ in 0..4 {
         let mut client = RawClient::connect(addr).await;
@@ -156,7 +167,11 @@ async fn a_panic_while_accepting_is_logged_and_accepting_continues() {
     let listener = Listener::bind(listen_settings()).await.unwrap();
     let (addr, stop) = (listener.local_addr(), CancellationToken::new());
     let failed = Arc::new(AtomicBool::new(false));
-    let serving = listener.serve_on(&workers, PanicsOnClone(Arc::clone(&failed)), stop.clone());
+    let serving = listener.serve_http(
+        Some(&workers),
+        TowerAdapter(PanicsOnClone(Arc::clone(&failed))),
+        stop.clone(),
+    );
     let asking = async {
         let mut lost = RawClient::connect(addr).await;
         assert!(lost.rest().await.is_empty());
@@ -184,8 +199,11 @@ async fn a_panicking_request_closes_only_its_connection() {
         Ok::<_, Infallible>(Response::new("fine".to_owned()))
     });
     let (crew, stopped) = (Arc::clone(&workers), stop.clone());
-    let done =
-        TaskTracker::new().spawn(async move { listener.serve_on(&crew, service, stopped).await });
+    let done = TaskTracker::new().spawn(async move {
+        listener
+            .serve_http(Some(&crew), TowerAdapter(service), stopped)
+            .await
+    });
     let mut other = RawClient::connect(addr).await;
     other.send(GET).await;
     assert_eq!(status(&other.response().await), 200);

@@ -7,6 +7,7 @@
 
 use std::{
     convert::Infallible,
+    fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -31,6 +32,7 @@ use tokio_util::task::TaskTracker;
 use crate::support::{
     eventually::eventually_async,
     front::{ProxyServer, listen_settings, proxy_with},
+    program::{self, Server},
     raw::{RawClient, RawServer, body, exchange, header, soon, status},
     upstream::{Body, Certificate, Upstream, echo, text},
 };
@@ -495,7 +497,7 @@ async fn a_server_behind_a_unix_socket_gets_requests_like_any_other() {
         client.until("ping").await;
     }
     drop(upstream);
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
     let proxy = proxy_with(settings(format!("unix:{}", path.display())));
     let error = proxy.check().await.unwrap_err().to_string();
     assert!(error.contains("app.sock"), "{error}");
@@ -526,4 +528,42 @@ async fn endless_interim_responses_are_a_gateway_timeout() {
     assert_eq!(status(&response), 504);
     assert!(header(&response, "link").is_empty(), "{response}");
     assert!(sent.load(Ordering::SeqCst) > 1);
+}
+
+#[test]
+fn texts_for_visitors_are_those_of_the_site() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("texts");
+    let settings = "[server]\nupstream = ['http://127.0.0.1:1']\ntexts_file = 'texts'\n";
+    fs::write(directory.path().join("robot-detection.toml"), settings).unwrap();
+    for (text, reason) in [
+        ("[error-503]\nde Pause\n", "unknown text [error-503]"),
+        (
+            "[count]\nde Seiten\n",
+            "[count] \"Seiten\" needs each {} of \"Pages for robots",
+        ),
+        (
+            "[error-502]\nPause\n",
+            "line 2: expected [KEY] or one of en, de",
+        ),
+    ] {
+        fs::write(&file, text).unwrap();
+        let refused = program::run(directory.path(), &["validate"]);
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            error.contains(&format!("server.texts_file: {reason}")),
+            "{error}"
+        );
+    }
+    fs::write(&file, "# Ours.\n[error-502]\nde Wir machen <eine> Pause.\n").unwrap();
+    let server = Server::start(directory.path(), &["serve"]);
+    for (language, text) in [
+        ("de-CH", "Wir machen &lt;eine> Pause."),
+        ("fr", "Le site ne répond pas."),
+    ] {
+        let headers = [("Accept", "text/html"), ("Accept-Language", language)];
+        let page = program::request(server.addr, "GET", "/", &headers);
+        assert_eq!(page.status, 502);
+        assert!(page.text().contains(text), "{}", page.text());
+    }
 }

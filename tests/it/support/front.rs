@@ -39,7 +39,7 @@ impl ProxyServer {
     pub(crate) async fn serve_proxy(settings: ListenSettings, proxy: Proxy) -> Self {
         let listener = Listener::bind(settings).await.unwrap();
         Self::run(listener, |listener, stop| {
-            listener.serve_http(Forward(proxy), stop)
+            listener.serve_http(None, Forward(proxy), stop)
         })
     }
 

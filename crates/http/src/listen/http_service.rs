@@ -103,7 +103,7 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
 /// Adapter that serves a Tower service as an [`HttpService`] and puts the client into the
 /// extensions.
 #[derive(Clone, Debug)]
-pub(super) struct TowerAdapter<S>(pub(super) S);
+pub struct TowerAdapter<S>(pub S);
 
 impl<S, B> HttpService for TowerAdapter<S>
 where
@@ -146,7 +146,7 @@ where
 pin_project! {
     /// Future that resolves to a service's response.
     #[project = AdapterProjection]
-    pub(super) enum AdapterFuture<F, W> {
+    pub enum AdapterFuture<F, W> {
         /// The service was ready and has been called.
         Calling {
             #[pin]

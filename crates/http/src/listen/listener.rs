@@ -139,49 +139,20 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let service = TowerAdapter(service);
-        self.serve_by(Runtimes::here(), service, stop).await;
+        self.serve_http(None, TowerAdapter(service), stop).await;
     }
 
-    /// Serves in the same way as [`Listener::serve`], but on the threads of `workers`.
+    /// Serves in the same way as [`Listener::serve`], with a service that needs no extensions, on
+    /// the threads of `workers`, or on those of the current runtime if there are none.
     ///
     /// If all threads end, `stop` is cancelled.
-    pub async fn serve_on<S, B>(self, workers: &Workers, service: S, stop: CancellationToken)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let service = TowerAdapter(service);
-        self.serve_by(workers.runtimes(), service, stop).await;
-    }
-
-    /// Serves in the same way as [`Listener::serve`], with a service that needs no extensions.
-    pub async fn serve_http<S: HttpService>(self, service: S, stop: CancellationToken) {
-        self.serve_by(Runtimes::here(), service, stop).await;
-    }
-
-    /// Serves in the same way as [`Listener::serve_on`], with a service that needs no extensions.
-    pub async fn serve_http_on<S: HttpService>(
+    pub async fn serve_http<S: HttpService>(
         self,
-        workers: &Workers,
+        workers: Option<&Workers>,
         service: S,
         stop: CancellationToken,
     ) {
-        self.serve_by(workers.runtimes(), service, stop).await;
-    }
-
-    async fn serve_by<S: HttpService>(
-        self,
-        runtimes: Runtimes,
-        service: S,
-        stop: CancellationToken,
-    ) {
+        let runtimes = workers.map_or_else(Runtimes::here, Workers::runtimes);
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),

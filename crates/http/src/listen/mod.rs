@@ -94,7 +94,7 @@ pub use fields::{clean_headers, is_misspelt_identity, withholds};
 pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]
-pub use http_service::{HttpService, ReadyHead, ServiceResponse};
+pub use http_service::{HttpService, ReadyHead, ServiceResponse, TowerAdapter};
 pub(crate) use hyper_connection::TrackedExecutor;
 pub use listener::Listener;
 #[doc(hidden)]

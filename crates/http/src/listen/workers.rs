@@ -30,15 +30,11 @@ const RETIRED: usize = usize::MAX / 2;
 /// # Example
 ///
 /// ```no_run
-/// # use robot_detection_http::listen::{ListenSettings, Listener, Workers};
-/// # async fn example<S>(listener: Listener, service: S) -> std::io::Result<()>
-/// # where S: tower_service::Service<http::Request<hyper::body::Incoming>,
-/// #     Response = http::Response<String>, Error =
-/// std::convert::Infallible> + Clone + Send + 'static,
-/// #     S::Future: Send {
+/// # use robot_detection_http::listen::{HttpService, Listener, Workers};
+/// # async fn example<S: HttpService>(listener: Listener, service: S) -> std::io::Result<()> {
 /// let workers = Workers::start(0)?;
 /// let stop = tokio_util::sync::CancellationToken::new();
-/// listener.serve_on(&workers, service, stop).await;
+/// listener.serve_http(Some(&workers), service, stop).await;
 /// # Ok(())
 /// # }
 /// ```

@@ -97,9 +97,14 @@ impl ErrorPage {
         format!("{}\n\n{}\n", self.title(), self.sentence(language))
     }
 
-    /// Returns the page as HTML; it is built from fixed text only, so nothing has to be escaped.
+    /// Returns the page as HTML.
     fn html(self, language: Language) -> String {
-        let (title, sentence) = (self.title(), self.sentence(language));
+        // A text of the site may contain markup.
+        let sentence = self
+            .sentence(language)
+            .replace('&', "&amp;")
+            .replace('<', "&lt;");
+        let title = self.title();
         let tag = language.tag();
         format!(
             "<!DOCTYPE html>\n<html lang=\"{tag}\" dir=\"ltr\">\n<meta charset=\"utf-8\">\n\

@@ -108,11 +108,6 @@ impl Filter {
         self.log_type
     }
 
-    /// Returns `true` if the filter has directives at a stage.
-    pub fn has_stage(&self, stage: Stage) -> bool {
-        !self.directives(stage).is_empty()
-    }
-
     /// Returns `true` if the filter passes only one of several resources with the same content.
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
@@ -149,7 +144,7 @@ impl Filter {
         StageOutcome::Allowed
     }
 
-    fn directives(&self, stage: Stage) -> &[CompiledDirective] {
+    pub(super) fn directives(&self, stage: Stage) -> &[CompiledDirective] {
         self.directives
             .get(stage as usize)
             .map_or(&[], Vec::as_slice)
