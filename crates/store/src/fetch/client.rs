@@ -25,7 +25,7 @@ const USER_AGENT: &str = concat!(
 /// Environment variables that specify the system's proxy, in upper or lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Builds a client with the given limits. Redirects are handled by the fetcher.
+/// Builds an HTTP client with the given limits. The fetcher itself handles redirects.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()))
 }
@@ -94,7 +94,8 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     })
 }
 
-/// Returns the reason why a redirect must not be followed; `previous` starts with the original URL.
+/// Returns the reason why a redirect must not be followed, if any. `previous` contains the URLs
+/// requested so far, starting with the original URL.
 pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
         return Some(format!("the target is a {}: URL", next.scheme()));
@@ -111,7 +112,7 @@ pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String
     (secure && next.scheme() == "http").then(|| "the target changes from https to http".to_owned())
 }
 
-/// Error for a host that has no public address.
+/// The error for a host that has no public address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the host has no public address")]
 pub(super) struct NotPublic;
@@ -133,7 +134,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Error when decompressing a gzip file.
+/// An error that occurs when a gzip file is decompressed.
 #[derive(Debug, thiserror::Error)]
 pub enum UnzipError {
     /// The data is not in gzip format, or is truncated.

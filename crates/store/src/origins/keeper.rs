@@ -11,22 +11,22 @@ use crate::verify::RangesRefresher;
 
 use super::{ListSpec, Origins, WantedOrigins, place_file};
 
-/// Interval at which the task checks which lists are due.
+/// The interval at which the task checks which lists are due.
 const LISTS_TICK: Duration = Duration::from_mins(5);
-/// Interval at which the task checks whether files have changed.
+/// The interval at which the task checks whether files have changed.
 const FILES_TICK: Duration = Duration::from_secs(10);
 
-/// Background task that keeps the lists and files of [`Origins`] up to date.
+/// A background task that keeps the lists and files of [`Origins`] up to date.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     origins: Origins,
     refresher: RangesRefresher,
-    /// Fetcher for place databases, which are larger than lists.
+    /// The fetcher for place databases, which are larger than lists.
     files: Fetcher,
 }
 
 impl Keeper {
-    /// Creates a keeper, which stores copies of fetched lists in the database.
+    /// Creates a keeper that stores copies of fetched lists in the database.
     ///
     /// # Errors
     ///

@@ -30,46 +30,46 @@ struct Inner {
 pub struct WantedOrigins {
     /// Address lists to keep up to date.
     pub lists: Vec<ListSpec>,
-    /// Path of the database that maps addresses to autonomous systems.
+    /// The path of the database that maps addresses to autonomous systems.
     pub asn_file: Option<PathBuf>,
-    /// Path of the database that maps addresses to countries.
+    /// The path of the database that maps addresses to countries.
     pub country_file: Option<PathBuf>,
 }
 
-/// Address list to keep up to date.
+/// An address list to keep up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListSpec {
-    /// Name of the list, for use in rules and messages.
+    /// The name of the list, for use in rules and messages.
     pub name: String,
-    /// URL or path of the address list.
+    /// The URL or path of the address list.
     pub url: String,
-    /// Interval between downloads of the list.
+    /// The interval between downloads of the list.
     pub interval: Duration,
     /// Networks to use until the list has been fetched.
     pub built_in: &'static str,
 }
 
-/// Current state of an address list, for display.
+/// The current state of an address list, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListState {
-    /// Name of the list, for use in rules.
+    /// The name of the list, for use in rules.
     pub name: String,
-    /// URL or path of the list, without a password.
+    /// The URL or path of the list, without a password.
     pub url: String,
-    /// State of the loaded list; `None` if no download was ever attempted.
+    /// The state of the loaded list; `None` if no download was ever attempted.
     pub ranges: Option<RangesState>,
 }
 
-/// Current state of a place database, for display.
+/// The current state of a place database, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlaceState {
-    /// Name of the setting that contains the path.
+    /// The name of the setting that contains the path.
     pub setting: &'static str,
-    /// Path of the database file.
+    /// The path of the database file.
     pub path: PathBuf,
-    /// Type of the loaded database according to its metadata; `None` if no database is loaded.
+    /// The type of the loaded database according to its metadata; `None` if no database is loaded.
     pub in_use: Option<String>,
-    /// Error of the last attempt to read the file, if it failed.
+    /// The error from the last attempt to read the file, if that attempt failed.
     pub error: Option<String>,
 }
 

@@ -6,28 +6,28 @@ use maxminddb::{LookupResult, PathElement, Reader, path};
 
 use super::place_file::PlaceKind;
 
-/// Number of records per unreadable record that is tolerated.
+/// The number of records for which one unreadable record is tolerated.
 const FEW: usize = 1_000;
 
-/// Place database in which every record has been checked.
+/// A place database in which every record has been checked.
 #[derive(Debug)]
 pub(super) struct PlaceReader {
     reader: Reader<Vec<u8>>,
     layout: Layout,
 }
 
-/// Location of the wanted value within a place database record.
+/// The location of the wanted value within a place database record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
-    /// `autonomous_system_number = 64496`: `MaxMind`, DB-IP.
+    /// `autonomous_system_number = 64496`, as in databases from `MaxMind` and DB-IP.
     AsnNumber,
-    /// `asn = "AS64496"`: `IPinfo`.
+    /// `asn = "AS64496"`, as in databases from `IPinfo`.
     AsnText,
-    /// `country = { iso_code = "DE" }`: `MaxMind`, DB-IP, also in city databases.
+    /// `country = { iso_code = "DE" }`, as in country and city databases from `MaxMind` and DB-IP.
     CountryMap,
-    /// `country_code = "DE"`: `IPinfo` Lite, in which `country` is a name.
+    /// `country_code = "DE"`, as in `IPinfo` Lite databases, in which `country` is a name.
     CountryCode,
-    /// `country = "DE"`: `IPinfo`.
+    /// `country = "DE"`, as in databases from `IPinfo`.
     CountryText,
 }
 

@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 
 use robot_detection_layer::registry::{Format, ends_mid_line, missing_last_fields};
 
-/// Version of the rules that convert a document into rows.
+/// The version of the rules that convert a document into rows.
 ///
 /// The rules or browsers may differ between releases, so rows from another release are rebuilt from
 /// the source, even if the source has not changed.
 const RULES: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
 
-/// Fingerprint of a source's rows, stored along with the rows.
+/// The fingerprint of a source's rows, stored along with the rows.
 ///
-/// Stored as `origin;rules;format;sha256` in the content hash column, followed by `;open`, `;short`
-/// or `;open,short` if the document looks truncated.
+/// The fingerprint is stored as `origin;rules;format;sha256` in the content hash column, followed
+/// by `;open`, `;short` or `;open,short` if the document looks truncated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Fingerprint {
     origin: OriginKind,
@@ -34,12 +34,13 @@ pub(super) struct Truncation {
     pub(super) is_short: bool,
 }
 
-/// Where a source's URL was specified.
+/// The place where a source's URL was specified.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum OriginKind {
-    /// Configuration file: rows are removed when the source is removed from the configuration.
+    /// In the configuration file. The rows are removed when the source is removed from the
+    /// configuration.
     Configured,
-    /// Command line option (`registry refresh --from`): rows are retained.
+    /// On the command line (`registry refresh --from`). The rows are retained.
     Given,
 }
 
@@ -79,12 +80,12 @@ impl Fingerprint {
         })
     }
 
-    /// Returns a fingerprint of the same rows with another origin.
+    /// Returns a fingerprint for the same rows, but with another origin.
     pub(super) fn with_origin(self, origin: OriginKind) -> Self {
         Self { origin, ..self }
     }
 
-    /// Returns the origin of the URL.
+    /// Returns the place where the source's URL was specified.
     pub(super) fn origin(&self) -> OriginKind {
         self.origin
     }
@@ -109,7 +110,7 @@ impl Fingerprint {
         self.sha256 == other.sha256
     }
 
-    /// Returns `true` if both fingerprints identify the same rows, whatever their origin.
+    /// Returns `true` if both fingerprints identify the same rows, regardless of their origin.
     pub(super) fn makes_same_rows(&self, other: &Self) -> bool {
         (&self.rules, &self.format, &self.sha256) == (&other.rules, &other.format, &other.sha256)
     }

@@ -11,7 +11,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Refresher {
-    /// Applies changes of the stored registry until shutdown; during outages, the loaded registry
+    /// Applies changes to the stored registry until shutdown; during outages, the loaded registry
     /// is used.
     pub(super) async fn follow(&self) {
         let shared = &self.shared;

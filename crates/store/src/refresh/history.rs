@@ -10,11 +10,12 @@ use crate::fetch::shown_url;
 use crate::store::{RefreshOutcome, RefreshRecord, SourceState, StoreError};
 use robot_detection_layer::registry::Source;
 
-/// Number of refreshes to examine, over all sources. Retry delays reach their maximum much earlier.
+/// The number of refreshes to examine, over all sources. Retry delays reach their maximum much
+/// earlier.
 const HISTORY: u64 = 100;
 
 impl Shared {
-    /// Returns `true` if a source is due.
+    /// Returns `true` if a source is due for a refresh.
     pub(super) async fn is_due(
         &self,
         spec: &SourceSpec,

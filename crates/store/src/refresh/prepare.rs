@@ -15,7 +15,7 @@ use robot_detection_layer::{
     registry::{Format, Robot, Source, bundled},
 };
 
-/// URL under which the bundled registry is stored.
+/// The URL under which the bundled registry is stored.
 const BUNDLED_URL: &str = "bundled with the program";
 
 impl Shared {
@@ -76,7 +76,7 @@ impl Shared {
         self.reload().await.map(|_| ())
     }
 
-    /// Removes the robots of sources that are no longer configured.
+    /// Removes the robots from sources that are no longer configured.
     ///
     /// This runs once per instance: otherwise, instances with older and newer configurations would
     /// undo each other's changes.
@@ -121,7 +121,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns `true` if a source used to be configured but no longer is.
+    /// Returns `true` if a source used to be configured but is no longer configured.
     async fn is_abandoned(&self, source: &Source) -> Result<bool, StoreError> {
         let is_kept = [Source::manual(), Source::bundled()].contains(source);
         if is_kept || self.spec(source).is_some() {
@@ -172,7 +172,7 @@ fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     stored != wanted
 }
 
-/// Error of a refresh; rows, detector and source state remain unchanged.
+/// The error of a failed refresh; the rows, the detector and the source state remain unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefreshError {

@@ -91,7 +91,7 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
     }
 }
 
-/// Progress of a refresh, for the console and the progress bar.
+/// The progress of a refresh, for the console and the progress bar.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Progress {
@@ -100,35 +100,35 @@ pub enum Progress {
     Idle,
     /// The document is being downloaded.
     Downloading {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of bytes received so far, after decompression.
+        /// The number of bytes received so far, after decompression.
         bytes: u64,
-        /// Total number of bytes, if announced by the server.
+        /// The total number of bytes, if announced by the server.
         total: Option<u64>,
     },
     /// The document is being parsed.
     Parsing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
     },
     /// The patterns are being tested against browsers.
     Testing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of parsed robots.
+        /// The number of parsed robots.
         robots: u64,
     },
     /// The rows are being replaced.
     Storing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of robots to store.
+        /// The number of robots to store.
         robots: u64,
     },
     /// The most recent refresh ended, successfully or not.
     Done {
-        /// Record of the refresh in the history.
+        /// The record of the refresh in the history.
         record: Box<RefreshRecord>,
     },
 }

@@ -12,10 +12,10 @@ use tracing::error;
 
 use super::{Trigger, refresher::Refresher};
 
-/// Cron expression: second, minute, hour, day, month, weekday.
+/// The cron expression: second, minute, hour, day, month, weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
-/// Maximum random delay after a signal, so that different installations do not all send requests at
-/// the same time.
+/// The maximum random delay after a signal, so that different installations do not all send
+/// requests at the same time.
 const LONGEST_SPREAD: Duration = Duration::from_mins(4);
 
 impl Refresher {

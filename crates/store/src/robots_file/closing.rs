@@ -4,7 +4,7 @@ use robot_detection_robots_txt::RobotsTxt;
 
 use super::merged_file::{merged, parse};
 
-/// Disallows paths in each group of a robots.txt, since a robot obeys only its own group.
+/// Disallows paths in each group of a robots.txt file, since a robot obeys only its own group.
 pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     let closed = |path: &String| format!("Disallow: {path}\n");
     let closed: String = paths.iter().map(closed).collect();

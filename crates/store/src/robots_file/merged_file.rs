@@ -11,17 +11,17 @@ pub(super) fn parse(text: &[u8]) -> RobotsTxt {
     RobotsTxt::parse(text, Dialect::default())
 }
 
-/// Result of merging two robots.txt files.
+/// The result of merging two robots.txt files.
 #[derive(Clone, Debug)]
 pub(super) struct MergedFile {
     pub(super) text: Bytes,
-    /// Remark about the merge for the administrator.
+    /// A remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
     /// Digests of the two input files, used to detect unchanged inputs.
     of: [[u8; 32]; 2],
 }
 
-/// Merges our rules into the upstream's file, unless neither has changed since `earlier`.
+/// Merges our rules into the upstream's robots.txt, unless neither has changed since `earlier`.
 ///
 /// If the result would be too large, all `Disallow` rules of both files apply and all `Allow` rules
 /// are dropped, so the merged file is never more permissive than either input.

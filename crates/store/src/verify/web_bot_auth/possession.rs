@@ -15,25 +15,25 @@ use super::{
     signature::{Signature, tagged},
 };
 
-/// Tag of the signatures on a directory.
+/// The tag of the signatures on a directory.
 pub(super) const TAG: &str = "http-message-signatures-directory";
 
-/// Whether the publisher of a key has proved possession of its private half.
+/// Whether the publisher of a key has proved possession of the key's private half.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Possession {
     /// The directory is not signed with the key.
     #[default]
     NotSigned,
-    /// The publisher of the key has proved possession of its private half.
+    /// The publisher of the key has proved possession of the key's private half.
     Proven,
     /// The directory's signature by the key is invalid.
     Failed,
 }
 
-/// Host and time of the request for a directory.
+/// The host and time of the request for a directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryRequest<'a> {
-    /// Host, including the port unless it is the scheme's default.
+    /// The host, including the port unless it is the scheme's default.
     pub(super) authority: &'a str,
     pub(super) now_s: i64,
     pub(super) skew_s: i64,

@@ -18,14 +18,14 @@ use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// Value of the `Accept-Signature` header in a refusal (RFC 9421 §5.1).
+/// The value of the `Accept-Signature` header in a refusal (RFC 9421 §5.1).
 ///
 /// The value requests a signature that [`SignatureProver`] accepts and that is valid for a single
 /// request. The draft recommends sending this header with status 403.
 pub const ACCEPT_SIGNATURE: &str = "sig1=(\"@authority\" \"@method\" \"@path\" \"@query\" \
      \"signature-agent\";key=\"sig1\");created;expires;keyid;nonce;tag=\"web-bot-auth\"";
 
-/// Prover that verifies a robot by the signature of its request.
+/// A prover that verifies a robot by the signature of its request.
 ///
 /// Clones share key directories and used nonces.
 #[derive(Clone, Debug)]
@@ -53,8 +53,8 @@ impl SignatureProver {
         headers.contains_key("signature-input")
     }
 
-    /// Returns `true` if a request has a nonce in its signature, which is then valid for this
-    /// request only.
+    /// Returns `true` if a request's signature has a nonce, which makes the signature valid for
+    /// this request only.
     pub fn is_for_one_request(headers: &HeaderMap) -> bool {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
@@ -76,7 +76,7 @@ impl SignatureProver {
 
     /// Checks a signature, and fetches the key directory if necessary.
     ///
-    /// Call this once per request, since its nonce counts as used the second time.
+    /// Call this function only once per request, since the nonce counts as used the second time.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
         for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
@@ -198,7 +198,7 @@ impl SignatureProver {
     }
 }
 
-/// Guard for fetching an unlisted signer's directory; dropping the guard ends the fetch.
+/// A guard for fetching an unlisted signer's directory; dropping the guard ends the fetch.
 struct FetchGuard {
     inner: Arc<Inner>,
     agent: KeyUrl,

@@ -7,20 +7,20 @@ use http::{
 };
 use robot_detection_layer::layer::ClaimedRequest;
 
-/// Request as it was received, for checking its signature (RFC 9421 §2.2).
+/// A request as it was received, for checking its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'r> {
-    /// Method of the signed request.
+    /// The method of the signed request.
     pub method: &'r Method,
-    /// Scheme that the client used, `http` or `https`, if known with certainty.
+    /// The scheme that the client used, `http` or `https`, if known with certainty.
     ///
     /// The scheme is known if the connection uses TLS or a trusted proxy reports the scheme. A
     /// request without TLS may have passed through a proxy that terminates TLS without reporting
     /// this, so its signature may be for either scheme.
     pub scheme: Option<&'r str>,
-    /// Host and port that the client requested: `:authority`, or `Host`.
+    /// The host and port that the client requested: `:authority`, or `Host`.
     pub authority: &'r str,
-    /// Path and query, byte for byte as received, such as `/a?b=c` or `*`.
+    /// The path and query, byte for byte as received, such as `/a?b=c` or `*`.
     pub target: &'r str,
     /// Headers of the signed request, as received.
     pub headers: &'r HeaderMap,
@@ -56,7 +56,8 @@ impl<'r> SignedRequest<'r> {
         self.target.split_once('?').map(|it| it.1)
     }
 
-    /// Returns host and port in lower case, without the scheme's default port (RFC 9421 §2.2.3).
+    /// Returns the host and port in lower case, without the scheme's default port (RFC 9421
+    /// §2.2.3).
     pub(super) fn normal_authority(&self, scheme: &str) -> String {
         let authority = self.authority.to_ascii_lowercase();
         let port = match scheme {

@@ -29,14 +29,14 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 
-/// Label of the signatures that we make.
+/// The label of the signatures on our own requests.
 const LABEL: &KeyRef = key_ref("sig1");
-/// Lifetime of the signature on a request, in seconds.
+/// The lifetime of the signature on a request, in seconds.
 const REQUEST_S: i64 = 60;
-/// Cache lifetime of the key directory, and lifetime of its signature, in seconds.
+/// The cache lifetime of the key directory, and lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
-/// Signer of the site robot's requests.
+/// A signer of the site robot's requests.
 ///
 /// Clones share the signing key.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Path of the key directory, relative to the agent's origin.
+    /// The path of the key directory, relative to the agent's origin.
     pub const DIRECTORY_PATH: &str = PATH;
 
     /// Creates a signer that uses the Ed25519 key in a file, in PEM (PKCS #8) or JWK format.

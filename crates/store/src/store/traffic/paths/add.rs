@@ -20,7 +20,7 @@ pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
     (TrafficSpan::Day, 400 * 24 * 60),
 ];
 
-/// Primary key of a path count's row.
+/// The primary key of a path count's row.
 type RowKey<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl TrafficSums<'_> {
