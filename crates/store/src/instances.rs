@@ -93,7 +93,7 @@ pub async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> 
         let (off_s, off) = (ahead_ms / 1_000, off_text(ahead_ms));
         warn!(
             off_s,
-            "the clock of this machine is {off}, using the time of the database; synchronize both with NTP, for example with `timedatectl set-ntp true`"
+            "this machine's clock is {off}; using the database's clock. Synchronize both with NTP, for example with `timedatectl set-ntp true`"
         );
     }
     Ok(ahead_ms)

@@ -91,7 +91,7 @@ pub enum FetchError {
     },
     /// The announced or actual body size exceeds the limit.
     #[error(
-        "the response from {url} is over {max_body_bytes} bytes, the maximum size; check the URL"
+        "the response from {url} is larger than the maximum of {max_body_bytes} bytes; check the URL"
     )]
     TooLarge {
         /// The URL without its password.

@@ -199,10 +199,10 @@ impl ListState {
                 ))
             }
             (Some(error), false, prefixes) => Some(format!(
-                "{url} has never been loaded, using the {prefixes} built-in networks: {error}"
+                "{url} has never been loaded; using the {prefixes} built-in networks: {error}"
             )),
             (Some(error), true, prefixes) => Some(format!(
-                "{url} cannot be refreshed, keeping the previous {prefixes} networks: {error}"
+                "{url} cannot be refreshed; keeping the previous {prefixes} networks: {error}"
             )),
             (None, _, _) => None,
         }

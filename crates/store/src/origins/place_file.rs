@@ -149,7 +149,7 @@ impl PlaceFile {
                 Some(_) => "keeping the previous database",
                 None => "rules match nothing",
             };
-            warn!("cannot read {setting}, {stays}: {error}");
+            warn!("cannot read {setting}; {stays}: {error}");
         }
         error
     }

@@ -92,7 +92,7 @@ impl PlaceReader {
     /// Returns an error message if the database is damaged or of the wrong type.
     pub(super) fn open(kind: PlaceKind, bytes: Vec<u8>) -> Result<Self, String> {
         let damaged = |error: &dyn std::fmt::Display| {
-            format!("not a database in MaxMind format, or damaged: {error}")
+            format!("the file is damaged or not in MaxMind format: {error}")
         };
         let reader = Reader::from_source(bytes).map_err(|error| damaged(&error))?;
         let mut layout = None;
@@ -114,7 +114,7 @@ impl PlaceReader {
         let all = records.len();
         if unreadable > 0 && unreadable.saturating_mul(FEW) >= all {
             return Err(format!(
-                "damaged: {unreadable} of {all} records cannot be read"
+                "the file is damaged: {unreadable} of {all} records cannot be read"
             ));
         }
         let Some(layout) = layout else {

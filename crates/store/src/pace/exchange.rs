@@ -65,8 +65,8 @@ impl Exchange {
             read_ms: 0,
             turn: 0,
             outage: OutageLogger::new(
-                "database unavailable, each instance enforces its share of the rate limits",
-                "database available again, instances share the rate limits",
+                "database unavailable; each instance enforces its share of the rate limits",
+                "database available again; instances share the rate limits",
             ),
         }
     }

@@ -69,7 +69,7 @@ impl Shared {
             }
         } else if bundled.is_empty() {
             // Old data is kept until new data is known to be good.
-            error!("cannot read the bundled registry, using the stored copy");
+            error!("cannot read the bundled registry; using the stored copy");
         } else if differs(&self.store.robots().list().await?, bundled) {
             self.store_bundled(bundled).await?;
         }
@@ -134,7 +134,7 @@ impl Shared {
 
     async fn drop_source(&self, source: &Source) -> Result<(), StoreError> {
         let robots = self.store.robots().drop_source(source).await?;
-        info!(%source, robots, "removed {robots} robots of {source}, which is no longer configured");
+        info!(%source, robots, "removed {robots} robots from {source}, which is no longer configured");
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Shared {
             let robots = self.detector.load().robots().len();
             warn!(
                 robots,
-                "database unavailable, using {robots} robots in memory: {reason}"
+                "database unavailable; using {robots} robots in memory: {reason}"
             );
         }
     }
@@ -183,7 +183,7 @@ pub enum RefreshError {
     #[error("cannot refresh the source {0}: its robots are not downloaded")]
     Reserved(Source),
     /// Another process is already refreshing the same source and holds its lease.
-    #[error("a refresh of {0} is already running, {1}; wait until it finishes")]
+    #[error("a refresh of {0} is already running {1}; wait until it finishes")]
     Busy(Source, LeaseHolder),
     /// The process was suspended until its lease expired, and another process acquired the lease.
     #[error("cancelled the refresh of {0}: another process has started one")]

@@ -41,7 +41,7 @@ pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<boo
     };
     let reason = error.to_string();
     if shared.is_news(&key, &reason) {
-        warn!(%source, "cannot determine whether the registry {source} is due for a refresh, using \
+        warn!(%source, "cannot determine whether the registry {source} is due for a refresh; using \
                         the loaded registry: {reason}");
     }
 }
@@ -84,7 +84,7 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
             debug!(%source, %url, "the registry {source} is still {reason}");
         }
     } else if shared.is_news(key, &reason) {
-        warn!(%source, %url, "failed to refresh the registry {source}, its robots remain \
+        warn!(%source, %url, "failed to refresh the registry {source}; its robots remain \
                               unchanged: {reason}");
     } else {
         debug!(%source, %url, "failed to refresh the registry {source} again: {reason}");

@@ -27,7 +27,7 @@ impl Refresher {
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("the refresh scheduler failed, refresh the registry manually: {error}");
+                error!("the refresh scheduler failed; refresh the registry manually: {error}");
                 return;
             }
         };

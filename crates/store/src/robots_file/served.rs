@@ -185,7 +185,7 @@ impl ServedRobotsTxt {
         let who = self.plan().who_answers(host);
         match self.inner.answers.load().of(host) {
             Some(Answer::Unknown) => {
-                format!("{who}; answers 503 until the upstream's file is known")
+                format!("{who}; responds with 503 until the upstream's file is known")
             }
             Some(Answer::Ours {
                 remark: Some(remark),
@@ -293,7 +293,7 @@ impl ServedRobotsTxt {
                         Some(_) => "using the last good copy",
                         None => "its rules are unknown",
                     };
-                    warn!(upstream = %url, "cannot fetch the upstream's robots.txt, {kept}: {reason}");
+                    warn!(upstream = %url, "cannot fetch the upstream's robots.txt; {kept}: {reason}");
                 }
                 copy.failures = failed.saturating_add(1);
                 retry_after(copy.failures)
@@ -311,7 +311,7 @@ impl ServedRobotsTxt {
                 copy.conditions = conditions;
                 let is_new = copy.text.as_ref() != Some(&text);
                 if let Some(remark) = remark.filter(|_| is_new) {
-                    warn!(upstream = %url, "robots.txt of {url} {remark}");
+                    warn!(upstream = %url, "the robots.txt of {url} {remark}");
                 }
                 copy.text = Some(text);
                 copy.failures = 0;

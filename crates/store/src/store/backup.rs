@@ -127,7 +127,7 @@ fn check_unserved(
         Ok(count) => Err(StoreError::new(
             StoreErrorKind::Conflict,
             format!(
-                "servers still use the database {place} ({count}); stop them first. A killed \
+                "servers are still using the database {place} ({count}); stop them first. A killed \
                  server is still counted for 40 seconds"
             ),
         )),

@@ -224,7 +224,7 @@ impl Lease {
 column!(RefreshOutcome, row, name, {
     let word: String = row.try_get(name)?;
     let id: i64 = row.try_get("refresh_id")?;
-    let reason = || format!("refresh {id} has the outcome {word:?}").into();
+    let reason = || format!("refresh {id} has the unknown outcome {word:?}").into();
     RefreshOutcome::from_word(&word).ok_or_else(|| unreadable(name, reason()))
 });
 

@@ -90,7 +90,7 @@ impl EvidenceRows<'_> {
             event: "visitors-forgotten".to_owned(),
             subject: forgetting.subject(),
             detail: format!(
-                "{} evidence requests, {} rows of path counts",
+                "{} evidence requests, {} path count rows",
                 forgotten.evidence, forgotten.paths
             ),
         };

@@ -334,7 +334,7 @@ impl RangesRefresher {
             }
             Err(error) => {
                 let url = shown_url(url);
-                warn!(%url, "could not store the address ranges from {url}, keeping them in \
+                warn!(%url, "could not store the address ranges from {url}; keeping them in \
                              memory: {error}");
             }
         }
@@ -354,7 +354,7 @@ impl RangesRefresher {
                 debug!(%url, "failed to refresh the address ranges from {url} again: {reason}");
             }
             RangesOutcome::Failed(reason) => {
-                warn!(%url, prefixes, "failed to refresh the address ranges from {url}, keeping \
+                warn!(%url, prefixes, "failed to refresh the address ranges from {url}; keeping \
                                        the previous {prefixes}: {reason}");
             }
         }
