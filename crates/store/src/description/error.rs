@@ -20,7 +20,7 @@ pub enum ReadError {
         /// A description of the syntax error.
         reason: &'static str,
     },
-    /// A line is not a JSON object with a `url`.
+    /// A line is not a JSON object that has a `url` member.
     #[error(
         "invalid resource description on line {line}: {reason}; correct it, or export the \
          descriptions again"

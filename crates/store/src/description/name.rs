@@ -2,9 +2,9 @@
 
 /// The title of the resource.
 pub const TITLE: &str = "title";
-/// The summary, written by the author or derived from the text.
+/// A summary of the resource, written by the author or derived from the text.
 pub const DESCRIPTION: &str = "description";
-/// Keywords of the resource, comma-separated.
+/// The keywords of the resource, separated by commas.
 pub const KEYWORDS: &str = "keywords";
 /// The author of the resource.
 pub const AUTHOR: &str = "author";
@@ -30,7 +30,7 @@ pub const MD5: &str = "md5";
 pub const PARTIAL_TEXT: &str = "partial-text";
 /// The complete text of the resource.
 pub const FULL_TEXT: &str = "full-text";
-/// Headings, one per line, indented by two spaces for each level below the top.
+/// The headings of the resource, one per line, indented by two spaces for each level below the top.
 pub const TABLE_OF_CONTENTS: &str = "table-of-contents";
 /// The structure of the full text (lists, tables and links), which is meaningless without the full
 /// text.
@@ -43,11 +43,11 @@ pub const DEPTH: &str = "depth";
 pub const RD_EXPIRES: &str = "rd-expires";
 /// The creation time of the description (HTTP date).
 pub const RD_LAST_MODIFIED: &str = "rd-last-modified";
-/// URLs that the resource links to, one per line.
+/// The URLs that the resource links to, one per line.
 pub const LINKS: &str = "links";
 /// The canonical URL stated in the resource.
 pub const CANONICAL: &str = "canonical";
-/// Directives for all robots from META tags and `X-Robots-Tag`.
+/// The directives for all robots from META tags and the `X-Robots-Tag` header.
 pub const ROBOTS: &str = "robots";
 /// The IP address of the server that provides the resource.
 pub const IP: &str = "ip";

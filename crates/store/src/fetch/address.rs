@@ -53,7 +53,7 @@ use AddressKind::{
     Documentation, LinkLocal, Loopback, Multicast, Private, Public, Reserved, Unspecified,
 };
 
-/// Special-purpose IPv4 networks: first address, prefix length and kind.
+/// Special-purpose IPv4 networks, each with its first address, prefix length and kind.
 const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([0, 0, 0, 0], 8, Unspecified),
     ([10, 0, 0, 0], 8, Private),

@@ -22,7 +22,7 @@ const USER_AGENT: &str = concat!(
     " (+https://crates.io/crates/robot-detection)"
 );
 
-/// Environment variables that specify the system's proxy, in upper or lower case.
+/// The environment variables that specify the system's proxy; each may be in upper or lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
 /// Builds an HTTP client with the given limits. The fetcher itself handles redirects.
@@ -30,7 +30,7 @@ pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()))
 }
 
-/// Builds a client that only connects to public addresses.
+/// Builds an HTTP client that connects only to public addresses.
 ///
 /// If a proxy is configured, the proxy resolves host names instead.
 pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
@@ -46,13 +46,13 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
     )
 }
 
-/// Builds a client that follows no redirects and uses no proxy.
+/// Builds an HTTP client that follows no redirects and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
     // reqwest would use the proxy from the environment, but this client connects to nearby servers.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
-/// Builds a client that follows no redirects and uses a proxy only if one is configured.
+/// Builds an HTTP client that follows no redirects, and uses a proxy only if one is configured.
 pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchError> {
     let mut builder = base()
         .timeout(settings.timeout)

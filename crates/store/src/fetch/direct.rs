@@ -27,10 +27,10 @@ const MAX_ROOM: usize = 64 * 1024;
 /// The minimum average transfer rate of a response body, enforced once the idle timeout has passed.
 const MIN_BYTES_A_SECOND: u64 = 1024;
 
-/// Limits and proxy settings of a [`DirectClient`].
+/// The limits and proxy settings of a [`DirectClient`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DirectSettings {
-    /// The `User-Agent` header to send; by default, the same header as for fetchers.
+    /// The `User-Agent` header to send; by default, the header that fetchers send.
     pub user_agent: Option<HeaderValue>,
     /// The timeout for establishing a connection; 120 seconds by default.
     pub connect_timeout: Duration,
@@ -65,7 +65,7 @@ pub struct DirectClient {
 pub struct DirectResponse {
     /// The HTTP status code.
     pub status: u16,
-    /// Headers as received, but without `Content-Length` if the body was compressed.
+    /// The headers as received, but without `Content-Length` if the body was compressed.
     pub headers: HeaderMap,
     /// The address of the server or proxy that sent the response.
     pub peer: Option<SocketAddr>,

@@ -36,7 +36,7 @@ struct Inner {
     direct_client: OnceLock<Client>,
 }
 
-/// Limits for a single fetch.
+/// The limits for a single fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FetchLimits {
     /// The maximum size of a body after decompression, in bytes; 5,000,000 by default.

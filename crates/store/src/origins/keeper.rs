@@ -41,7 +41,8 @@ impl Keeper {
         })
     }
 
-    /// Loads the lists from the database and reads the files; fetches nothing.
+    /// Loads the address lists from the database and reads the place databases, without fetching
+    /// anything.
     pub async fn prepare(&self) {
         let wanted = self.origins.wanted();
         if wanted.lists.iter().any(|list| !list.is_file())
@@ -52,7 +53,7 @@ impl Keeper {
         self.read_files(&wanted).await;
     }
 
-    /// Fetches each list that has no entries yet.
+    /// Fetches each address list that has no entries yet.
     pub async fn fetch_missing(&self) {
         let states = self.origins.list_states();
         let wanted = self.origins.wanted();
@@ -64,7 +65,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps lists and files up to date; never returns.
+    /// Keeps the address lists and place databases up to date. This function never returns.
     pub async fn run(self) {
         tokio::join!(Box::pin(self.keep_lists()), Box::pin(self.keep_files()));
     }
@@ -110,7 +111,7 @@ impl ListSpec {
     }
 }
 
-/// Waits for the given time, or until the configured lists and files change.
+/// Waits for the given time, or until the configuration of lists and files changes.
 async fn wait(wanted: &mut watch::Receiver<Arc<WantedOrigins>>, tick: Duration) {
     tokio::select! {
         () = time::sleep(tick) => {}

@@ -28,7 +28,7 @@ struct Inner {
 /// Address lists and place databases to keep up to date.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WantedOrigins {
-    /// Address lists to keep up to date.
+    /// The address lists to keep up to date.
     pub lists: Vec<ListSpec>,
     /// The path of the database that maps addresses to autonomous systems.
     pub asn_file: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct ListSpec {
     pub url: String,
     /// The interval between downloads of the list.
     pub interval: Duration,
-    /// Networks to use until the list has been fetched.
+    /// The networks to use until the list has been fetched.
     pub built_in: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub struct ListState {
     pub name: String,
     /// The URL or path of the list, without a password.
     pub url: String,
-    /// The state of the loaded list; `None` if no download was ever attempted.
+    /// The state of the loaded list; `None` if no download has ever been attempted.
     pub ranges: Option<RangesState>,
 }
 
@@ -74,7 +74,7 @@ pub struct PlaceState {
 }
 
 impl Origins {
-    /// Replaces the set of lists and files to keep up to date.
+    /// Replaces the set of address lists and place databases to keep up to date.
     pub fn want(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.split(' ')).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Origins {
         });
     }
 
-    /// Returns the set of lists and files to keep up to date.
+    /// Returns the set of address lists and place databases to keep up to date.
     pub fn wanted(&self) -> Arc<WantedOrigins> {
         Arc::clone(&self.inner.wanted.borrow())
     }
@@ -105,7 +105,7 @@ impl Origins {
         Arc::new(move |address| list.contains(address))
     }
 
-    /// Returns the lookup of autonomous systems and countries by address.
+    /// Returns a handle for looking up autonomous systems and countries by address.
     pub fn places(&self) -> Places {
         let inner = Arc::clone(&self.inner);
         Places::new(Arc::new(move |address| Place {
@@ -131,7 +131,7 @@ impl Origins {
         files.iter().filter_map(|file| file.state()).collect()
     }
 
-    /// Returns one sentence for each list or file that has a problem.
+    /// Returns a sentence about each address list or place database that has a problem.
     pub fn problems(&self) -> Vec<String> {
         let lists = self.list_states().into_iter().filter_map(|list| {
             let problem = list.problem()?;
@@ -179,7 +179,7 @@ impl ListState {
         self.ranges.as_ref().is_some_and(RangesState::has_copy)
     }
 
-    /// Returns the number of networks in the list in use.
+    /// Returns the number of networks in the list that is in use.
     pub fn prefixes(&self) -> usize {
         self.ranges.as_ref().map_or(0, |ranges| ranges.prefixes)
     }

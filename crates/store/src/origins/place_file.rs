@@ -94,8 +94,8 @@ impl PlaceFile {
         })
     }
 
-    /// Reads the file if it is new or has changed. If it is damaged, the previous database remains
-    /// in use.
+    /// Reads the place database if its file is new or has changed. If the file is damaged, the
+    /// previous database remains in use.
     pub(super) async fn follow(&self, path: Option<&Path>, fetcher: &Fetcher) {
         let mut known = self.known();
         if known.path.as_deref() != path {
@@ -141,7 +141,7 @@ impl PlaceFile {
         Ok(())
     }
 
-    /// Logs an error if it differs from the previous one, and returns it.
+    /// Logs an error if it differs from the previous error, and returns the error.
     fn tell(&self, before: Option<&String>, error: Option<String>) -> Option<String> {
         if let Some(error) = error.as_ref().filter(|error| before != Some(*error)) {
             let setting = self.kind.setting();

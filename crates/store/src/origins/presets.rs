@@ -1,6 +1,6 @@
 //! Presets for content delivery networks, selected by name.
 
-/// Addresses of a provider's proxies, as published by the provider.
+/// The addresses of a provider's proxies, as published by the provider.
 #[derive(Debug, Eq, PartialEq)]
 pub struct ProxyPreset {
     /// The name by which settings refer to the preset.
@@ -10,7 +10,7 @@ pub struct ProxyPreset {
     pub lists: &'static [(&'static str, &'static str)],
 }
 
-/// All presets, with networks as published in November 2026.
+/// All presets, with the networks that were published in November 2026.
 pub const PRESETS: &[ProxyPreset] = &[
     ProxyPreset {
         name: "cloudflare",

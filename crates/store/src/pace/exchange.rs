@@ -16,7 +16,7 @@ use crate::store::{OutageLogger, RateLimitDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, Policy, RateLimiter, SharedLimit};
 
-/// The interval between two exchanges of rate limit usage.
+/// The interval at which instances exchange their rate limit usage.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The number of usage exchanges between two heartbeats.
@@ -71,7 +71,7 @@ impl Exchange {
         }
     }
 
-    /// Exchanges usage with the other instances until `stop` is cancelled.
+    /// Exchanges rate limit usage with the other instances until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut ticks = time::interval(EVERY);
         ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);

@@ -37,9 +37,9 @@ pub(super) struct Attempt {
 
 /// The reason why a refresh attempt ended early.
 enum Interruption {
-    /// The refresh failed; the history records this reason.
+    /// The refresh failed for this reason, which is recorded in the history.
     Failed(String),
-    /// The document with this SHA-256 is held for review.
+    /// The document with this SHA-256 hash is held for review.
     Held(String, String),
     /// A database query failed.
     Store(StoreError),
@@ -305,7 +305,8 @@ impl Attempt {
         built.map_err(|reason| self.failed(&format!("cannot build a detector: {reason}")))
     }
 
-    /// Replaces the rows and publishes the detector; a shutdown does not interrupt this step.
+    /// Replaces the source's rows and publishes the detector; a shutdown does not interrupt this
+    /// step.
     async fn publish(
         &self,
         lease: &Lease,

@@ -19,8 +19,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Parses and tests a document. This function blocks for a while, so it must not be called on a
-    /// runtime thread.
+    /// Parses and tests a registry document. This function blocks for a while, so it must not be
+    /// called on a runtime thread.
     ///
     /// `testing` is called with the number of robots, before the robots are tested.
     pub(super) fn read(

@@ -25,7 +25,7 @@ pub(super) enum Acceptance {
     Hold(String),
 }
 
-/// Numbers of robots from a source, before or after a refresh.
+/// The numbers of robots from a source, before or after a refresh.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sizes {
     /// The total number of robots from the source.
@@ -96,8 +96,9 @@ pub(super) fn cut_doubt(
 /// Returns the reason why a document has too few robots, or `None` if it has enough.
 ///
 /// A registry has at least 10 robots, at least one of them active, and at most a tenth fewer than
-/// before. Otherwise, it is probably truncated or a different file. Handwritten plain lists may be
-/// short: for such lists, only the loss matters, and only from 10 robots upwards.
+/// before. Otherwise, the document is probably truncated or a different file. Handwritten plain
+/// lists may be short: for such lists, only the loss matters, and only if there were at least 10
+/// robots.
 pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<String> {
     let reason = if format != Format::List && now.robots < FEWEST_ROBOTS {
         format!(

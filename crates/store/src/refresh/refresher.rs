@@ -109,8 +109,9 @@ impl Refresher {
 
     /// Refreshes a source from a URL other than the configured one.
     ///
-    /// The source's rows are replaced as by [`Refresher::refresh`]. For a configured source, the
-    /// new rows are used until the source is due; for other sources, until they are replaced.
+    /// The source's rows are replaced in the same way as by [`Refresher::refresh`]. For a
+    /// configured source, the new rows are used until the source is due; for other sources, until
+    /// they are replaced.
     ///
     /// # Errors
     ///

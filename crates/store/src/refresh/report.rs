@@ -95,7 +95,7 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Progress {
-    /// No refresh has started yet, or the last one was cancelled.
+    /// No refresh has started yet, or the last refresh was cancelled.
     #[default]
     Idle,
     /// The document is being downloaded.

@@ -12,7 +12,7 @@ use tracing::error;
 
 use super::{Trigger, refresher::Refresher};
 
-/// The cron expression: second, minute, hour, day, month, weekday.
+/// The cron expression, with the fields second, minute, hour, day, month and weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
 /// The maximum random delay after a signal, so that different installations do not all send
 /// requests at the same time.

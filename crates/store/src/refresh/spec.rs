@@ -72,7 +72,7 @@ robot_detection_layer::words! {
 /// Options that an administrator sets for a single refresh.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefreshOptions {
-    /// Accepts a document that would be held for review.
+    /// Whether to accept a document that would otherwise be held for review.
     ///
     /// Even an unchanged document is downloaded and parsed. An empty document is still rejected.
     pub force: bool,

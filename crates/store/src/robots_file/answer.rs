@@ -113,7 +113,7 @@ impl PreparedFile {
 
 /// Returns the response to send while the upstream's robots.txt is unknown.
 ///
-/// In response, robots assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
+/// Robots then assume that everything is disallowed, and try again later (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;

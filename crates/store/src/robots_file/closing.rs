@@ -41,7 +41,8 @@ pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     text
 }
 
-/// Returns the user agents of groups without rules, and `*` if no group applies to all robots.
+/// Returns the user agents of robots.txt groups without rules, and `*` if no group applies to all
+/// robots.
 fn without_rules(file: &RobotsTxt) -> Vec<String> {
     let bare = file.groups().filter(|group| group.rules.is_empty());
     let mut agents: Vec<_> = bare

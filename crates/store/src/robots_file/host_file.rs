@@ -32,14 +32,14 @@ pub(super) enum HostBody {
     },
 }
 
-/// Inputs for generating robots.txt files, in addition to the plan.
+/// The inputs for generating robots.txt files, in addition to the plan.
 pub(super) struct Sources<'s, R> {
     /// A function that returns the upstream's robots.txt, if it has been fetched.
     pub(super) theirs: &'s dyn Fn() -> Option<Vec<u8>>,
     pub(super) has_upstream: bool,
-    /// Robots that may be disallowed by name.
+    /// The robots that may be disallowed by name.
     pub(super) robots: &'s [R],
-    /// Paths to disallow in each group of the robots.txt.
+    /// The paths to disallow in each group of the robots.txt file.
     pub(super) closed: &'s [String],
 }
 

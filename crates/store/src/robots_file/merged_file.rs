@@ -17,7 +17,7 @@ pub(super) struct MergedFile {
     pub(super) text: Bytes,
     /// A remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
-    /// Digests of the two input files, used to detect unchanged inputs.
+    /// The digests of the two input files, used to detect unchanged inputs.
     of: [[u8; 32]; 2],
 }
 
@@ -66,7 +66,7 @@ pub(super) fn closed(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }
 
-/// Adds a `Host` line to the group of `*`, and removes other `Host` lines.
+/// Adds a `Host` line to the robots.txt group for `*`, and removes other `Host` lines.
 pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
     let Some(main) = main else {
         return text;

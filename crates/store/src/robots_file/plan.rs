@@ -13,19 +13,19 @@ use super::{
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
-    /// Pass requests to the upstream or the application.
+    /// Pass requests for robots.txt to the upstream or the application.
     #[default]
     Pass,
-    /// Serve a file unchanged.
+    /// Serve a robots.txt file unchanged.
     File {
         /// The content of the file.
         text: Vec<u8>,
         /// The modification time of the file, in milliseconds since 1970.
         modified_ms: Option<i64>,
     },
-    /// Serve rules from the settings.
+    /// Serve robots.txt rules from the settings.
     Settings(RobotsTxtRules),
-    /// Serve rules from the settings, merged into the upstream's file.
+    /// Serve robots.txt rules from the settings, merged into the upstream's file.
     Merge(RobotsTxtRules),
 }
 
@@ -118,7 +118,7 @@ impl RobotsTxtPlan {
         }
     }
 
-    /// Adds a host that has a separate robots.txt.
+    /// Adds a host that has a separate robots.txt file.
     pub fn host(self, host: &HostName, content: RobotsTxtContent) -> Self {
         self.entry(host, Entry::of(content, None))
     }

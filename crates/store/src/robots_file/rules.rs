@@ -290,7 +290,7 @@ impl RobotsTxtRules {
     }
 }
 
-/// Appends a line to the robots.txt unless the value is empty.
+/// Appends a line to a robots.txt file unless the value is empty.
 fn line(text: &mut String, field: &str, value: &str) {
     if !value.is_empty() {
         let _ = writeln!(text, "{field}: {value}");

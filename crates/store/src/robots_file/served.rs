@@ -34,8 +34,7 @@ use super::{
     upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
-/// The path of a robots.txt file. Robots request only this path; it is case-sensitive, and the
-/// query is ignored.
+/// The only path that robots request for robots.txt; case-sensitive, and any query is ignored.
 const PATH: &str = "/robots.txt";
 
 /// The interval at which the registry is checked for changes.
@@ -64,8 +63,7 @@ struct Inner {
     closed: ArcSwap<Vec<String>>,
     /// Copies of the upstream's robots.txt files, keyed by the host name sent to the upstream.
     copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
-    /// The state of the prepared responses, locked while they are prepared so that an older state
-    /// cannot replace a newer one.
+    /// The state of the prepared responses, locked so that an older one cannot replace a newer one.
     build_state: Mutex<BuildState>,
     changed: Notify,
     detector: SharedDetector,
@@ -133,8 +131,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Replaces the robots.txt plan, including its upstream; copies from another upstream are
-    /// dropped.
+    /// Replaces the robots.txt plan and its upstream; copies from another upstream are dropped.
     pub fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
         self.inner.plan.store(Arc::new(plan));
@@ -195,8 +192,8 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns a router for `/robots.txt`, which responds with 404 if the site itself is to serve
-    /// the file.
+    /// Returns a router for `/robots.txt`, which responds with 404 if the site itself serves the
+    /// file.
     pub fn router(&self) -> Router {
         async fn answer(
             State(served): State<ServedRobotsTxt>,
@@ -280,8 +277,8 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Stores the result of fetching a robots.txt file. If the fetch failed, the last good copy is
-    /// retained.
+    /// Stores the result of fetching a robots.txt file. After a failure, the last good copy
+    /// remains.
     fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
         let url = shown_url(url);
         let failed = copy.failures;

@@ -49,7 +49,7 @@ pub(super) enum FetchOutcome {
         /// A remark about the robots.txt file for the administrator.
         remark: Option<&'static str>,
     },
-    /// There was no usable response, for this reason.
+    /// No usable response was received, for this reason.
     Failed(String),
 }
 
@@ -95,7 +95,7 @@ impl Upstream {
         FetchOutcome::Failed(format!("{url} redirects more than {MAX_REDIRECTS} times"))
     }
 
-    /// Returns the target of a redirect if the target is on this upstream.
+    /// Returns the target of a redirect if the target is on the same upstream.
     ///
     /// The redirect target may use the host name that was sent in the request.
     fn next(

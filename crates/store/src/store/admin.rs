@@ -9,7 +9,7 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 /// The minimum interval between updates of a session's last-used time, to limit writes.
 const SEEN_MS: i64 = 5 * 60 * 1_000;
 
-/// The length of a session key in hexadecimal digits; the key is the start of the ID's SHA-256.
+/// The length of a session key: the first hexadecimal digits of the session ID's SHA-256 hash.
 const KEY_DIGITS: usize = 16;
 
 robot_detection_layer::words! {
@@ -47,12 +47,11 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredSession {
-        /// The key that identifies the session in lists and when ending the session.
+        /// The key that identifies the session when sessions are listed or ended.
         pub key: String,
         /// The data of the session, exactly as saved.
         pub data: String,
-        /// The time when the session was last used, accurate to five minutes; 0 if it was never
-        /// used.
+        /// The time of the session's last use, accurate to five minutes; 0 if it was never used.
         pub seen_ms: i64,
         /// The expiry time of the session.
         pub expires_ms: i64,

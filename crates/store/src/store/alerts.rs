@@ -15,14 +15,14 @@ columns! {
         pub watch: String,
         /// The scheme and host of the receiver's URL.
         pub receiver: String,
-        /// Whether the alert is firing, because the watched condition is currently met.
+        /// Whether the alert is firing, that is, whether the watched condition is currently met.
         pub is_firing: bool,
         /// The time when the alert last started or stopped firing, in milliseconds since the Unix
         /// epoch; 0 means never.
         pub since_ms: i64,
         /// The time of the last check, in milliseconds since the Unix epoch.
         pub seen_ms: i64,
-        /// Findings of the last check, one sentence per line.
+        /// The findings of the last check, one sentence per line.
         pub findings: String,
         /// Whether the receiver has been notified that the alert is firing.
         pub is_told: bool,

@@ -10,10 +10,10 @@ const MAX_ENTRIES: i64 = 10_000;
 /// The maximum length of a stored text in characters; names may come from untrusted sources.
 const MAX_CHARS: usize = 500;
 
-/// Most recent audit log entries in a time range.
+/// The most recent audit log entries in a time range.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LastChanges {
-    /// Audit log entries, newest first; there may be fewer than `total`.
+    /// The audit log entries, newest first; there may be fewer than `total`.
     pub entries: Vec<AuditEntry>,
     /// The total number of entries in the time range.
     pub total: u64,

@@ -7,7 +7,7 @@ use super::StoreError;
 const MAX_BANS: i64 = 100_000;
 
 columns! {
-    /// A ban of a network that was refused too often.
+    /// A ban on a network whose requests were refused too often.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct Ban {
         /// The banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64 network.
@@ -40,7 +40,7 @@ statements! {
 }
 
 handle! {
-    /// Access to the bans of networks.
+    /// Access to the bans on networks.
     Bans, bans
 }
 
@@ -78,7 +78,7 @@ impl Bans<'_> {
         self.db.run(&PRUNE_BANS, &values).await
     }
 
-    /// Ends the ban of a network. Returns `false` if the network was not banned.
+    /// Ends the ban on a network. Returns `false` if the network was not banned.
     ///
     /// # Errors
     ///

@@ -131,7 +131,7 @@ impl Database {
         row.ok_or_else(|| self.error(statement, &sqlx::Error::Decode("no row".into())))
     }
 
-    /// Runs a read statement and returns the only column of all rows.
+    /// Runs a read statement that selects a single column, and returns the values of all rows.
     pub(super) async fn column<T>(
         &self,
         statement: &Statement,
@@ -144,7 +144,7 @@ impl Database {
         Ok(rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Runs a read statement and returns the only column of the first row.
+    /// Runs a read statement that selects a single column, and returns the value of the first row.
     pub(super) async fn value<T>(
         &self,
         statement: &Statement,

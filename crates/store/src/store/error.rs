@@ -24,14 +24,13 @@ pub struct StoreError {
     absence: Option<Arc<DatabaseOutage>>,
 }
 
-/// The kind of a store error, for callers that handle kinds of errors differently.
+/// The kind of a store error, for callers that need to distinguish errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
     /// The database URL is invalid or its scheme is unsupported.
     BadUrl,
-    /// The database cannot be opened, for example because of permissions or a wrong password, or
-    /// because the file is not a database.
+    /// The database cannot be opened: wrong permissions or password, or the file is not a database.
     CannotOpen,
     /// The tables could not be migrated, or were created by a newer version of the program.
     Migration,
@@ -62,8 +61,7 @@ pub(super) struct DatabaseLocation {
 /// A signal from failed statements to the task that monitors the database.
 #[derive(Debug, Default)]
 pub(super) struct FailureSignal {
-    /// The notification that a statement failed because of the database rather than the statement
-    /// itself.
+    /// The notification that a statement failed because of the database, not the statement.
     pub(super) bell: Notify,
     /// Whether the engine has reported damaged data.
     pub(super) is_damage: AtomicBool,
@@ -196,7 +194,7 @@ impl StoreError {
         found
     }
 
-    /// Returns `true` if the error is temporary, so the same call may succeed later.
+    /// Returns `true` if the error is temporary, so that the same call may succeed later.
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
@@ -371,8 +369,7 @@ pub(super) fn kind_from_sqlite_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// A logger for database outages that affect a background task; each start and each end of an
-/// outage is logged once.
+/// A logger for outages that affect a background task; each start and each end is logged once.
 #[derive(Debug)]
 pub struct OutageLogger {
     is_on: bool,

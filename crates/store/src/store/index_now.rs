@@ -118,7 +118,7 @@ impl IndexNow<'_> {
         self.db.rows(&NEXT, &values).await
     }
 
-    /// Removes queued URLs up to and including the given one, in the order of [`urls`](Self::urls).
+    /// Removes queued URLs up to and including the given URL, in the order of [`urls`](Self::urls).
     ///
     /// # Errors
     ///

@@ -198,8 +198,8 @@ impl Lease {
         self.process_lock.into_inner().release().await;
     }
 
-    /// Fails the transaction unless the lease is still held, and blocks other holders until the
-    /// transaction ends.
+    /// Makes the transaction fail unless the lease is still held, and blocks other holders until
+    /// the transaction ends.
     ///
     /// A check beforehand is not sufficient, because the process could freeze between the check and
     /// the change.

@@ -76,7 +76,7 @@ pub enum AvailabilityChange {
     Back(Arc<DatabaseOutage>),
 }
 
-/// The kind of change about which instances are notified.
+/// A kind of change about which instances are notified.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Channel {
     Registry,

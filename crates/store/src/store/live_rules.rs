@@ -23,13 +23,13 @@ pub struct LiveRuleChange<'c> {
 /// The maximum number of live rules to read; it is not possible to add more rules.
 const MAX_READ: i64 = 10_000;
 
-/// Active live rules, and the current pause of enforcement.
+/// The active live rules, and the current pause of enforcement.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredLiveRules {
-    /// The version of the live rules; increases with each change.
+    /// The version of the live rules, which increases with each change.
     pub version: i64,
-    /// Rules that have neither expired nor been removed, oldest first.
+    /// The live rules that have neither expired nor been removed, oldest first.
     pub rules: Vec<StoredLiveRule>,
     /// The current pause of enforcement, if any.
     pub pause: Option<StoredPause>,

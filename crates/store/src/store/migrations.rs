@@ -10,7 +10,7 @@ use sqlx::{
 /// The table that records applied migrations, separate from an application's own sqlx migrations.
 pub(super) const TABLE: &str = "robot_detection_migrations";
 
-/// Names and contents of migration files, ordered by version.
+/// The names and contents of the migration files, ordered by version.
 type Files = &'static [(&'static str, &'static str)];
 
 const SQLITE: Files = &[(

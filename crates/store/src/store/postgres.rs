@@ -26,7 +26,7 @@ pub(super) const MAX_CONNECTIONS: u32 = 10;
 /// database.
 const OUTSIDE_POOL: u32 = 2;
 
-/// Timeouts for database sessions, in milliseconds.
+/// The timeouts for database sessions, in milliseconds.
 // Shorter than our own statement timeout, so that the server cancels and rolls back slow
 // statements; a process that freezes in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
@@ -35,7 +35,7 @@ const TIMEOUTS: [(&str, &str); 3] = [
     ("idle_in_transaction_session_timeout", "15000"),
 ];
 
-/// Timeouts for the session that runs migrations, which may have to wait for other instances.
+/// The timeouts for the session that runs migrations, which may have to wait for other instances.
 const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
     // Building an index on a large table may take long; a timeout would restart it at each start.
     ("statement_timeout", "0"),

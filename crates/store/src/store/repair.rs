@@ -22,8 +22,7 @@ use super::{
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
-/// The maximum number of failed statements per table. After each failure, the range of rows is
-/// halved.
+/// The maximum number of failed statements per table; each failure halves the range of rows.
 const MAX_FAILURES: u32 = 20_000;
 
 /// The length of an `SQLite` file header, and the positions of its versions and page count
@@ -40,7 +39,7 @@ pub struct Repair {
     pub damage: String,
     /// The path to which the damaged file was renamed.
     pub kept: PathBuf,
-    /// Repaired tables, ordered by name.
+    /// The repaired tables, ordered by name.
     pub tables: Vec<RepairedTable>,
 }
 
@@ -303,8 +302,7 @@ async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<Strin
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Counts the rows of a table. `SQLite` may count them in an index, which may be intact even if the
-/// table is not.
+/// Counts a table's rows. `SQLite` may use an index, which may be intact even if the table is not.
 async fn count(connection: &mut SqliteConnection, schema: &str, table: &str) -> Option<u64> {
     let sql = AssertSqlSafe(format!("SELECT count(*) FROM {schema}.{table}"));
     let counted: i64 = sqlx::query_scalar(sql).fetch_one(connection).await.ok()?;

@@ -23,11 +23,11 @@ use super::{
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotChanges {
-    /// IDs of new robots.
+    /// The IDs of new robots.
     pub added: Vec<String>,
-    /// IDs of changed robots.
+    /// The IDs of changed robots.
     pub changed: Vec<String>,
-    /// IDs of removed robots.
+    /// The IDs of removed robots.
     pub removed: Vec<String>,
     /// The number of unchanged robots.
     pub unchanged: u64,

@@ -46,7 +46,7 @@ columns! {
     }
 }
 
-/// Columns to read; `search_text` is write-only.
+/// The columns to read; `search_text` is write-only.
 macro_rules! robot_columns {
     () => {
         "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \

@@ -124,7 +124,7 @@ pub(super) fn path(url: &str) -> Option<PathBuf> {
     }
 }
 
-/// Returns the path of a file next to the database file, whose name has the given ending.
+/// Returns the database file's path with an ending appended, for a file next to the database file.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);

@@ -27,7 +27,7 @@ macro_rules! statements {
         $(pub(super) static $name: crate::store::statement::Statement =
             crate::store::statement::Statement::new($what, $sql);)*
 
-        /// All statements in this file that have a fixed text.
+        /// All SQL statements in this file that have a fixed text.
         pub(in crate::store) static FIXED: &[&crate::store::statement::Statement] = &[$(&$name),*];
     };
 }

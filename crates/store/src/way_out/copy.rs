@@ -33,7 +33,7 @@ pub(super) struct Problem<'f> {
     pub(super) form: &'f str,
 }
 
-/// Adds a form at the beginning of a page that is served instead of the requested one.
+/// Adds a form at the beginning of a page that is served instead of the requested page.
 pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
     let is_html = head.headers.get(header::CONTENT_TYPE);

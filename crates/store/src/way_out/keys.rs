@@ -31,14 +31,15 @@ impl Keys {
         Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
     }
 
-    /// Signs the parts with the newest key. Returns the key's day and the signature in Base64.
+    /// Signs the given parts with the newest key. Returns the key's day and the signature in
+    /// Base64.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
         let (day, key) = self.0.last()?;
         let tag = hmac::sign(key, &joined(parts));
         Some((*day, URL_SAFE_NO_PAD.encode(tag)))
     }
 
-    /// Returns `true` if the signature of the parts is valid for the key of the given day.
+    /// Returns `true` if the signature of the given parts is valid for the key of the given day.
     pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
         let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
             return false;

@@ -29,7 +29,7 @@ const REQUESTS_PER_SUBMISSION: u32 = 5;
 
 const HOUR_S: i64 = 3_600;
 
-/// Counters of confirmations, in tables of fixed size.
+/// The counters of confirmations, stored in tables of fixed size.
 #[derive(Debug)]
 pub(super) struct SubmissionLimits {
     /// The hour and number of confirmations for each network.

@@ -84,7 +84,7 @@ pub struct ConfirmingVisitor<'r> {
     language: Language,
 }
 
-/// A valid confirmation by a visitor.
+/// A visitor's valid confirmation.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
     /// The new cookie that renews the visitor's cookie, if a renewal is due.

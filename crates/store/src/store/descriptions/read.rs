@@ -72,7 +72,7 @@ impl Descriptions<'_> {
         self.read_all(rows)
     }
 
-    /// Returns index entries in the order of a query.
+    /// Returns the index entries that match a query, in the order of the query.
     ///
     /// # Errors
     ///

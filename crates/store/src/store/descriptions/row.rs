@@ -18,7 +18,7 @@ use crate::description::{
 // The limit is 2,704 bytes, which includes the site's name and a URL of up to 2,000 bytes.
 const KEY_BYTES: usize = 255;
 
-/// Attributes that may change even if the resource has not changed.
+/// The attributes that may change even if the resource has not changed.
 const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::DEPTH,
     name::ETAG,

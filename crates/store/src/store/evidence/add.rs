@@ -17,7 +17,7 @@ pub struct EvidenceBatch<'b> {
     /// The ID of the writer, newly generated each time the process starts, and different from the
     /// traffic writer's ID.
     pub writer: &'b str,
-    /// The number of the batch; increases with each batch from the same writer.
+    /// The number of the batch, which increases with each batch from the same writer.
     pub number: i64,
     /// Evidence to be added.
     pub noted: &'b [Evidence],

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// Prefix lengths to which addresses are anonymised.
+/// The prefix lengths to which addresses are anonymised.
 ///
 /// Each network covers at least a household or an office: a /24 covers 256 subscriber lines, and
 /// providers assign a /48 to a site (RFC 6177 §2).

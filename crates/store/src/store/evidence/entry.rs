@@ -2,7 +2,7 @@
 
 use super::sql;
 
-/// Events for which evidence is stored.
+/// The events for which evidence is stored.
 ///
 /// A request that violates robots.txt is a `violation`, regardless of the decision. A request from
 /// an `impostor` or for a `trap` violated no rule that applies to the visitor, and a request from a
@@ -59,7 +59,7 @@ columns! {
         pub proof: String,
         /// The robots.txt rule or delay that the request violated, if any.
         pub broken: Option<BrokenRule>,
-        /// Comma-separated codes of the reasons for suspicion; empty if the visitor was not a
+        /// The comma-separated codes of the reasons for suspicion; empty if the visitor was not a
         /// suspect.
         pub suspect: String,
     }
@@ -76,7 +76,7 @@ pub enum BrokenRule {
         rule: String,
         /// The line number of the first `User-agent` line in the group.
         group_line: u64,
-        /// User-agent names in the rule's group.
+        /// The user-agent names in the rule's group.
         group: String,
     },
     /// The `Crawl-delay` was not observed.
@@ -89,7 +89,7 @@ pub enum BrokenRule {
 }
 
 columns! {
-    /// Columns in which a [`BrokenRule`] is stored.
+    /// The columns in which a [`BrokenRule`] is stored.
     struct BrokenColumns {
         broken: String,
         line: u64,

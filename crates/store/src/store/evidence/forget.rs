@@ -17,7 +17,7 @@ pub struct DeletionFilter {
     pub before_ms: Option<i64>,
 }
 
-/// Numbers of rows that were deleted or would be deleted.
+/// The numbers of rows that were deleted or would be deleted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DeletedRows {

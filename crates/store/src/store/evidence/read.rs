@@ -29,7 +29,7 @@ pub struct EvidenceQuery {
 }
 
 columns! {
-    /// Evidence with its ID; newer evidence has a higher ID.
+    /// Evidence and its ID; newer evidence has a higher ID.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
@@ -41,7 +41,7 @@ columns! {
 }
 
 columns! {
-    /// Violations of one robots.txt rule by one robot on one host, as stored.
+    /// The stored violations of a single robots.txt rule by one robot on one host.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredViolation {

@@ -7,11 +7,11 @@ use super::super::{
     traffic,
 };
 
-/// Words that denote the kind of a robots.txt violation.
+/// The words that denote the kind of a robots.txt violation.
 pub(super) const RULE: &str = "rule";
 pub(super) const DELAY: &str = "delay";
 
-/// The number of columns that are written per request.
+/// The number of columns that are written per stored request.
 pub(super) const COLUMNS: usize = 24;
 
 pub(super) const ADD_WHAT: &str = "add evidence";

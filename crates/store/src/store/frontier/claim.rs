@@ -23,7 +23,7 @@ const LEASE_MS: i64 = 20_000;
 /// The maximum number of hosts that are returned.
 const MAX_HOSTS: i64 = 256;
 
-/// Kinds of URLs that a run has yet to visit.
+/// The kinds of URLs that a run has yet to visit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {

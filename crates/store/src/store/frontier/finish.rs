@@ -74,7 +74,7 @@ impl Frontier<'_> {
     }
 
     /// Deletes a site's runs, URLs, robots.txt files and descriptions. Returns the number of
-    /// descriptions.
+    /// deleted descriptions.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ use crate::description::ResourceDescription;
 /// The maximum number of attempts to run a transaction that conflicts with other instances.
 const ATTEMPTS: u32 = 5;
 
-/// The number of pages written together on `SQLite`; corresponds to the largest statement.
+/// The number of pages written together on `SQLite`, which corresponds to the largest statement.
 const PIECE: usize = 8;
 
 /// The result of a page visit.
@@ -51,7 +51,7 @@ pub struct PageRecord {
     pub preference: Option<u8>,
     /// The time of the next regular visit; `None` leaves the stored time unchanged.
     pub next: Option<NextVisit>,
-    /// Links on the page, stored for visits that return no body; `None` leaves the stored links
+    /// The links on the page, stored for visits that return no body; `None` leaves the stored links
     /// unchanged.
     pub links: Option<Vec<String>>,
     /// The URLs found on the page.
@@ -82,7 +82,7 @@ pub enum DescriptionChange {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RecordSummary {
-    /// Counts of new URLs and of added, changed and unchanged descriptions.
+    /// The counts of new URLs and of added, changed and unchanged descriptions.
     pub counts: RunCounts,
 }
 
@@ -154,9 +154,10 @@ pub struct RunKey<'r> {
     pub site: &'r str,
     /// The ID of the site robot run.
     pub run_id: i64,
-    /// Settings that affect the run's decisions.
+    /// The settings that affect the run's decisions.
     pub settings: &'r str,
-    /// The position of the found URLs among all URLs of the same depth; increases during the run.
+    /// The position of the found URLs among all URLs of the same depth, which increases during the
+    /// run.
     pub position: i64,
 }
 
@@ -206,7 +207,7 @@ fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [VisitRow<'v>], now_ms: i64) -
 /// The row of a page visit, as written to the database.
 struct VisitRow<'p> {
     page: &'p PageRecord,
-    /// Links on the page, one per line.
+    /// The links on the page, one per line.
     links: Option<String>,
 }
 

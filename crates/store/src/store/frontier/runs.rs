@@ -13,7 +13,7 @@ columns! {
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredRun {
-        /// The ID of the run; increases with each new run.
+        /// The ID of the run, which increases with each new run.
         pub run_id: i64,
         /// The name of the site.
         pub site: String,
@@ -21,7 +21,7 @@ columns! {
         pub state: RunState,
         /// The command for the instances that work on the run.
         pub wanted: RunCommand,
-        /// Settings that affect the run's decisions.
+        /// The settings that affect the run's decisions.
         pub settings: String,
         /// The start time of the run.
         pub started_ms: i64,
@@ -67,7 +67,7 @@ robot_detection_layer::words! {
 }
 
 columns! {
-    /// Counters of a site robot run.
+    /// The counters of a site robot run.
     #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
     pub struct RunCounts {
         /// The number of URLs that were found and accepted.

@@ -44,7 +44,7 @@ macro_rules! counted {
 /// Descriptions that would have the same content as others once the run is published. Parameters:
 /// `$1` site, `$2` run.
 ///
-/// Contents are counted first, so that only the few repeated ones are examined further.
+/// Contents are counted first, so that only the few repeated contents are examined further.
 macro_rules! described_now {
     () => {
         "WITH repeated AS (SELECT md5 FROM (SELECT md5 FROM staged_descriptions \
@@ -229,8 +229,8 @@ statements! {
 /// The `SQLite` statement that returns the number of rows changed by the previous statement.
 pub(super) static FOUND: Statement = Statement::new("count found URLs", "SELECT changes()");
 
-/// The `SQLite` statement like `COUNT_RUN` that also adds the number of rows changed by the
-/// previous statement.
+/// The `SQLite` variant of `COUNT_RUN` that also adds the number of rows changed by the previous
+/// statement.
 pub(super) static COUNT_FOUND: Statement = Statement::new(
     "update the counts of a site robot run",
     concat!(

@@ -47,7 +47,7 @@ columns! {
         pub last_modified: Option<String>,
         /// The hash of the response body at the last visit.
         pub content_hash: Option<String>,
-        /// Settings that were in effect at the last visit.
+        /// The settings that were in effect at the last visit.
         pub settings: Option<String>,
         /// Whether the page requested a password when it was last read.
         pub asks_password: bool,

@@ -88,7 +88,7 @@ impl Publications<'_> {
         self.db.rows(&sql::LOST, &values).await
     }
 
-    /// Returns the hosts that returned pages in a run.
+    /// Returns the hosts from which a run received pages.
     ///
     /// # Errors
     ///

@@ -95,7 +95,7 @@ pub enum ParityTerms {
 }
 
 columns! {
-    /// Numbers of heaven pages that were compared and that differ.
+    /// The numbers of heaven pages that were compared, and that differ from their originals.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ParityState {

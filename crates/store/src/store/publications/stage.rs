@@ -16,14 +16,15 @@ robot_detection_layer::words! {
     pub enum Loss {
         /// The page or site excludes itself, by robots.txt, `noindex` or status 410.
         Told = "told",
-        /// Access is forbidden (403); considered only while other pages still respond.
+        /// Access to the page is forbidden (403); this reason is considered only while other pages
+        /// still respond.
         Forbidden = "forbidden",
-        /// The page was not found (404 and similar); considered only while other pages still
-        /// respond.
+        /// The page was not found (404 and similar); this reason is considered only while other
+        /// pages still respond.
         Gone = "gone",
         /// The page has moved to another URL.
         Moved = "moved",
-        /// Our settings exclude the page, because of its scope, its depth or filters.
+        /// Our settings exclude the page, because of the scope, the depth or a filter.
         Excluded = "excluded",
         /// The page has the same content as another URL.
         Duplicate = "duplicate",

@@ -12,13 +12,13 @@ use super::{
 pub const WITHDRAWN_BY_ADMIN: &str = "withdrawn by the administrator";
 
 columns! {
-    /// Numbers of hidden descriptions, and of pages that do not respond.
+    /// The numbers of hidden descriptions and of pages that do not respond.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DescriptionCounts {
         /// The number of descriptions that are stored but not shown.
         pub hidden: u64,
-        /// The number of shown descriptions of pages that did not respond to the last run.
+        /// The number of shown descriptions whose pages did not respond during the last run.
         pub missing: u64,
         /// The number of permanently withdrawn pages.
         pub kept_out: u64,

@@ -23,7 +23,7 @@ const UNDOABLE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 pub struct TrafficBatch<'b> {
     /// The ID of the writer, newly generated each time the process starts.
     pub writer: &'b str,
-    /// The number of the batch; increases with each batch from the same writer.
+    /// The number of the batch, which increases with each batch from the same writer.
     pub number: i64,
     /// Counts of requests.
     pub counted: &'b [CountedMinute],

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 /// With ten thousand keys, IDs collide in one out of three million databases.
 const ID_BITS: u32 = 47;
 
-/// Dimensions by which requests are counted: the visitor and the decision.
+/// The dimensions by which requests are counted: the visitor and the decision.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TrafficKey {
     /// The name of the site.
@@ -44,7 +44,7 @@ pub struct TrafficCount {
 pub struct CountedMinute {
     /// The minute, as the number of minutes since the Unix epoch.
     pub minute: i64,
-    /// Traffic key shared by the requests.
+    /// The traffic key shared by the requests.
     pub key: TrafficKey,
     /// The count of the requests.
     pub count: TrafficCount,

@@ -14,7 +14,7 @@ use super::{
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficSum {
-    /// Traffic key shared by the requests.
+    /// The traffic key shared by the requests.
     pub key: TrafficKey,
     /// The total number, size and duration of the requests.
     pub count: TrafficCount,

@@ -13,9 +13,9 @@ use super::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TrafficSeries {
-    /// Keys of all totals in the series.
+    /// The traffic keys of all totals in the series.
     pub keys: Vec<TrafficKey>,
-    /// Time ranges, in the order of the query.
+    /// The traffic in each time range, in the order of the query.
     pub parts: Vec<TrafficRange>,
 }
 
@@ -23,11 +23,11 @@ pub struct TrafficSeries {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficRange {
-    /// Covered minutes; more than requested if only longer spans are stored.
+    /// The minutes covered; more than requested if only longer spans are stored.
     pub minutes: Range<i64>,
     /// The total for each key, in the order of the series' keys.
     pub sums: Vec<TrafficCount>,
-    /// Traffic in each span, in no particular order; empty if only totals were requested.
+    /// The traffic in each span, in no particular order; empty if only totals were requested.
     pub steps: Vec<TrafficStep>,
 }
 
@@ -39,7 +39,7 @@ pub struct TrafficStep {
     pub began: i64,
     /// The length of the time span.
     pub span: TrafficSpan,
-    /// Counts by key, in no particular order.
+    /// The counts by key, in no particular order.
     pub cells: Vec<TrafficCell>,
 }
 

@@ -8,7 +8,7 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Numbers of columns in the rows of a key, of a total, and of an import's total.
+/// The numbers of columns in the rows of a key, of a total, and of an import's total.
 pub(super) const KEY_COLUMNS: usize = 8;
 pub(super) const SUM_COLUMNS: usize = 6;
 pub(super) const IMPORTED_COLUMNS: usize = 7;

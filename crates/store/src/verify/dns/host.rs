@@ -35,7 +35,7 @@ pub(super) struct CachedAnswer<T> {
     pub(super) until_ms: i64,
 }
 
-/// Host names of an IP address.
+/// The host names of an IP address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Names {
     /// The first host names, at most [`MAX_NAMES`].
@@ -44,7 +44,7 @@ pub(super) struct Names {
     pub(super) is_cut: bool,
 }
 
-/// Cached DNS responses about an address.
+/// The cached DNS responses about an address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressRecords {
     names: Option<CachedAnswer<Names>>,
@@ -163,7 +163,7 @@ impl AddressRecords {
     }
 }
 
-/// Names of an address that do not confirm the claim.
+/// The names of an address that do not confirm the claim.
 struct UnconfirmedNames<'a> {
     until_ms: i64,
     customers_name: Option<&'a Name>,

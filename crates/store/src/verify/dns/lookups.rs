@@ -14,8 +14,7 @@ type Shared = Arc<tokio::sync::Mutex<AddressRecords>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lookups(Arc<Mutex<HashMap<IpAddr, (usize, Shared)>>>);
 
-/// A participation in the lookup of an address; the lookup ends when the last participant is
-/// dropped.
+/// A participant's slot in the lookup of an address; the lookup ends when the last slot is dropped.
 #[derive(Debug)]
 pub(super) struct LookupSlot {
     lookups: Lookups,

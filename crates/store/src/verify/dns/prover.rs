@@ -59,7 +59,7 @@ pub struct DnsProver {
     inner: Arc<Inner>,
 }
 
-/// A finding from DNS about a claim, with its validity.
+/// A finding from DNS about a claim, with the time for which the finding is valid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DnsProof {
@@ -280,7 +280,7 @@ impl Inner {
         }
     }
 
-    /// Queries the records that are not cached until there is a proof.
+    /// Queries uncached records until there is a proof.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
         // The same time is used for all queries, so that a response does not expire during the next
         // query.

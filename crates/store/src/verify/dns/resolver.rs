@@ -45,7 +45,7 @@ pub(super) struct Resolver {
     made: OnceCell<TokioResolver>,
 }
 
-/// A DNS response with its validity.
+/// A DNS response, with the time for which the response is valid.
 #[derive(Debug)]
 pub(super) struct TimedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,

@@ -7,7 +7,7 @@ use hickory_resolver::proto::rr::Name;
 use super::quoted::QuotedName;
 use robot_detection_layer::{clock::Clock, registry::is_public_suffix};
 
-/// Zones in which a provider's customers can choose or obtain host names for any program.
+/// DNS zones in which a provider's customers can choose or obtain host names for any program.
 ///
 /// Some operators document such a zone for robots started by their users. However, a name in such a
 /// zone proves only that the robot runs at this provider, as any customer's program may.
@@ -42,7 +42,7 @@ static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
 /// The maximum number of suffixes to list in a sentence.
 const MAX_SHOWN: usize = 3;
 
-/// Suffixes of an operator's host names.
+/// The suffixes of an operator's host names.
 #[derive(Clone, Debug)]
 pub(super) struct Suffixes(Vec<Suffix>);
 

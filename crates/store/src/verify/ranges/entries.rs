@@ -7,13 +7,13 @@ use super::{RangesError, prefix};
 /// The maximum length of document text that is quoted in an error, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Entries of an address list document.
+/// The entries of an address list document.
 #[derive(Debug)]
 pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
     max: usize,
     pub(super) created: Option<String>,
-    /// The first entry that cannot be parsed, as it is displayed.
+    /// The first entry that cannot be parsed, in the form in which it is displayed.
     pub(super) first_unreadable: Option<String>,
 }
 

@@ -18,7 +18,7 @@ const GOOD_FOR_ONE_BAD: usize = 19;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedRanges {
-    /// Address ranges that were parsed.
+    /// The address ranges that were parsed.
     pub set: RangeSet,
     /// The date of the list as stated by the operator, such as `2026-11-20`.
     pub created: Option<String>,

@@ -73,7 +73,7 @@ impl Ranges {
         self
     }
 
-    /// Sets a list as if it had just been fetched.
+    /// Sets the content of a list, as if the list had just been fetched.
     pub fn put(&self, url: &str, published: PublishedRanges) {
         let now_ms = self.clock.now_ms();
         let listing = Listing::fetched(published, Conditions::default(), now_ms);
@@ -204,7 +204,7 @@ impl Ranges {
         self.slot(url).store(Some(Arc::new(listing)));
     }
 
-    /// Sets the lists loaded from the store, except those older than the current ones.
+    /// Sets the lists loaded from the store, except lists that are older than the current lists.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
         for (url, listing) in loaded {
             let listing = Arc::new(listing);

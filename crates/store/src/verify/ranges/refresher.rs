@@ -104,7 +104,7 @@ impl RangesRefresher {
         self
     }
 
-    /// Loads the stored lists, except those older than the current ones.
+    /// Loads the stored lists, except lists that are older than the current lists.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ pub(super) struct DnsVerdictKey {
 pub(super) struct DnsVerdict {
     /// The verdict that is based on DNS alone.
     pub(super) verdict: Verdict,
-    /// Evidence for the verdict, as a single sentence.
+    /// The evidence for the verdict, as a single sentence.
     pub(super) evidence: String,
     /// Whether the evidence is that the address has no name.
     pub(super) is_nameless: bool,

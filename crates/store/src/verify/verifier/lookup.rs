@@ -61,7 +61,7 @@ impl From<Verdict> for SignatureLookup {
 }
 
 impl Verifier {
-    /// Returns the verdict from memory, and starts any missing proof.
+    /// Returns the verdict on a claim from memory, and starts any missing proof.
     pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> ClaimFinding {
         let SignatureLookup {
             found: by_signature,

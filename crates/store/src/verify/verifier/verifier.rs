@@ -102,8 +102,8 @@ impl Verifier {
     /// For a known address, this takes no lock and allocates nothing, except for evidence of a
     /// spoofed request. The first request from an address that requires DNS queries is pending, and
     /// so is a signed request whose key must be fetched; if too many requests are waiting, further
-    /// ones are unverifiable. Call this once per request: a nonce seen a second time proves
-    /// nothing.
+    /// ones are unverifiable. Call this function only once per request: a nonce seen a second time
+    /// proves nothing.
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.finding_now(request).verdict
     }

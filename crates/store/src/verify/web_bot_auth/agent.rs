@@ -21,9 +21,9 @@ const NAME: &str = "signature-agent";
 pub(super) enum Agents {
     /// The header is missing.
     None,
-    /// The older form of the header: a string.
+    /// The older form of the `Signature-Agent` header: a string.
     One(Box<Item>),
-    /// The current form of the header: a dictionary.
+    /// The current form of the `Signature-Agent` header: a dictionary.
     Many(Dictionary),
 }
 

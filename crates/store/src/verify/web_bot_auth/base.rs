@@ -84,7 +84,7 @@ pub(super) fn add_line(base: &mut Vec<u8>, name: &str, value: &[u8]) {
     base.push(b'\n');
 }
 
-/// Returns the line of the signature's parameters, which is the last line of the base.
+/// Returns the line with the signature's parameters, which is the last line of the signature base.
 pub(super) fn last_line(input: &InnerList) -> String {
     format!("\"@signature-params\": {}", spell_list(input))
 }

@@ -58,7 +58,7 @@ pub(super) struct Directories {
     clock: Clock,
 }
 
-/// A cache slot for a directory; locked while the directory is being fetched.
+/// A cache slot for a directory, which is locked while the directory is being fetched.
 #[derive(Debug, Default)]
 struct DirectorySlot {
     state: ArcSwap<DirectoryState>,

@@ -28,7 +28,7 @@ const TEST_KEYS: &[&str] = &[
 pub(super) struct Key {
     /// The thumbprint that was calculated from the key.
     pub(super) keyid: String,
-    /// Whether the directory's own signature proves possession of the private half.
+    /// Whether the directory's own signature proves possession of the key's private half.
     pub(super) possession: Possession,
     material: Material,
     not_before_s: Option<i64>,

@@ -39,7 +39,8 @@ pub(super) struct DirectoryRequest<'a> {
     pub(super) skew_s: i64,
 }
 
-/// Records for each key whether the response's signatures prove possession of its private half.
+/// Records for each key whether the response's signatures prove possession of the key's private
+/// half.
 pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
@@ -79,7 +80,7 @@ fn holds(
     has_begun && !is_over && base.is_some_and(|base| key.verifies(&base, &signature.bytes))
 }
 
-/// Returns the signature base of a response, or `None` unless it covers the requested host.
+/// Returns the signature base of a response, or `None` if it does not cover the requested host.
 fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u8>> {
     if input.items.len() > MAX_COMPONENTS {
         return None;

@@ -59,10 +59,10 @@ impl SignatureProver {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
 
-    /// Returns `true` if a signature of a request has a nonce that was used before.
+    /// Returns `true` if any signature of a request has a nonce that was used before.
     ///
-    /// Call this only for requests that were not verified, since a verified request has used its
-    /// own nonce.
+    /// Call this function only for requests that were not verified, since a verified request has
+    /// used up its own nonce.
     pub fn is_replay(&self, headers: &HeaderMap) -> bool {
         let now_s = self.inner.clock.now_ms().div_euclid(1_000);
         let is_known = |signature: &Signature| {
@@ -101,7 +101,7 @@ impl SignatureProver {
     /// Returns the host that signed a request, or the reason why the signer is unknown, without any
     /// I/O. Returns `None` if a key directory must first be fetched.
     ///
-    /// Call this once per request, as with [`prove`](Self::prove).
+    /// Call this function only once per request, as with [`prove`](Self::prove).
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
@@ -157,7 +157,7 @@ impl SignatureProver {
         self.inner.directories.learn(origin, keys);
     }
 
-    /// Checks each signature. The error is the directory that must first be fetched.
+    /// Checks each signature of a request. The error is the directory that must first be fetched.
     fn check_signatures(
         &self,
         request: &SignedRequest<'_>,

@@ -129,7 +129,7 @@ pub(super) fn shown(text: &str) -> String {
     format!("{cut:?}")
 }
 
-/// Limits of a [`SignatureProver`](super::SignatureProver).
+/// The limits of a [`SignatureProver`](super::SignatureProver).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SignatureSettings {
     /// The maximum time between `created` and `expires`; 24 hours by default.

@@ -22,7 +22,7 @@ pub struct SignedRequest<'r> {
     pub authority: &'r str,
     /// The path and query, byte for byte as received, such as `/a?b=c` or `*`.
     pub target: &'r str,
-    /// Headers of the signed request, as received.
+    /// The headers of the signed request, as received.
     pub headers: &'r HeaderMap,
 }
 
@@ -43,7 +43,7 @@ impl<'r> From<&ClaimedRequest<'r>> for SignedRequest<'r> {
 }
 
 impl<'r> SignedRequest<'r> {
-    /// Returns the path, or `/` if the target has no path (RFC 9421 §2.2.6).
+    /// Returns the path of the signed request, or `/` if the target has no path (RFC 9421 §2.2.6).
     pub(super) fn path(&self) -> &'r str {
         match self.target.split_once('?').map_or(self.target, |it| it.0) {
             "" => "/",
@@ -51,7 +51,7 @@ impl<'r> SignedRequest<'r> {
         }
     }
 
-    /// Returns the query without the leading `?`, if there is a query.
+    /// Returns the query of the signed request without the leading `?`, if there is a query.
     pub(super) fn query(&self) -> Option<&'r str> {
         self.target.split_once('?').map(|it| it.1)
     }

@@ -17,7 +17,7 @@ pub(super) const MAX_SIGNATURES: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) label: String,
-    /// Covered components and parameters of the signature.
+    /// The covered components and the parameters of the signature.
     pub(super) input: InnerList,
     pub(super) bytes: Vec<u8>,
 }

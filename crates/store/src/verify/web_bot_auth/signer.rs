@@ -29,11 +29,11 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 
-/// The label of the signatures on our own requests.
+/// The label of the signatures on the site robot's requests.
 const LABEL: &KeyRef = key_ref("sig1");
-/// The lifetime of the signature on a request, in seconds.
+/// The lifetime of the signature on a site robot request, in seconds.
 const REQUEST_S: i64 = 60;
-/// The cache lifetime of the key directory, and lifetime of its signature, in seconds.
+/// The cache lifetime of the key directory and the lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
 /// A signer of the site robot's requests.
@@ -159,7 +159,7 @@ impl Signer {
         Some([(agent_name, agent), input, signature])
     }
 
-    /// Signs a directory for the agent's host (draft, "Possession Proof").
+    /// Signs the key directory for the agent's host (draft, "Possession Proof").
     fn directory_signature(&self, body: &[u8]) -> Option<[(HeaderName, HeaderValue); 3]> {
         let digest = digest::digest(&digest::SHA256, body);
         let digest = format!("sha-256=:{}:", general_purpose::STANDARD.encode(digest));

@@ -14,7 +14,7 @@ use super::{
     CountedPaths, PathCount, PathKey, PathOmissions, sql,
 };
 
-/// Time spans for which path counts are stored, each with its storage time in minutes.
+/// The time spans for which path counts are stored, each with its storage time in minutes.
 pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
     (TrafficSpan::Hour, 48 * 60),
     (TrafficSpan::Day, 400 * 24 * 60),

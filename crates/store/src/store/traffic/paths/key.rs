@@ -56,7 +56,7 @@ pub struct CountedPaths {
     pub minute: i64,
     /// Counts of paths; each key occurs only once.
     pub rows: Vec<(PathKey, PathCount)>,
-    /// Omitted rows, by site name.
+    /// The counts of omitted rows, by site name.
     pub cuts: Vec<(String, PathOmissions)>,
 }
 

@@ -33,7 +33,7 @@ pub struct PathSums {
     pub rows: Vec<PathSum>,
     /// The maximum errors in the counts, by site name.
     pub cuts: BTreeMap<String, PathOmissions>,
-    /// Covered minutes: whole hours if these are stored, otherwise whole days.
+    /// The minutes covered: whole hours if these are stored, otherwise whole days.
     pub minutes: Range<i64>,
 }
 
