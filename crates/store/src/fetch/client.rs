@@ -1,4 +1,4 @@
-//! Construction of HTTP clients: TLS, redirects, timeouts.
+//! Construction of HTTP clients: TLS, redirects and timeouts.
 
 use std::{
     env,
@@ -67,8 +67,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
-        // Checked while connecting, not before, so that changing the addresses of a name in between
-        // (DNS rebinding) has no effect.
+        // Checked while connecting rather than before, so that changing a name's addresses in
+        // between (DNS rebinding) has no effect.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)

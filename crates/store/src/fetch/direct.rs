@@ -1,4 +1,4 @@
-//! HTTP client that returns responses unchanged, whatever their status.
+//! An HTTP client that returns responses unchanged, regardless of their status.
 
 use std::{
     net::{IpAddr, SocketAddr},

@@ -153,7 +153,7 @@ pub(super) fn is_reset(error: &reqwest::Error) -> bool {
         io_kind(error),
         Some(ConnectionReset | ConnectionAborted | BrokenPipe)
     );
-    // hyper, which only reports this by its text, is not a dependency of this crate.
+    // hyper, which reports this only in the text of its error, is not a dependency of this crate.
     !error.is_connect() && (is_cut || innermost(error).contains("before message completed"))
 }
 
@@ -164,7 +164,8 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
         text = cause.to_string();
         false
     });
-    // The cause may quote the server, which must not forge log lines nor fill the database.
+    // The cause may quote the server, which must not be able to forge log lines or fill the
+    // database.
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 

@@ -264,8 +264,8 @@ impl FetchLimits {
     }
 
     fn part(&self) -> Duration {
-        // A fraction of the whole instead of a separate setting, so that shortening the timeout
-        // shortens all.
+        // A fraction of the timeout instead of a separate setting, so that shortening it shortens
+        // all waits.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -374,8 +374,8 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return FetchError::Status { url, status: code };
     }
-    // The client follows these statuses. Other statuses may also have a `Location`: 300 the
-    // server's preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    // The client follows these statuses. Other statuses may also have a `Location`: for 300, the
+    // server's preferred choice; for 305, a proxy (RFC 9110 §15.4.1, §15.4.6).
     let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
         format!("the {code} response has no valid Location header")
     } else {

@@ -1,4 +1,4 @@
-//! Due times of sources, as pure functions without clock or database.
+//! Due times of sources, computed by pure functions without a clock or a database.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,4 +1,4 @@
-//! Disallows paths in every group of a robots.txt.
+//! Disallows paths in every group of a robots.txt file.
 
 use robot_detection_robots_txt::RobotsTxt;
 

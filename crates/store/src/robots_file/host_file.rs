@@ -1,4 +1,4 @@
-//! The robots.txt of one host, generated from its plan entry.
+//! The robots.txt file of one host, generated from the host's plan entry.
 
 use std::borrow::Borrow;
 

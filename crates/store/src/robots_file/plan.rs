@@ -1,4 +1,4 @@
-//! Plan that specifies the origin of each host's robots.txt.
+//! A plan that specifies the origin of each host's robots.txt.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
 use robot_detection_layer::policy::{HostMap, HostName, RefusedRobots};

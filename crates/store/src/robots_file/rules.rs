@@ -155,7 +155,7 @@ impl RobotsTxtRules {
         let mut paths = HashSet::new();
         let mut lines = self.content_usage.iter();
         if let Some(line) = lines.find(|line| !paths.insert(split_usage(line).0)) {
-            let reason = "another line has the same path; join them with a comma";
+            let reason = "another line has the same path; join the lines with a comma";
             return Err(InvalidRule(format!("{line:?}: {reason}")));
         }
         Ok(self)
@@ -190,7 +190,7 @@ impl RobotsTxtRules {
     fn bounded(self) -> Result<Self, InvalidRule> {
         if self.disallow.len() + self.allow.len() > MAX_PATHS {
             return Err(InvalidRule(format!(
-                "more than {MAX_PATHS} paths; combine some of them with *"
+                "there are more than {MAX_PATHS} paths; combine some paths with *"
             )));
         }
         Ok(self)

@@ -1,4 +1,4 @@
-//! Page copy with the confirmation form.
+//! A copy of a page, with the confirmation form.
 
 use askama::Template;
 use axum::{

@@ -1,4 +1,4 @@
-//! Due times of address lists, as pure functions without clock or database.
+//! Due times of address lists, computed by pure functions without a clock or a database.
 
 use std::time::Duration;
 

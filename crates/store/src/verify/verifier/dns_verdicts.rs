@@ -1,4 +1,4 @@
-//! Cache of DNS verdicts by address and robot.
+//! A cache of DNS verdicts by address and robot.
 
 use std::{net::IpAddr, sync::Arc};
 

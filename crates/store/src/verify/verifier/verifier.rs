@@ -1,4 +1,4 @@
-//! Verifier: the handle through which verdicts are requested.
+//! The verifier, a handle through which verdicts are requested.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 

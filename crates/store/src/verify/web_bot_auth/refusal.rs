@@ -13,7 +13,7 @@ pub(super) enum Refusal {
     Malformed(&'static str),
     #[error("no signature has the tag \"web-bot-auth\"")]
     OtherTag,
-    #[error("more than {max} signatures", max = super::signature::MAX_SIGNATURES)]
+    #[error("the request has more than {max} signatures", max = super::signature::MAX_SIGNATURES)]
     TooManySignatures,
     #[error("Signature-Input has the label {0}, but Signature does not")]
     NoSignature(String),

@@ -1,4 +1,4 @@
-//! Request whose signature is to be checked.
+//! A request whose signature is to be checked.
 
 use http::{
     HeaderMap, Method,

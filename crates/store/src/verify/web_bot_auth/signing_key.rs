@@ -1,4 +1,4 @@
-//! Private key with which the site robot's requests are signed.
+//! The private key with which the site robot's requests are signed.
 
 use std::{
     fs::{self, OpenOptions},
