@@ -56,8 +56,8 @@ pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; 
     TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
 }
 
-/// Returns the attributes as JSON for the database, with `null` in place of each text that is
-/// stored in a separate column.
+/// Returns the attributes as JSON for the database, with `null` instead of each text that is stored
+/// in a separate column.
 pub(crate) fn attributes_to_json(
     description: &ResourceDescription,
     texts: &[Option<&str>; TEXTS.len()],

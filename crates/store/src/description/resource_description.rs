@@ -131,7 +131,7 @@ impl Attribute {
     }
 }
 
-/// Converts an attribute name to a form that SOIF allows: lower case, with `-` in place of
+/// Converts an attribute name to a form that SOIF allows: lower case, with `-` instead of
 /// characters that are not allowed.
 ///
 /// ASCII letters and digits, `-`, `_`, `.` and `:` remain unchanged. The name is truncated to 128

@@ -92,8 +92,8 @@ impl Finding {
 }
 
 impl Proof {
-    /// Combines findings: a single confirmation is decisive; if there is none, a single
-    /// contradiction is.
+    /// Combines findings: a single confirmation is decisive; without one, a single contradiction is
+    /// decisive.
     ///
     /// A confirmation takes precedence because operators publish several kinds of data, and DNS may
     /// already include an address that a list lacks.
