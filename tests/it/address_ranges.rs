@@ -246,7 +246,7 @@ async fn a_damaged_list_keeps_the_last_good_copy(house: House) {
         (Reply::text("192.0.2.0/24\nx"), "1 of 2 entries"),
         (
             Reply::text(" ".repeat(4 * 1024 * 1024 + 1)),
-            "is over 4194304 bytes",
+            "larger than the maximum of 4194304 bytes",
         ),
         (Reply::status(500), "returned 500"),
         (Reply::status(404), "returned 404"),
@@ -267,7 +267,7 @@ async fn a_damaged_list_keeps_the_last_good_copy(house: House) {
         assert_eq!(instance.contains(&url, UNLISTED), Some(false));
     }
     assert_eq!(
-        log::lines_with(&format!("{url}, keeping the previous 2")).len(),
+        log::lines_with(&format!("{url}; keeping the previous 2")).len(),
         10
     );
     // The stored copy is used as the last good copy too, until it expires.

@@ -69,7 +69,7 @@ async fn a_database_in_use_by_a_server_is_not_replaced() {
     let refused = run(directory, &restore);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{told}");
-    assert!(told.contains("servers still use the database"), "{told}");
+    assert!(told.contains("servers are still using the"), "{told}");
     instance.server.signal("TERM");
     assert!(instance.server.wait());
     succeed(directory, &restore);

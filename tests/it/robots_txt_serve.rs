@@ -537,7 +537,7 @@ fn explain_shows_the_result_of_a_merge() {
     for (reply, told) in [
         (
             Reply::status(500),
-            "; answers 503 until the upstream's file is known",
+            "; responds with 503 until the upstream's file is known",
         ),
         (Reply::text(inexact), "; the files cannot be merged exactly"),
     ] {

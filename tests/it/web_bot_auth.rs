@@ -543,7 +543,7 @@ async fn an_unavailable_directory_proves_nothing() {
             Reply::redirect(elsewhere.url(DIRECTORY)),
             "the server returned 302, but only 200 is accepted",
         ),
-        (Reply::typed(MEDIA_TYPE, large), "is over 65536 bytes"),
+        (Reply::typed(MEDIA_TYPE, large), "of 65536 bytes"),
         (
             Reply::typed(MEDIA_TYPE, many),
             "not a key set of at most 32 keys",

@@ -9,16 +9,16 @@ use tracing::{debug, warn};
 use crate::store::{Store, StoreError};
 use robot_detection_layer::clock::Clock;
 
-/// Interval between heartbeats. An instance is removed after two minutes without a heartbeat.
+/// The interval between heartbeats. An instance is removed after two minutes without a heartbeat.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Maximum database response time at which the clock is still adjusted.
+/// The maximum database response time at which the clock is still adjusted.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Clock difference, in milliseconds, that is tolerated without correction.
+/// The clock difference, in milliseconds, up to which the clock is not corrected.
 const TOLERATED_MS: i64 = 2_000;
 
-/// Task that reports to the database that this instance is alive.
+/// A task that regularly records in the database that this instance is alive.
 #[derive(Debug)]
 pub struct Heartbeat {
     store: Store,
@@ -28,7 +28,7 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Creates a heartbeat; `address` is this instance's address for health checks, metrics and
+    /// Creates a heartbeat; `address` is this instance's address for health checks, metrics and the
     /// console.
     ///
     /// `clock` is synchronized with the database's clock.
@@ -93,7 +93,7 @@ pub async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> 
         let (off_s, off) = (ahead_ms / 1_000, off_text(ahead_ms));
         warn!(
             off_s,
-            "the clock of this machine is {off}, using the time of the database; synchronize both with NTP, for example with `timedatectl set-ntp true`"
+            "this machine's clock is {off}; using the database's clock. Synchronize both with NTP, for example with `timedatectl set-ntp true`"
         );
     }
     Ok(ahead_ms)

@@ -276,7 +276,7 @@ fn explain_and_doctor_show_the_contents_of_the_files() {
     let doctor = program::run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(
-        doctor.contains("FAIL  geoip.asn_file: no database loaded, so rules match nothing: asn.mmdb: not a database in MaxMind format"),
+        doctor.contains("FAIL  geoip.asn_file: no database loaded, so rules match nothing: asn.mmdb: the file is damaged or not in MaxMind format"),
         "{doctor}"
     );
 }

@@ -109,7 +109,7 @@ async fn named_in_the_message(database: &str, directory: &Path) {
     let second = program::run(directory, &arguments(database, &url));
     let told = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(!second.status.success());
-    let process = format!("is already running, in process {} on ", first.child.id());
+    let process = format!("is already running in process {} on ", first.child.id());
     assert!(told.contains(&process), "{told}");
     assert!(told.contains(" with a lease until "), "{told}");
     first.signal("KILL");

@@ -333,7 +333,7 @@ async fn an_address_is_deleted_with_its_network_and_nothing_else(database: TestD
             actor: "command line".to_owned(),
             event: "visitors-forgotten".to_owned(),
             subject: "address in 203.0.113.0/24".to_owned(),
-            detail: "2 evidence requests, 0 rows of path counts".to_owned(),
+            detail: "2 evidence requests, 0 path count rows".to_owned(),
         }
     );
     assert!(

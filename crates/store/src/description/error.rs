@@ -2,7 +2,8 @@
 
 use std::io;
 
-/// Error in a file of resource descriptions. Reading may continue with the next description.
+/// An error in a file that contains resource descriptions. Reading can continue with the next
+/// description.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -14,20 +15,20 @@ pub enum ReadError {
         "invalid resource description at byte {at}: {reason}; correct it, or export the descriptions again"
     )]
     Syntax {
-        /// Byte offset of the error.
+        /// The byte offset of the error.
         at: u64,
-        /// Description of the syntax error.
+        /// A description of the syntax error.
         reason: &'static str,
     },
-    /// A line is not a JSON object with a `url`.
+    /// A line is not a JSON object that has a `url` member.
     #[error(
         "invalid resource description on line {line}: {reason}; correct it, or export the \
          descriptions again"
     )]
     Json {
-        /// Number of the invalid line, starting at 1.
+        /// The number of the invalid line, starting at 1.
         line: u64,
-        /// Description of the error on the line.
+        /// A description of the error on the line.
         reason: String,
     },
 }

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::{Attribute, ResourceDescription, name};
 
-/// JSON name of the resource's URL.
+/// The JSON name of the resource's URL.
 const URL: &str = "url";
 
-/// Attributes that the database stores in separate columns: long texts that lists do not include.
+/// The attributes that the database stores in separate columns: long texts that lists omit.
 pub(crate) const TEXTS: [&str; 4] = [
     name::PARTIAL_TEXT,
     name::FULL_TEXT,
@@ -56,8 +56,8 @@ pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; 
     TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
 }
 
-/// Returns the attributes as JSON for the database; `null` stands for a text that has its own
-/// column.
+/// Returns the attributes as JSON for the database, with `null` instead of each text that is stored
+/// in a separate column.
 pub(crate) fn attributes_to_json(
     description: &ResourceDescription,
     texts: &[Option<&str>; TEXTS.len()],
@@ -79,7 +79,7 @@ pub(crate) fn attributes_to_json(
 
 /// Creates a description from a URL and the attributes stored in the database.
 ///
-/// Texts from separate columns are omitted unless they are passed.
+/// Texts that are stored in separate columns are included only if they are passed.
 pub(crate) fn attributes_from_json(
     url: String,
     json: &str,
@@ -95,17 +95,17 @@ pub(crate) fn attributes_from_json(
     Ok(description)
 }
 
-/// Deserializer for a JSON object. If `url` is already set, a member `url` is an ordinary
-/// attribute.
+/// A deserializer for a resource description in a JSON object. If the URL is already set, a member
+/// named `url` is treated as an ordinary attribute.
 #[derive(Default)]
 struct Object {
     url: Option<String>,
-    /// Texts from separate columns, which replace `null` members.
+    /// The texts from separate columns, which replace `null` members.
     texts: [Option<String>; TEXTS.len()],
 }
 
 impl Object {
-    /// Removes and returns the separately stored text for a name.
+    /// Removes and returns the separately stored text of the attribute with the given name.
     fn take(&mut self, name: &str) -> Option<String> {
         let mut all = TEXTS.iter().zip(&mut self.texts);
         all.find(|(known, _)| **known == name)?.1.take()
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// Attribute name, borrowed from the JSON text if possible.
+/// An attribute name, borrowed from the JSON text if possible.
 struct Name<'de>(Cow<'de, str>);
 
 // serde deserializes a bare `Cow` as owned; `#[serde(borrow)]` only works in derived types.
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Sets the URL of a description. In JSON, the URL may follow the attributes.
+/// Returns a copy of a description with the given URL. In JSON, the URL may follow the attributes.
 fn renamed(description: &ResourceDescription, url: String) -> ResourceDescription {
     let mut renamed = ResourceDescription::new(url);
     for attribute in description.attributes() {

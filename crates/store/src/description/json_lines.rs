@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read, Write};
 
 use super::{ReadError, ResourceDescription};
 
-/// Maximum line length in bytes, without the line feed: a description of maximum size, fully
-/// escaped.
+/// The maximum line length in bytes, excluding the line feed: enough for a description of the
+/// maximum size in which every character is escaped.
 const MAX_LINE_BYTES: u64 = 100 * 1024 * 1024;
 
 /// Writes a description as one line: a JSON object with `url` and all attributes.
@@ -31,7 +31,7 @@ pub fn write_json_line(description: &ResourceDescription, out: &mut impl Write) 
     out.write_all(b"\n")
 }
 
-/// Reader of resource descriptions in JSON Lines format; empty lines are skipped.
+/// A reader for resource descriptions in JSON Lines format; empty lines are skipped.
 ///
 /// An invalid line yields an error; reading then continues with the next line.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct JsonLinesReader<R> {
 }
 
 impl<R: BufRead> JsonLinesReader<R> {
-    /// Creates a reader of JSON Lines.
+    /// Creates a reader for resource descriptions in JSON Lines format.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -53,7 +53,7 @@ impl<R: BufRead> JsonLinesReader<R> {
         }
     }
 
-    /// Reads the next description. Returns `None` at the end of the input.
+    /// Reads the next resource description. Returns `None` at the end of the input.
     fn read(&mut self) -> Result<Option<ResourceDescription>, ReadError> {
         let mut line = Vec::new();
         loop {
@@ -101,7 +101,7 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
     }
 }
 
-/// Returns the parser's error message, with the position given as a column.
+/// Returns the JSON parser's error message, in which the position is a column of the line.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // The parser receives one line at a time, so it always reports line 1.

@@ -4,20 +4,21 @@ use std::borrow::Cow;
 
 use super::name;
 
-/// Maximum number of attributes of a description; further attributes are ignored.
+/// The maximum number of attributes of a description; further attributes are ignored.
 pub const MAX_ATTRIBUTES: usize = 1024;
 
-/// Maximum total size of a description's values: 16 MiB.
+/// The maximum total size of a description's values: 16 MiB.
 pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Maximum length of an attribute name; longer names are truncated.
+/// The maximum length of an attribute name; longer names are truncated.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Description of a single resource (RD): a URL and attributes.
+/// A description of a single resource (RD), which consists of a URL and attributes.
 ///
 /// Each attribute name has one value; attributes are stored in the order in which they were set.
-/// Names are in lower case; characters that SOIF does not allow in names become `-`. Attributes
-/// beyond [`MAX_ATTRIBUTES`] are ignored, and values beyond [`MAX_VALUE_BYTES`] are truncated.
+/// Names are in lower case; characters that SOIF does not allow in names are replaced by `-`.
+/// Attributes beyond [`MAX_ATTRIBUTES`] are ignored, and values beyond [`MAX_VALUE_BYTES`] are
+/// truncated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ResourceDescription {
     url: String,
@@ -25,7 +26,7 @@ pub struct ResourceDescription {
     value_bytes: usize,
 }
 
-/// Attribute of a resource description.
+/// An attribute of a resource description.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Attribute {
     name: String,
@@ -130,7 +131,8 @@ impl Attribute {
     }
 }
 
-/// Converts a name to a form that SOIF allows: lower case, with `-` for characters not allowed.
+/// Converts an attribute name to a form that SOIF allows: lower case, with `-` instead of
+/// characters that are not allowed.
 ///
 /// ASCII letters and digits, `-`, `_`, `.` and `:` remain unchanged. The name is truncated to 128
 /// characters.
@@ -148,7 +150,7 @@ fn usual_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().take(MAX_NAME_BYTES).map(usual).collect())
 }
 
-/// Truncates a text at a character boundary, to at most `max_bytes`.
+/// Truncates a text to at most `max_bytes`, at a character boundary.
 fn cut(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.truncate(text.floor_char_boundary(max_bytes));

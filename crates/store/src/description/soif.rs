@@ -7,7 +7,7 @@ use super::{
     resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES},
 };
 
-/// Maximum length of a URL, an attribute name or a size, in bytes.
+/// The maximum length of a URL, an attribute name or a size, in bytes.
 const MAX_WORD_BYTES: usize = 8 * 1024;
 
 /// Writes a description as a SOIF object, followed by an empty line.
@@ -43,11 +43,11 @@ pub fn write_soif(description: &ResourceDescription, out: &mut impl Write) -> io
     out.write_all(b"}\n\n")
 }
 
-/// Reader of SOIF objects.
+/// A reader for resource descriptions in SOIF format.
 ///
 /// Text between objects is skipped. After an invalid object, reading continues with the next line
-/// that begins with `@`. An object with more than 1,024 attributes or 16 MiB is rejected; invalid
-/// UTF-8 is replaced.
+/// that begins with `@`. An object that has more than 1,024 attributes or is larger than 16 MiB is
+/// rejected; invalid UTF-8 is replaced.
 ///
 /// # Example
 ///
@@ -71,7 +71,7 @@ pub struct SoifReader<R> {
 }
 
 impl<R: BufRead> SoifReader<R> {
-    /// Creates a reader of SOIF objects.
+    /// Creates a reader for resource descriptions in SOIF format.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -140,8 +140,8 @@ impl<R: BufRead> SoifReader<R> {
         Ok(())
     }
 
-    /// Reads a value. Memory use grows with the data received, not with the size stated in the
-    /// object.
+    /// Reads an attribute value. Memory use grows with the data received, not with the size stated
+    /// in the object.
     fn value(&mut self, size: usize) -> Result<String, ReadError> {
         let mut value = Vec::new();
         let limit = size as u64;
@@ -158,7 +158,7 @@ impl<R: BufRead> SoifReader<R> {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Skips to the next `@` at the start of a line and consumes it.
+    /// Skips to the next `@` at the start of a line, and consumes the `@`.
     fn find_object(&mut self) -> io::Result<bool> {
         while let Some(byte) = self.peek()? {
             let is_found = byte == b'@' && self.is_line_start;

@@ -1,6 +1,6 @@
 //! Classification of IP addresses as public or special-purpose.
 //!
-//! Based on the IANA registries of special-purpose addresses
+//! The classification is based on the IANA registries of special-purpose addresses
 //! (<https://www.iana.org/assignments/iana-ipv4-special-registry/> and
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
 //!
@@ -14,7 +14,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Kind of an IP address, by its reachability.
+/// The kind of an IP address, by reachability.
 ///
 /// An IPv4 address embedded in an IPv6 address (mapped, NAT64, 6to4) has the kind of the IPv4
 /// address.
@@ -31,21 +31,21 @@ use std::{
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum AddressKind {
-    /// Address on the public Internet.
+    /// An address on the public Internet.
     Public,
-    /// Unspecified address: "this network" (RFC 791), or `::`.
+    /// An unspecified address: `::`, or an IPv4 address in "this network" (RFC 791).
     Unspecified,
-    /// Loopback address, which refers to the machine itself.
+    /// A loopback address, which refers to the machine itself.
     Loopback,
-    /// Address that is valid on a single link (RFC 3927, RFC 4291).
+    /// An address that is valid on a single link (RFC 3927, RFC 4291).
     LinkLocal,
-    /// Address of a private network or of carrier-grade NAT (RFC 1918, 4193, 6598).
+    /// An address of a private network or of carrier-grade NAT (RFC 1918, 4193, 6598).
     Private,
-    /// Address reserved for documentation (RFC 5737, 3849, 9637).
+    /// An address reserved for documentation (RFC 5737, 3849, 9637).
     Documentation,
-    /// Multicast address (RFC 5771, 4291).
+    /// A multicast address (RFC 5771, 4291).
     Multicast,
-    /// Reserved address, or an address for protocol or benchmark use.
+    /// A reserved address, or an address for protocol or benchmark use.
     Reserved,
 }
 
@@ -53,7 +53,7 @@ use AddressKind::{
     Documentation, LinkLocal, Loopback, Multicast, Private, Public, Reserved, Unspecified,
 };
 
-/// Special-purpose IPv4 networks: first address, prefix length and kind.
+/// Special-purpose IPv4 networks, each with its first address, prefix length and kind.
 const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([0, 0, 0, 0], 8, Unspecified),
     ([10, 0, 0, 0], 8, Private),
@@ -149,7 +149,7 @@ pub fn is_public(address: IpAddr) -> bool {
     AddressKind::of(address) == Public
 }
 
-/// Range of IP addresses, all of the same IP version.
+/// A range of IP addresses of the same IP version.
 enum Span {
     V4(u32, u32),
     V6(u128, u128),

@@ -9,37 +9,37 @@ use reqwest::{
 
 use super::{Conditions, FetchError, FetchLimits, Fetcher, client};
 
-/// Request for which any response status is accepted.
+/// A request for which any response status is accepted.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyStatusRequest<'a> {
-    /// URL with the scheme `http:` or `https:`.
+    /// The URL with the scheme `http:` or `https:`.
     pub url: &'a str,
-    /// `Host` header to send instead of the host in the URL.
+    /// The `Host` header to send instead of the host in the URL.
     pub host: Option<&'a str>,
     /// Validators from the last response.
     pub conditions: &'a Conditions,
 }
 
-/// Response with any status.
+/// A response with any HTTP status.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AnyStatusResponse {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// `Location` header as received.
+    /// The `Location` header as received.
     pub location: Option<String>,
-    /// `Cache-Control` header as received.
+    /// The `Cache-Control` header as received.
     pub cache_control: Option<String>,
-    /// `ETag` and `Last-Modified` values for the next conditional request.
+    /// The `ETag` and `Last-Modified` values for the next conditional request.
     pub conditions: Conditions,
-    /// Decompressed body of a 200 response; empty for other statuses.
+    /// The decompressed body of a 200 response; empty for any other status.
     pub bytes: Vec<u8>,
-    /// Whether the body was truncated at the limit.
+    /// Whether the body was truncated at the size limit.
     pub is_cut: bool,
 }
 
 impl Fetcher {
-    /// Sends a request directly: without a proxy, and without following redirects.
+    /// Sends a request directly, without using a proxy and without following redirects.
     ///
     /// A body larger than the limit is truncated, and the rest is not read. The fetcher's timeout
     /// applies.
@@ -86,7 +86,7 @@ impl AnyStatusResponse {
     }
 }
 
-/// Reads a body up to the limit. Returns whether the body was truncated.
+/// Reads a response body up to the size limit. Also returns whether the body was truncated.
 async fn beginning(
     response: &mut reqwest::Response,
     limits: &FetchLimits,
@@ -103,9 +103,10 @@ async fn beginning(
     Ok((body, false))
 }
 
-/// HTTP client that sends requests unchanged and accepts any response status.
+/// An HTTP client that sends requests unchanged and accepts any response status.
 ///
-/// The client follows no redirects and uses no proxy. Response bodies are truncated at the limit.
+/// The client follows no redirects and uses no proxy. Response bodies are truncated at the size
+/// limit.
 #[derive(Clone, Debug)]
 pub struct Poster {
     client: Client,

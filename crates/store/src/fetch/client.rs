@@ -1,4 +1,4 @@
-//! Construction of HTTP clients: TLS, redirects, timeouts.
+//! Construction of HTTP clients: TLS, redirects and timeouts.
 
 use std::{
     env,
@@ -22,15 +22,15 @@ const USER_AGENT: &str = concat!(
     " (+https://crates.io/crates/robot-detection)"
 );
 
-/// Environment variables that specify the system's proxy, in upper or lower case.
+/// The environment variables that specify the system's proxy; each may be in upper or lower case.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Builds a client with the given limits. Redirects are handled by the fetcher.
+/// Builds an HTTP client with the given limits. The fetcher itself handles redirects.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()))
 }
 
-/// Builds a client that only connects to public addresses.
+/// Builds an HTTP client that connects only to public addresses.
 ///
 /// If a proxy is configured, the proxy resolves host names instead.
 pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
@@ -46,13 +46,13 @@ pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
     )
 }
 
-/// Builds a client that follows no redirects and uses no proxy.
+/// Builds an HTTP client that follows no redirects and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
     // reqwest would use the proxy from the environment, but this client connects to nearby servers.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
-/// Builds a client that follows no redirects and uses a proxy only if one is configured.
+/// Builds an HTTP client that follows no redirects, and uses a proxy only if one is configured.
 pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchError> {
     let mut builder = base()
         .timeout(settings.timeout)
@@ -67,8 +67,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
-        // Checked while connecting, not before, so that changing the addresses of a name in between
-        // (DNS rebinding) has no effect.
+        // Checked while connecting rather than before, so that changing a name's addresses in
+        // between (DNS rebinding) has no effect.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
@@ -94,7 +94,8 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     })
 }
 
-/// Returns the reason why a redirect must not be followed; `previous` starts with the original URL.
+/// Returns the reason why a redirect must not be followed, if any. `previous` contains the URLs
+/// requested so far, starting with the original URL.
 pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
         return Some(format!("the target is a {}: URL", next.scheme()));
@@ -111,7 +112,7 @@ pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String
     (secure && next.scheme() == "http").then(|| "the target changes from https to http".to_owned())
 }
 
-/// Error for a host that has no public address.
+/// The error for a host that has no public address.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the host has no public address")]
 pub(super) struct NotPublic;
@@ -133,7 +134,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Error when decompressing a gzip file.
+/// An error that occurs when a gzip file is decompressed.
 #[derive(Debug, thiserror::Error)]
 pub enum UnzipError {
     /// The data is not in gzip format, or is truncated.

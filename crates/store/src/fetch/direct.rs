@@ -1,4 +1,4 @@
-//! HTTP client that returns responses unchanged, whatever their status.
+//! An HTTP client that returns responses unchanged, regardless of their status.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -21,55 +21,55 @@ use super::{
     is_public, shown_url,
 };
 
-/// Maximum buffer size allocated before any part of a body arrives.
+/// The maximum buffer size to allocate before any part of a response body has arrived.
 const MAX_ROOM: usize = 64 * 1024;
 
-/// Minimum average transfer rate of a body, enforced once the idle timeout has passed.
+/// The minimum average transfer rate of a response body, enforced once the idle timeout has passed.
 const MIN_BYTES_A_SECOND: u64 = 1024;
 
-/// Limits and proxy settings of a [`DirectClient`].
+/// The limits and proxy settings of a [`DirectClient`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DirectSettings {
-    /// `User-Agent` header to send; defaults to the fetcher's.
+    /// The `User-Agent` header to send; by default, the header that fetchers send.
     pub user_agent: Option<HeaderValue>,
-    /// Timeout for connecting; 120 seconds by default.
+    /// The timeout for establishing a connection; 120 seconds by default.
     pub connect_timeout: Duration,
-    /// Maximum time without data, or with less than 1 KiB per second; 30 seconds by default.
+    /// The maximum time without any data, or at less than 1 KiB per second; 30 seconds by default.
     pub idle_timeout: Duration,
-    /// Timeout for the whole response; 5 minutes by default.
+    /// The timeout for the whole response; 5 minutes by default.
     pub timeout: Duration,
-    /// Maximum size of a body after decompression, in bytes; 10 MiB by default.
+    /// The maximum size of a body after decompression, in bytes; 10 MiB by default.
     pub max_body_bytes: u64,
-    /// HTTP proxy for all servers except those on this machine.
+    /// The HTTP proxy to use for all servers except servers on this machine.
     pub proxy: Option<Url>,
-    /// Whether to connect only to public addresses, see [`is_public`]; off by default.
+    /// Whether to connect only to public addresses (see [`is_public`]); off by default.
     ///
     /// Addresses are checked at connection time, so a host name cannot resolve to a different
     /// address afterwards. No proxy is used in this mode.
     pub is_public_only: bool,
 }
 
-/// HTTP client that follows no redirects, stores no cookies, and accepts any status.
+/// An HTTP client that follows no redirects, stores no cookies, and accepts any status.
 ///
-/// Reuses connections, decompresses gzip, and uses a proxy only if one is configured. Clones share
-/// connections.
+/// The client reuses connections, decompresses gzip, and uses a proxy only if one is configured.
+/// Clones share connections.
 #[derive(Clone, Debug)]
 pub struct DirectClient {
     client: Client,
     settings: Arc<DirectSettings>,
 }
 
-/// Response from a server.
+/// A response from a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DirectResponse {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// Headers as received, but without `Content-Length` if the body was compressed.
+    /// The headers as received, but without `Content-Length` if the body was compressed.
     pub headers: HeaderMap,
-    /// Address of the server or proxy that sent the response.
+    /// The address of the server or proxy that sent the response.
     pub peer: Option<SocketAddr>,
-    /// Response body, after decompression.
+    /// The response body, after decompression.
     pub body: Bytes,
 }
 
@@ -187,7 +187,7 @@ impl DirectClient {
     }
 
     /// Sends a request. A safe request is repeated once if the connection closes before the
-    /// response.
+    /// response arrives.
     ///
     /// A server may close an idle connection just as it is being reused (RFC 9112 §9.3.1).
     async fn sent(&self, request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
@@ -319,7 +319,8 @@ impl Default for DirectSettings {
     }
 }
 
-/// Rejects a URL whose host is a non-public IP address; host names are checked when resolved.
+/// Rejects a URL whose host is a non-public IP address; host names are checked when they are
+/// resolved.
 fn check_public(url: &Url) -> Result<(), FetchError> {
     let address = match url.host() {
         Some(Host::Ipv4(address)) => IpAddr::V4(address),

@@ -4,9 +4,9 @@ use std::{error::Error as StdError, io, time::Duration};
 
 use super::shown_url;
 
-/// Error when fetching a URL; the message contains the URL, the cause and advice.
+/// An error that occurs when a URL is fetched; the message contains the URL, the cause and advice.
 ///
-/// Passwords in URLs never appear in any variant.
+/// No variant ever contains a password from a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
@@ -19,31 +19,31 @@ pub enum FetchError {
          install the system's root certificates (package ca-certificates)"
     )]
     NoCertificates {
-        /// Error message of the TLS library.
+        /// The error message from the TLS library.
         reason: String,
     },
     /// The URL is not an `http:` or `https:` URL.
     #[error("cannot fetch {url:?}: {reason}; use http://… or https://…")]
     BadUrl {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Description of the error.
+        /// A description of the error.
         reason: String,
     },
     /// The connection failed: the host is unknown or unreachable, or refused the connection.
     #[error("cannot connect to {url}: {reason}; check the URL, the network and the proxy")]
     Connect {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Innermost cause of the error.
+        /// The innermost cause of the error.
         reason: String,
     },
     /// The TLS handshake failed, usually because the certificate is not trusted.
     #[error("cannot connect securely to {url}: {reason}; check the certificate and the clock")]
     Tls {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Innermost cause of the error.
+        /// The innermost cause of the error.
         reason: String,
     },
     /// The response did not start or finish in time.
@@ -52,72 +52,72 @@ pub enum FetchError {
          try again later", .total.as_secs_f32(), .idle.as_secs_f32()
     )]
     Timeout {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Timeout for the whole fetch.
+        /// The timeout for the whole fetch.
         total: Duration,
-        /// Maximum time without receiving data.
+        /// The maximum time without receiving data.
         idle: Duration,
     },
     /// The server closed or reset the connection before its response began.
     #[error("the connection to {url} was reset: {reason}; try again later")]
     Reset {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Innermost cause of the error.
+        /// The innermost cause of the error.
         reason: String,
     },
     /// The body is shorter than the server announced.
     #[error("the response from {url} is truncated; try again later")]
     Truncated {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
     },
     /// A redirect was not followed: too many redirects, a loop, or a forbidden target.
     #[error("did not follow a redirect from {url}: {reason}; use the final URL")]
     Redirect {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Reason why the redirect was not followed.
+        /// The reason why the redirect was not followed.
         reason: String,
     },
     /// The status was neither 200 nor 304.
     #[error("{url} returned {status}: {}", advice(*.status))]
     Status {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// HTTP status code.
+        /// The HTTP status code.
         status: u16,
     },
     /// The announced or actual body size exceeds the limit.
     #[error(
-        "the response from {url} is over {max_body_bytes} bytes, the maximum size; check the URL"
+        "the response from {url} is larger than the maximum of {max_body_bytes} bytes; check the URL"
     )]
     TooLarge {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Maximum size of the body, in bytes.
+        /// The maximum size of the body, in bytes.
         max_body_bytes: u64,
     },
     /// The body cannot be decompressed.
     #[error("cannot decompress the response from {url}: {reason}; try again later")]
     Encoding {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Innermost cause of the error.
+        /// The innermost cause of the error.
         reason: String,
     },
     /// Another error reported by the HTTP client.
     #[error("could not fetch {url}: {reason}; try again later")]
     Other {
-        /// URL without its password.
+        /// The URL without its password.
         url: String,
-        /// Innermost cause of the error.
+        /// The innermost cause of the error.
         reason: String,
     },
 }
 
-/// Converts an HTTP client error to the variant for its cause.
+/// Converts an HTTP client error to the variant that corresponds to its cause.
 pub(super) fn classify(
     url: &str,
     error: reqwest::Error,
@@ -153,7 +153,7 @@ pub(super) fn is_reset(error: &reqwest::Error) -> bool {
         io_kind(error),
         Some(ConnectionReset | ConnectionAborted | BrokenPipe)
     );
-    // hyper, which only reports this by its text, is not a dependency of this crate.
+    // hyper, which reports this only in the text of its error, is not a dependency of this crate.
     !error.is_connect() && (is_cut || innermost(error).contains("before message completed"))
 }
 
@@ -164,7 +164,8 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
         text = cause.to_string();
         false
     });
-    // The cause may quote the server, which must not forge log lines nor fill the database.
+    // The cause may quote the server, which must not be able to forge log lines or fill the
+    // database.
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 

@@ -18,10 +18,10 @@ use super::{
     is_public, shown_url,
 };
 
-/// Maximum length of a stored validator; longer validators are ignored.
+/// The maximum length of a stored validator; longer validators are ignored.
 const MAX_VALIDATOR_BYTES: usize = 1024;
 
-/// Outbound HTTP client; clones share connections and limits.
+/// An outbound HTTP client; clones share connections and limits.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     inner: Arc<Inner>,
@@ -31,48 +31,48 @@ pub struct Fetcher {
 struct Inner {
     limits: FetchLimits,
     client: OnceLock<Client>,
-    /// Client for redirect targets, used if the original URL has a public address.
+    /// The client that fetches redirect targets if the original URL has a public address.
     public_client: OnceLock<Client>,
     direct_client: OnceLock<Client>,
 }
 
-/// Limits for a single fetch.
+/// The limits for a single fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FetchLimits {
-    /// Maximum size of a body after decompression, in bytes; 5,000,000 by default.
+    /// The maximum size of a body after decompression, in bytes; 5,000,000 by default.
     pub max_body_bytes: u64,
-    /// Timeout for the whole fetch, including redirects; 60 seconds by default.
+    /// The timeout for the whole fetch, including redirects; 60 seconds by default.
     ///
-    /// The timeout for connecting and the idle timeout are a sixth of this value, but at least one
-    /// second; the timeout for connecting is at most ten seconds.
+    /// The connection timeout and the idle timeout are each a sixth of this value, but at least one
+    /// second; the connection timeout is at most ten seconds.
     pub timeout: Duration,
-    /// Maximum number of redirects to follow; 5 by default.
+    /// The maximum number of redirects to follow; 5 by default.
     pub max_redirects: usize,
 }
 
-/// Validators from the last response, for a conditional request.
+/// Validators from the last response, to be sent in a conditional request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Conditions {
-    /// Value to send as `If-None-Match` (RFC 9110 §13.1.2).
+    /// The value to send as `If-None-Match` (RFC 9110 §13.1.2).
     pub etag: Option<String>,
-    /// Value to send as `If-Modified-Since` (RFC 9110 §13.1.3).
+    /// The value to send as `If-Modified-Since` (RFC 9110 §13.1.3).
     pub last_modified: Option<String>,
 }
 
-/// Outcome of a successful fetch.
+/// The outcome of a successful fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FetchResponse {
     /// The resource has not changed (status 304).
     NotModified,
     /// The resource was received (status 200).
     Body {
-        /// Decompressed body.
+        /// The decompressed body.
         bytes: Vec<u8>,
-        /// `Content-Type` header as received.
+        /// The `Content-Type` header as received.
         content_type: Option<String>,
-        /// `ETag` value for the next conditional request.
+        /// The `ETag` value for the next conditional request.
         etag: Option<String>,
-        /// `Last-Modified` value for the next conditional request.
+        /// The `Last-Modified` value for the next conditional request.
         last_modified: Option<String>,
     },
 }
@@ -80,8 +80,8 @@ pub enum FetchResponse {
 impl Fetcher {
     /// Creates a fetcher. The HTTP client is set up when the first URL is fetched.
     ///
-    /// A machine without root certificates can therefore start and serve: only fetches fail, with
-    /// [`FetchError::NoCertificates`].
+    /// On a machine without root certificates, the program can therefore start and serve requests;
+    /// only fetches fail, with [`FetchError::NoCertificates`].
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl Fetcher {
 }
 
 impl FetchLimits {
-    /// Returns the timeout for connecting.
+    /// Returns the timeout for establishing a connection.
     pub(super) fn connect_timeout(&self) -> Duration {
         self.part().min(Duration::from_secs(10))
     }
@@ -264,8 +264,8 @@ impl FetchLimits {
     }
 
     fn part(&self) -> Duration {
-        // A fraction of the whole instead of a separate setting, so that shortening the timeout
-        // shortens all.
+        // A fraction of the timeout instead of a separate setting, so that shortening it shortens
+        // all waits.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -283,7 +283,8 @@ impl Default for FetchLimits {
 }
 
 impl Conditions {
-    /// Returns the headers to send. A validator that is not a valid header value is omitted.
+    /// Returns the headers of a conditional request. A validator that is not a valid header value
+    /// is omitted.
     pub fn headers(&self) -> HeaderMap {
         // Both headers are sent, as older servers support only the date; other servers ignore the
         // date if there is a tag (RFC 9110 §13.1.3).
@@ -354,7 +355,7 @@ fn is_followed(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Returns `true` if a host has a non-public address.
+/// Returns `true` if the host in a URL has a non-public address.
 async fn has_private_address(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => !is_public(address.into()),
@@ -373,8 +374,8 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return FetchError::Status { url, status: code };
     }
-    // The client follows these statuses. Other statuses may also have a `Location`: 300 the
-    // server's preferred choice, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    // The client follows these statuses. Other statuses may also have a `Location`: for 300, the
+    // server's preferred choice; for 305, a proxy (RFC 9110 §15.4.1, §15.4.6).
     let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
         format!("the {code} response has no valid Location header")
     } else {

@@ -10,10 +10,11 @@ use url::Url;
 
 use super::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip};
 
-/// Minimum age of a file at which a further write is certain to change its modification time.
+/// The minimum age of a file at which another write is certain to change the file's modification
+/// time.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Source of data: a URL or a local file.
+/// A data source: a URL or a local file.
 ///
 /// # Example
 ///
@@ -26,9 +27,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Origin {
-    /// URL to fetch over HTTP.
+    /// A URL to fetch over HTTP.
     Web(String),
-    /// Path of a local file.
+    /// The path of a local file.
     File(PathBuf),
 }
 
@@ -58,7 +59,7 @@ impl Origin {
         }
     }
 
-    /// Reads the data, and decompresses it if it is in gzip format.
+    /// Reads the data from the source; gzip data is decompressed.
     ///
     /// Conditions apply only to URLs; a file is always read. The size limit applies before and
     /// after decompression.
@@ -76,8 +77,8 @@ impl Origin {
         unpacked(fetched, fetcher.limits().max_body_bytes)
     }
 
-    /// Reads the data if it has changed since `conditions`; files are compared by modification time
-    /// and size.
+    /// Reads the data from the source if the data has changed since `conditions`; files are
+    /// compared by modification time and size.
     ///
     /// # Errors
     ///
@@ -197,7 +198,7 @@ fn file_path(url: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{url:?} is not a local file; write file:///path"))
 }
 
-/// Returns a file's modification time and size as a text that changes with each write.
+/// Returns a file's modification time and size as text, which changes with each write.
 ///
 /// Returns `None` for a file that was just written, because file system clocks are coarse.
 async fn file_stamp(path: &Path) -> Option<String> {
@@ -210,7 +211,8 @@ async fn file_stamp(path: &Path) -> Option<String> {
     Some(format!("{}-{}", written.as_nanos(), about.len()))
 }
 
-/// Reads a regular file up to a limit. Pipes and devices are rejected, as they could be endless.
+/// Reads a regular file up to a size limit. Pipes and devices are rejected, as their data could be
+/// endless.
 async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let explain = |error: std::io::Error| format!("{error}");
     // Checked before opening: opening a named pipe blocks until there is a writer.

@@ -11,22 +11,22 @@ use crate::verify::RangesRefresher;
 
 use super::{ListSpec, Origins, WantedOrigins, place_file};
 
-/// Interval at which the task checks which lists are due.
+/// The interval at which the task checks which lists are due.
 const LISTS_TICK: Duration = Duration::from_mins(5);
-/// Interval at which the task checks whether files have changed.
+/// The interval at which the task checks whether files have changed.
 const FILES_TICK: Duration = Duration::from_secs(10);
 
-/// Background task that keeps the lists and files of [`Origins`] up to date.
+/// A background task that keeps the lists and files of [`Origins`] up to date.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     origins: Origins,
     refresher: RangesRefresher,
-    /// Fetcher for place databases, which are larger than lists.
+    /// The fetcher for place databases, which are larger than lists.
     files: Fetcher,
 }
 
 impl Keeper {
-    /// Creates a keeper, which stores copies of fetched lists in the database.
+    /// Creates a keeper that stores copies of fetched lists in the database.
     ///
     /// # Errors
     ///
@@ -41,7 +41,8 @@ impl Keeper {
         })
     }
 
-    /// Loads the lists from the database and reads the files; fetches nothing.
+    /// Loads the address lists from the database and reads the place databases, without fetching
+    /// anything.
     pub async fn prepare(&self) {
         let wanted = self.origins.wanted();
         if wanted.lists.iter().any(|list| !list.is_file())
@@ -52,7 +53,7 @@ impl Keeper {
         self.read_files(&wanted).await;
     }
 
-    /// Fetches each list that has no entries yet.
+    /// Fetches each address list that has no entries yet.
     pub async fn fetch_missing(&self) {
         let states = self.origins.list_states();
         let wanted = self.origins.wanted();
@@ -64,7 +65,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps lists and files up to date; never returns.
+    /// Keeps the address lists and place databases up to date. This function never returns.
     pub async fn run(self) {
         tokio::join!(Box::pin(self.keep_lists()), Box::pin(self.keep_files()));
     }
@@ -110,7 +111,7 @@ impl ListSpec {
     }
 }
 
-/// Waits for the given time, or until the configured lists and files change.
+/// Waits for the given time, or until the configuration of lists and files changes.
 async fn wait(wanted: &mut watch::Receiver<Arc<WantedOrigins>>, tick: Duration) {
     tokio::select! {
         () = time::sleep(tick) => {}

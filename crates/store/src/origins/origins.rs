@@ -28,53 +28,53 @@ struct Inner {
 /// Address lists and place databases to keep up to date.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WantedOrigins {
-    /// Address lists to keep up to date.
+    /// The address lists to keep up to date.
     pub lists: Vec<ListSpec>,
-    /// Path of the database that maps addresses to autonomous systems.
+    /// The path of the database that maps addresses to autonomous systems.
     pub asn_file: Option<PathBuf>,
-    /// Path of the database that maps addresses to countries.
+    /// The path of the database that maps addresses to countries.
     pub country_file: Option<PathBuf>,
 }
 
-/// Address list to keep up to date.
+/// An address list to keep up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListSpec {
-    /// Name of the list, for use in rules and messages.
+    /// The name of the list, for use in rules and messages.
     pub name: String,
-    /// URL or path of the address list.
+    /// The URL or path of the address list.
     pub url: String,
-    /// Interval between downloads of the list.
+    /// The interval between downloads of the list.
     pub interval: Duration,
-    /// Networks to use until the list has been fetched.
+    /// The networks to use until the list has been fetched.
     pub built_in: &'static str,
 }
 
-/// Current state of an address list, for display.
+/// The current state of an address list, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListState {
-    /// Name of the list, for use in rules.
+    /// The name of the list, for use in rules.
     pub name: String,
-    /// URL or path of the list, without a password.
+    /// The URL or path of the list, without a password.
     pub url: String,
-    /// State of the loaded list; `None` if no download was ever attempted.
+    /// The state of the loaded list; `None` if no download has ever been attempted.
     pub ranges: Option<RangesState>,
 }
 
-/// Current state of a place database, for display.
+/// The current state of a place database, for display.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PlaceState {
-    /// Name of the setting that contains the path.
+    /// The name of the setting that contains the path.
     pub setting: &'static str,
-    /// Path of the database file.
+    /// The path of the database file.
     pub path: PathBuf,
-    /// Type of the loaded database according to its metadata; `None` if no database is loaded.
+    /// The type of the loaded database according to its metadata; `None` if no database is loaded.
     pub in_use: Option<String>,
-    /// Error of the last attempt to read the file, if it failed.
+    /// The error from the last attempt to read the file, if that attempt failed.
     pub error: Option<String>,
 }
 
 impl Origins {
-    /// Replaces the set of lists and files to keep up to date.
+    /// Replaces the set of address lists and place databases to keep up to date.
     pub fn want(&self, wanted: WantedOrigins) {
         for list in wanted.lists.iter().filter(|list| !list.built_in.is_empty()) {
             let set = RangeSet::parse(list.built_in.split(' ')).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Origins {
         });
     }
 
-    /// Returns the set of lists and files to keep up to date.
+    /// Returns the set of address lists and place databases to keep up to date.
     pub fn wanted(&self) -> Arc<WantedOrigins> {
         Arc::clone(&self.inner.wanted.borrow())
     }
@@ -105,7 +105,7 @@ impl Origins {
         Arc::new(move |address| list.contains(address))
     }
 
-    /// Returns the lookup of autonomous systems and countries by address.
+    /// Returns a handle for looking up autonomous systems and countries by address.
     pub fn places(&self) -> Places {
         let inner = Arc::clone(&self.inner);
         Places::new(Arc::new(move |address| Place {
@@ -131,7 +131,7 @@ impl Origins {
         files.iter().filter_map(|file| file.state()).collect()
     }
 
-    /// Returns one sentence for each list or file that has a problem.
+    /// Returns a sentence about each address list or place database that has a problem.
     pub fn problems(&self) -> Vec<String> {
         let lists = self.list_states().into_iter().filter_map(|list| {
             let problem = list.problem()?;
@@ -179,7 +179,7 @@ impl ListState {
         self.ranges.as_ref().is_some_and(RangesState::has_copy)
     }
 
-    /// Returns the number of networks in the list in use.
+    /// Returns the number of networks in the list that is in use.
     pub fn prefixes(&self) -> usize {
         self.ranges.as_ref().map_or(0, |ranges| ranges.prefixes)
     }
@@ -199,10 +199,10 @@ impl ListState {
                 ))
             }
             (Some(error), false, prefixes) => Some(format!(
-                "{url} has never been loaded, using the {prefixes} built-in networks: {error}"
+                "{url} has never been loaded; using the {prefixes} built-in networks: {error}"
             )),
             (Some(error), true, prefixes) => Some(format!(
-                "{url} cannot be refreshed, keeping the previous {prefixes} networks: {error}"
+                "{url} cannot be refreshed; keeping the previous {prefixes} networks: {error}"
             )),
             (None, _, _) => None,
         }

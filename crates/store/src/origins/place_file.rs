@@ -15,19 +15,19 @@ use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, Origin};
 
 use super::{PlaceState, place_reader::PlaceReader};
 
-/// Maximum size of a place database in bytes.
+/// The maximum size of a place database in bytes.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Kind of a place database.
+/// The kind of a place database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PlaceKind {
-    /// Database that maps addresses to autonomous systems.
+    /// A database that maps addresses to autonomous systems.
     Asn,
-    /// Database that maps addresses to countries.
+    /// A database that maps addresses to countries.
     Country,
 }
 
-/// Place database and the state of its file.
+/// A place database and the state of its file.
 #[derive(Debug)]
 pub(super) struct PlaceFile {
     kind: PlaceKind,
@@ -35,11 +35,11 @@ pub(super) struct PlaceFile {
     known: Mutex<FileState>,
 }
 
-/// State of a place database's file.
+/// The state of a place database's file.
 #[derive(Clone, Debug, Default)]
 struct FileState {
     path: Option<PathBuf>,
-    /// Validators of the content that was last read, whether usable or not.
+    /// The validators of the content that was last read, even if that content was unusable.
     conditions: Conditions,
     error: Option<String>,
 }
@@ -94,8 +94,8 @@ impl PlaceFile {
         })
     }
 
-    /// Reads the file if it is new or has changed. If it is damaged, the previous database remains
-    /// in use.
+    /// Reads the place database if its file is new or has changed. If the file is damaged, the
+    /// previous database remains in use.
     pub(super) async fn follow(&self, path: Option<&Path>, fetcher: &Fetcher) {
         let mut known = self.known();
         if known.path.as_deref() != path {
@@ -141,7 +141,7 @@ impl PlaceFile {
         Ok(())
     }
 
-    /// Logs an error if it differs from the previous one, and returns it.
+    /// Logs an error if it differs from the previous error, and returns the error.
     fn tell(&self, before: Option<&String>, error: Option<String>) -> Option<String> {
         if let Some(error) = error.as_ref().filter(|error| before != Some(*error)) {
             let setting = self.kind.setting();
@@ -149,7 +149,7 @@ impl PlaceFile {
                 Some(_) => "keeping the previous database",
                 None => "rules match nothing",
             };
-            warn!("cannot read {setting}, {stays}: {error}");
+            warn!("cannot read {setting}; {stays}: {error}");
         }
         error
     }

@@ -6,28 +6,28 @@ use maxminddb::{LookupResult, PathElement, Reader, path};
 
 use super::place_file::PlaceKind;
 
-/// Number of records per unreadable record that is tolerated.
+/// The number of records for which one unreadable record is tolerated.
 const FEW: usize = 1_000;
 
-/// Place database in which every record has been checked.
+/// A place database in which every record has been checked.
 #[derive(Debug)]
 pub(super) struct PlaceReader {
     reader: Reader<Vec<u8>>,
     layout: Layout,
 }
 
-/// Location of the wanted value within a place database record.
+/// The location of the wanted value within a place database record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
-    /// `autonomous_system_number = 64496`: `MaxMind`, DB-IP.
+    /// `autonomous_system_number = 64496`, as in databases from `MaxMind` and DB-IP.
     AsnNumber,
-    /// `asn = "AS64496"`: `IPinfo`.
+    /// `asn = "AS64496"`, as in databases from `IPinfo`.
     AsnText,
-    /// `country = { iso_code = "DE" }`: `MaxMind`, DB-IP, also in city databases.
+    /// `country = { iso_code = "DE" }`, as in country and city databases from `MaxMind` and DB-IP.
     CountryMap,
-    /// `country_code = "DE"`: `IPinfo` Lite, in which `country` is a name.
+    /// `country_code = "DE"`, as in `IPinfo` Lite databases, in which `country` is a name.
     CountryCode,
-    /// `country = "DE"`: `IPinfo`.
+    /// `country = "DE"`, as in databases from `IPinfo`.
     CountryText,
 }
 
@@ -92,7 +92,7 @@ impl PlaceReader {
     /// Returns an error message if the database is damaged or of the wrong type.
     pub(super) fn open(kind: PlaceKind, bytes: Vec<u8>) -> Result<Self, String> {
         let damaged = |error: &dyn std::fmt::Display| {
-            format!("not a database in MaxMind format, or damaged: {error}")
+            format!("the file is damaged or not in MaxMind format: {error}")
         };
         let reader = Reader::from_source(bytes).map_err(|error| damaged(&error))?;
         let mut layout = None;
@@ -114,7 +114,7 @@ impl PlaceReader {
         let all = records.len();
         if unreadable > 0 && unreadable.saturating_mul(FEW) >= all {
             return Err(format!(
-                "damaged: {unreadable} of {all} records cannot be read"
+                "the file is damaged: {unreadable} of {all} records cannot be read"
             ));
         }
         let Some(layout) = layout else {

@@ -1,16 +1,16 @@
 //! Presets for content delivery networks, selected by name.
 
-/// Addresses of a provider's proxies, as published by the provider.
+/// The addresses of a provider's proxies, as published by the provider.
 #[derive(Debug, Eq, PartialEq)]
 pub struct ProxyPreset {
-    /// Name by which settings refer to the preset.
+    /// The name by which settings refer to the preset.
     pub name: &'static str,
-    /// URL of each list, with the networks that the list contained at the time of this release,
+    /// The URL of each list, with the networks that the list contained at the time of this release,
     /// separated by spaces.
     pub lists: &'static [(&'static str, &'static str)],
 }
 
-/// All presets, with networks as published in November 2026.
+/// All presets, with the networks that were published in November 2026.
 pub const PRESETS: &[ProxyPreset] = &[
     ProxyPreset {
         name: "cloudflare",

@@ -16,25 +16,25 @@ use crate::store::{OutageLogger, RateLimitDebt, Store, StoreError};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::policy::{BucketDebt, Policy, RateLimiter, SharedLimit};
 
-/// Interval between two exchanges of rate limit usage.
+/// The interval at which instances exchange their rate limit usage.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Number of usage exchanges between two heartbeats.
+/// The number of usage exchanges between two heartbeats.
 const SIGN_EVERY: u32 = 5;
 
-/// Number of exchanges between two deletions of expired entries.
+/// The number of exchanges between two deletions of expired entries.
 const PRUNE_EVERY: u32 = 60;
 
-/// Maximum number of clients per exchange, over all rules; this many are stored within
+/// The maximum number of clients per exchange, over all rules; storing this many takes only
 /// milliseconds.
 const MOST_TOLD: usize = 2_000;
 
-/// Exchange of rate limit usage between instances, for rules that slow down requests.
+/// The exchange of rate limit usage between instances, for rules that slow down requests.
 pub struct Exchange {
     store: Store,
     clock: Clock,
     policies: Policies,
-    /// Random ID of this process, generated at each start.
+    /// The random ID of this process, generated at each start.
     instance: String,
     fleet: Option<SharedLimit>,
     read_ms: i64,
@@ -42,10 +42,10 @@ pub struct Exchange {
     outage: OutageLogger,
 }
 
-/// Function that returns the current policies, each paired with the name of its site.
+/// A function that returns the current policies, each paired with the name of its site.
 type Policies = Box<dyn Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync>;
 
-/// Rate limiters, keyed by the hash of their rule.
+/// The rate limiters, each keyed by the hash of its rule.
 type Limiters<'p> = HashMap<i64, &'p RateLimiter>;
 
 impl Exchange {
@@ -65,13 +65,13 @@ impl Exchange {
             read_ms: 0,
             turn: 0,
             outage: OutageLogger::new(
-                "database unavailable, each instance enforces its share of the rate limits",
-                "database available again, instances share the rate limits",
+                "database unavailable; each instance enforces its share of the rate limits",
+                "database available again; instances share the rate limits",
             ),
         }
     }
 
-    /// Exchanges usage with the other instances until `stop` is cancelled.
+    /// Exchanges rate limit usage with the other instances until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut ticks = time::interval(EVERY);
         ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);

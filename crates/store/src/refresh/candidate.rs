@@ -7,7 +7,7 @@ use super::{
 use robot_detection_layer::detect::self_test;
 use robot_detection_layer::registry::{Format, ParseError, Robot, Skipped, Source, Status, parse};
 
-/// Registry that has been parsed and tested, but not accepted yet.
+/// A registry that has been parsed and tested, but not accepted yet.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) robots: Vec<Robot>,
@@ -19,10 +19,10 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Parses and tests a document. This blocks for a while, so it must not run on a runtime
-    /// thread.
+    /// Parses and tests a registry document. This function blocks for a while, so it must not be
+    /// called on a runtime thread.
     ///
-    /// `testing` is called with the number of robots, before they are tested.
+    /// `testing` is called with the number of robots, before the robots are tested.
     pub(super) fn read(
         format: Format,
         bytes: &[u8],

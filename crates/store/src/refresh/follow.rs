@@ -11,7 +11,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Refresher {
-    /// Applies changes of the stored registry until shutdown; during outages, the loaded registry
+    /// Applies changes to the stored registry until shutdown; during outages, the loaded registry
     /// is used.
     pub(super) async fn follow(&self) {
         let shared = &self.shared;
@@ -28,7 +28,7 @@ impl Refresher {
             };
             let reason = error.to_string();
             if shared.is_news("follow", &reason) {
-                warn!("cannot check the registry for changes, using the loaded one: {reason}");
+                warn!("cannot check the registry for changes; using the loaded registry: {reason}");
             }
             let sleep = tokio::time::sleep(pause);
             shared.stop.run_until_cancelled(sleep).await;
@@ -49,7 +49,7 @@ impl Shared {
             // The store was unavailable in the meantime, so it may not contain any robots yet.
             self.prepare(use_bundled).await?;
         } else if version != self.loaded() {
-            debug!(version, "registry changed by another process");
+            debug!(version, "the registry was changed by another process");
             self.reload().await?;
         }
         Ok(())

@@ -3,38 +3,39 @@
 use super::{RefreshOptions, fingerprint::Fingerprint};
 use robot_detection_layer::registry::{Format, ends_mid_line, missing_last_fields};
 
-/// Minimum number of robots that a published registry contains.
+/// The minimum number of robots in a published registry.
 const FEWEST_ROBOTS: u64 = 10;
 
-/// Maximum proportion of control characters: one in this many bytes.
+/// The maximum proportion of control characters: one in this many bytes.
 const CONTROLS_ONE_IN: usize = 100;
 
-/// Prefix of the reason given when a document other than the accepted one is held for review.
+/// The prefix of the reason given when a document other than the accepted one is held for review.
 const CHANGED: &str = "not accepted, because the document changed while held for review; now: ";
 const CHANGED_AND_WHOLE: &str =
     "the document held for review is no longer available; using a newer one, which looks complete";
 
-/// Decision on a downloaded document.
+/// The decision about a downloaded document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Acceptance {
-    /// Publish the robots of the document.
+    /// Publish the robots in the document.
     Take,
-    /// Publish the robots of the document, although a different document was accepted.
+    /// Publish the robots in the document, although a different document was accepted.
     TakeAnother(&'static str),
     /// Hold the document until an administrator accepts it.
     Hold(String),
 }
 
-/// Numbers of robots from a source, before or after a refresh.
+/// The numbers of robots from a source, before or after a refresh.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Sizes {
-    /// Total number of robots from the source.
+    /// The total number of robots from the source.
     pub(super) robots: u64,
-    /// Number of the source's robots that are used for detection.
+    /// The number of the source's robots that are used for detection.
     pub(super) active: u64,
 }
 
-/// Returns the reason why the bytes cannot be a registry in any format, or `None` if they may be.
+/// Returns the reason why the bytes cannot be a registry in any format, or `None` if they may be a
+/// registry.
 pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Option<String> {
     let media_type = content_type
         .and_then(|value| value.split(';').next())
@@ -95,8 +96,9 @@ pub(super) fn cut_doubt(
 /// Returns the reason why a document has too few robots, or `None` if it has enough.
 ///
 /// A registry has at least 10 robots, at least one of them active, and at most a tenth fewer than
-/// before. Otherwise, it is probably truncated or a different file. Handwritten plain lists may be
-/// short: for such lists, only the loss matters, and only from 10 robots upwards.
+/// before. Otherwise, the document is probably truncated or a different file. Handwritten plain
+/// lists may be short: for such lists, only the loss matters, and only if there were at least 10
+/// robots.
 pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<String> {
     let reason = if format != Format::List && now.robots < FEWEST_ROBOTS {
         format!(

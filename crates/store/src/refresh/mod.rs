@@ -11,8 +11,9 @@
 //! 6. builds a detector from the robots of all sources, to verify that they are usable;
 //! 7. replaces the source's rows in one transaction and publishes the detector.
 //!
-//! If any step fails, rows, detector and source state remain unchanged. The history records the
-//! reason, and [`Refresher::standing_failure`] returns this reason until the next success.
+//! If any step fails, the rows, the detector and the source state remain unchanged. The history
+//! records the reason, and [`Refresher::standing_failure`] returns this reason until the next
+//! success.
 //!
 //! # Example
 //!

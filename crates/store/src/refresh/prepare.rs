@@ -15,7 +15,7 @@ use robot_detection_layer::{
     registry::{Format, Robot, Source, bundled},
 };
 
-/// URL under which the bundled registry is stored.
+/// The URL under which the bundled registry is stored.
 const BUNDLED_URL: &str = "bundled with the program";
 
 impl Shared {
@@ -69,14 +69,14 @@ impl Shared {
             }
         } else if bundled.is_empty() {
             // Old data is kept until new data is known to be good.
-            error!("cannot read the bundled registry, using the stored copy");
+            error!("cannot read the bundled registry; using the stored copy");
         } else if differs(&self.store.robots().list().await?, bundled) {
             self.store_bundled(bundled).await?;
         }
         self.reload().await.map(|_| ())
     }
 
-    /// Removes the robots of sources that are no longer configured.
+    /// Removes the robots from sources that are no longer configured.
     ///
     /// This runs once per instance: otherwise, instances with older and newer configurations would
     /// undo each other's changes.
@@ -121,7 +121,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns `true` if a source used to be configured but no longer is.
+    /// Returns `true` if a source used to be configured but is no longer configured.
     async fn is_abandoned(&self, source: &Source) -> Result<bool, StoreError> {
         let is_kept = [Source::manual(), Source::bundled()].contains(source);
         if is_kept || self.spec(source).is_some() {
@@ -134,7 +134,7 @@ impl Shared {
 
     async fn drop_source(&self, source: &Source) -> Result<(), StoreError> {
         let robots = self.store.robots().drop_source(source).await?;
-        info!(%source, robots, "removed {robots} robots of {source}, which is no longer configured");
+        info!(%source, robots, "removed {robots} robots from {source}, which is no longer configured");
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Shared {
             let robots = self.detector.load().robots().len();
             warn!(
                 robots,
-                "database unavailable, using {robots} robots in memory: {reason}"
+                "database unavailable; using {robots} robots in memory: {reason}"
             );
         }
     }
@@ -172,7 +172,7 @@ fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     stored != wanted
 }
 
-/// Error of a refresh; rows, detector and source state remain unchanged.
+/// The error of a failed refresh; the rows, the detector and the source state remain unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefreshError {
@@ -183,7 +183,7 @@ pub enum RefreshError {
     #[error("cannot refresh the source {0}: its robots are not downloaded")]
     Reserved(Source),
     /// Another process is already refreshing the same source and holds its lease.
-    #[error("a refresh of {0} is already running, {1}; wait until it finishes")]
+    #[error("a refresh of {0} is already running {1}; wait until it finishes")]
     Busy(Source, LeaseHolder),
     /// The process was suspended until its lease expired, and another process acquired the lease.
     #[error("cancelled the refresh of {0}: another process has started one")]

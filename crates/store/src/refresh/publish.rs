@@ -28,7 +28,7 @@ impl Shared {
             }
             Err(reason) => error!(
                 version,
-                "cannot use version {version} of the registry, keeping the previous version: \
+                "cannot use version {version} of the registry; keeping the previous version: \
                  {reason}"
             ),
         }

@@ -4,14 +4,14 @@ use super::{SourceSpec, Trigger};
 use crate::fetch::shown_url;
 use crate::store::{RefreshOutcome, RefreshRecord};
 
-/// Maximum number of problem lines in a record.
+/// The maximum number of problem lines in a record.
 const MAX_LINES: usize = 500;
-/// Maximum length of a problem line in characters.
+/// The maximum length of a problem line in characters.
 const MAX_LINE_CHARS: usize = 200;
-/// Maximum length of a failure reason in characters.
+/// The maximum length of a failure reason in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Creates the record of a refresh, marked as failed until the refresh ends.
+/// Creates the record of a refresh; the record is marked as failed until the refresh ends.
 pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> RefreshRecord {
     RefreshRecord {
         refresh_id: 0,
@@ -34,12 +34,12 @@ pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> Refresh
     }
 }
 
-/// Converts the reason of a failure to the form in which it is stored and displayed.
+/// Converts the reason for a failure to the form in which it is stored and displayed.
 pub(super) fn reason(text: &str) -> String {
     bounded(text, MAX_REASON_CHARS)
 }
 
-/// Returns the first lines. If there are more, the last returned line contains the number of
+/// Returns the first lines. If there are more lines, the last returned line contains the number of
 /// omitted lines.
 pub(super) fn bounded_lines(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();

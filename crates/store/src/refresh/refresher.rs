@@ -18,7 +18,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// Background task that keeps the robot registry up to date; clones share all state.
+/// A background task that keeps the robot registry up to date; clones share all state.
 ///
 /// A refresh continues even if its caller is dropped; [`Refresher::run`] waits for it to finish.
 #[derive(Clone, Debug)]
@@ -91,8 +91,8 @@ impl Refresher {
     ///
     /// # Errors
     ///
-    /// Returns a [`RefreshError`] if the refresh fails; robots, detector and source state remain
-    /// unchanged.
+    /// Returns a [`RefreshError`] if the refresh fails; the robots, the detector and the source
+    /// state remain unchanged.
     pub async fn refresh(
         &self,
         source: &Source,
@@ -109,8 +109,9 @@ impl Refresher {
 
     /// Refreshes a source from a URL other than the configured one.
     ///
-    /// The source's rows are replaced as by [`Refresher::refresh`]. For a configured source, the
-    /// new rows are used until the source is due; for other sources, until they are replaced.
+    /// The source's rows are replaced in the same way as by [`Refresher::refresh`]. For a
+    /// configured source, the new rows are used until the source is due; for other sources, until
+    /// they are replaced.
     ///
     /// # Errors
     ///
@@ -195,14 +196,14 @@ impl Refresher {
         self.shared.held(spec).await
     }
 
-    /// Refreshes due sources and applies changes of the store until `stop` is cancelled.
+    /// Refreshes due sources and applies changes in the store until `stop` is cancelled.
     ///
     /// At start, robots from sources that are no longer configured are deleted, except robots added
     /// by hand or refreshed from another URL ([`Refresher::refresh_from`]). Commands never call
-    /// this function, so they delete nothing. Due sources are refreshed at start and every five
-    /// minutes. Rows changed by another instance or a command are loaded immediately. At shutdown,
-    /// a running download is cancelled, and a running transaction is completed. A stopped refresher
-    /// does not refresh any more sources.
+    /// this function, so they never delete robots this way. Due sources are refreshed at start and
+    /// every five minutes. Rows changed by another instance or a command are loaded immediately. At
+    /// shutdown, a running download is cancelled, and a running transaction is completed. A stopped
+    /// refresher does not refresh any more sources.
     pub async fn run(&self, stop: CancellationToken) {
         let watch_stop = async {
             stop.cancelled().await;

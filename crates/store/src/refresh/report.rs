@@ -41,7 +41,7 @@ pub(super) fn report_due(shared: &Shared, spec: &SourceSpec, is_due: &Result<boo
     };
     let reason = error.to_string();
     if shared.is_news(&key, &reason) {
-        warn!(%source, "cannot determine whether the registry {source} is due for a refresh, using \
+        warn!(%source, "cannot determine whether the registry {source} is due for a refresh; using \
                         the loaded registry: {reason}");
     }
 }
@@ -84,51 +84,51 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
             debug!(%source, %url, "the registry {source} is still {reason}");
         }
     } else if shared.is_news(key, &reason) {
-        warn!(%source, %url, "failed to refresh the registry {source}, its robots remain \
+        warn!(%source, %url, "failed to refresh the registry {source}; its robots remain \
                               unchanged: {reason}");
     } else {
         debug!(%source, %url, "failed to refresh the registry {source} again: {reason}");
     }
 }
 
-/// Progress of a refresh, for the console and the progress bar.
+/// The progress of a refresh, for the console and the progress bar.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Progress {
-    /// No refresh has started yet, or the last one was cancelled.
+    /// No refresh has started yet, or the last refresh was cancelled.
     #[default]
     Idle,
     /// The document is being downloaded.
     Downloading {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of bytes received so far, after decompression.
+        /// The number of bytes received so far, after decompression.
         bytes: u64,
-        /// Total number of bytes, if announced by the server.
+        /// The total number of bytes, if announced by the server.
         total: Option<u64>,
     },
     /// The document is being parsed.
     Parsing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
     },
     /// The patterns are being tested against browsers.
     Testing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of parsed robots.
+        /// The number of parsed robots.
         robots: u64,
     },
     /// The rows are being replaced.
     Storing {
-        /// Source that is being refreshed.
+        /// The source that is being refreshed.
         source: Source,
-        /// Number of robots to store.
+        /// The number of robots to store.
         robots: u64,
     },
     /// The most recent refresh ended, successfully or not.
     Done {
-        /// Record of the refresh in the history.
+        /// The record of the refresh in the history.
         record: Box<RefreshRecord>,
     },
 }

@@ -12,10 +12,10 @@ use tracing::error;
 
 use super::{Trigger, refresher::Refresher};
 
-/// Cron expression: second, minute, hour, day, month, weekday.
+/// The cron expression, with the fields second, minute, hour, day, month and weekday.
 const EVERY_FIVE_MINUTES: &str = "0 */5 * * * *";
-/// Maximum random delay after a signal, so that different installations do not all send requests at
-/// the same time.
+/// The maximum random delay after a signal, so that different installations do not all send
+/// requests at the same time.
 const LONGEST_SPREAD: Duration = Duration::from_mins(4);
 
 impl Refresher {
@@ -27,7 +27,7 @@ impl Refresher {
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("the refresh scheduler failed, refresh the registry manually: {error}");
+                error!("the refresh scheduler failed; refresh the registry manually: {error}");
                 return;
             }
         };

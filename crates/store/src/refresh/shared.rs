@@ -19,7 +19,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// State shared by the clones of a refresher.
+/// The state shared by the clones of a refresher.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Store,
@@ -30,17 +30,17 @@ pub(super) struct Shared {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) tracker: TaskTracker,
     pub(super) stop: CancellationToken,
-    /// Random seed that makes the retry delays of different instances differ.
+    /// The random seed that makes the retry delays of different instances differ.
     pub(super) seed: u64,
-    /// Lock held while the detector is being replaced, so that the newest detector remains.
+    /// The lock held while the detector is being replaced, so that the newest detector remains.
     pub(super) reloading: tokio::sync::Mutex<()>,
-    /// Registry version that is loaded into the detector.
+    /// The registry version that is loaded into the detector.
     pub(super) loaded: AtomicI64,
     /// Whether the robots of removed sources have already been deleted.
     pub(super) is_tidy: AtomicBool,
-    /// Argument of a `prepare` call that has not yet succeeded.
+    /// The argument of a `prepare` call that has not yet succeeded.
     unprepared: Mutex<Option<bool>>,
-    /// Last logged reason for each ongoing failure.
+    /// The last logged reason for each ongoing failure.
     told: Mutex<HashMap<String, String>>,
 }
 
@@ -93,7 +93,8 @@ impl Shared {
         *lock(&self.unprepared) = wanted;
     }
 
-    /// Returns `true` if the reason for a failure differs from the previous reason with this key.
+    /// Returns `true` if the reason for a failure differs from the previous reason logged for this
+    /// key.
     ///
     /// This ensures that an ongoing failure is logged once, rather than at each retry.
     pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
@@ -101,7 +102,7 @@ impl Shared {
         before.as_deref() != Some(reason)
     }
 
-    /// Removes the logged failure reason with this key. Returns `true` if there was such a reason.
+    /// Removes the failure reason logged for this key. Returns `true` if there was such a reason.
     pub(super) fn is_over(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }

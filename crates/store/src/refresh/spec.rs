@@ -3,16 +3,16 @@
 use crate::fetch::{Conditions, FetchResponse, Fetcher, Origin, shown_url};
 use robot_detection_layer::registry::{Format, Source};
 
-/// Source of registry data to refresh.
+/// A source of registry data to be refreshed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceSpec {
-    /// Name of the source; must not be `manual` or `bundled`.
+    /// The name of the source; must not be `manual` or `bundled`.
     pub source: Source,
-    /// URL (`http:`, `https:` or `file:`) or path of the document (`WebRobotsDB`).
+    /// The URL (`http:`, `https:` or `file:`) or path of the document (`WebRobotsDB`).
     pub url: String,
-    /// Format of the document.
+    /// The format of the document.
     pub format: Format,
-    /// Interval between refreshes in days, at least 1 (`RefreshIntervalDays`).
+    /// The interval between refreshes in days, at least 1 (`RefreshIntervalDays`).
     pub interval_days: u32,
 }
 
@@ -56,15 +56,15 @@ impl SourceSpec {
 }
 
 robot_detection_layer::words! {
-    /// Cause of a refresh.
+    /// The cause of a refresh.
     pub enum Trigger {
         /// The source was due at a scheduled check.
         Schedule = "schedule",
         /// The source was due at program start.
         Start = "start",
-        /// An administrator ran the command.
+        /// An administrator ran the refresh command.
         Command = "command",
-        /// An administrator clicked the button in the console.
+        /// An administrator clicked the refresh button in the console.
         Admin = "admin",
     }
 }
@@ -72,11 +72,11 @@ robot_detection_layer::words! {
 /// Options that an administrator sets for a single refresh.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefreshOptions {
-    /// Accepts a document that would be held for review.
+    /// Whether to accept a document that would otherwise be held for review.
     ///
-    /// An unchanged document is downloaded and parsed, too. An empty document is still rejected.
+    /// Even an unchanged document is downloaded and parsed. An empty document is still rejected.
     pub force: bool,
-    /// SHA-256, in hexadecimal, of the document held for review that is accepted.
+    /// The SHA-256 hash, in hexadecimal, of the document held for review that is to be accepted.
     ///
     /// Any other document is checked as usual. [`Refresher::held`](super::Refresher::held) returns
     /// the held document.

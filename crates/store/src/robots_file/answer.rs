@@ -9,25 +9,25 @@ use axum::{
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// Cache lifetime of five minutes, so that robots notice changes soon.
+/// The cache lifetime of five minutes, which lets robots notice changes soon.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("max-age=300");
 
-/// Retry delay in seconds, sent while the upstream's robots.txt is unknown.
+/// The retry delay in seconds, sent while the upstream's robots.txt is unknown.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
-/// Last second of the year 9999, since the year of an HTTP date has four digits (RFC 9110 §5.6.7).
+/// The last second of the year 9999; the year in an HTTP date has four digits (RFC 9110 §5.6.7).
 const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// Text file with pre-built response headers.
+/// A text file with pre-built response headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PreparedFile {
     body: Bytes,
     content_type: HeaderValue,
     etag: HeaderValue,
     last_modified: HeaderValue,
-    /// Modification time of the file, in seconds since 1970.
+    /// The modification time of the file, in seconds since 1970.
     modified_s: u64,
 }
 
@@ -58,7 +58,7 @@ impl PreparedFile {
         self
     }
 
-    /// Copies the modification time from an earlier file if its content is the same.
+    /// Copies the modification time from an earlier version of the file if the content is the same.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
             // The registry changes more often than the generated file, so robots can often reuse
@@ -113,7 +113,7 @@ impl PreparedFile {
 
 /// Returns the response to send while the upstream's robots.txt is unknown.
 ///
-/// In response, robots assume that everything is disallowed, and retry (RFC 9309 §2.3.1.4).
+/// Robots then assume that everything is disallowed, and try again later (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;

@@ -1,10 +1,10 @@
-//! Disallows paths in every group of a robots.txt.
+//! Disallows paths in every group of a robots.txt file.
 
 use robot_detection_robots_txt::RobotsTxt;
 
 use super::merged_file::{merged, parse};
 
-/// Disallows paths in each group of a robots.txt, since a robot obeys only its own group.
+/// Disallows paths in each group of a robots.txt file, since a robot obeys only its own group.
 pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     let closed = |path: &String| format!("Disallow: {path}\n");
     let closed: String = paths.iter().map(closed).collect();
@@ -41,7 +41,8 @@ pub(super) fn closing(text: &[u8], paths: &[String]) -> Vec<u8> {
     text
 }
 
-/// Returns the user agents of groups without rules, and `*` if no group applies to all robots.
+/// Returns the user agents of robots.txt groups without rules, and `*` if no group applies to all
+/// robots.
 fn without_rules(file: &RobotsTxt) -> Vec<String> {
     let bare = file.groups().filter(|group| group.rules.is_empty());
     let mut agents: Vec<_> = bare

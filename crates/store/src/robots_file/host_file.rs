@@ -1,4 +1,4 @@
-//! The robots.txt of one host, generated from its plan entry.
+//! The robots.txt file of one host, generated from the host's plan entry.
 
 use std::borrow::Borrow;
 
@@ -14,11 +14,11 @@ use super::{
     plan::Entry,
 };
 
-/// The robots.txt of one host.
+/// The robots.txt file of one host.
 pub(super) struct HostFile {
-    /// Content of the robots.txt, if served by this program.
+    /// The content of the robots.txt file, if this program serves the file.
     pub(super) body: HostBody,
-    /// Robots.txt rules to enforce; `None` if there is no file.
+    /// The robots.txt rules to enforce; `None` if there is no file.
     pub(super) file: Option<RobotsTxt>,
 }
 
@@ -32,19 +32,19 @@ pub(super) enum HostBody {
     },
 }
 
-/// Inputs for generating robots.txt files, in addition to the plan.
+/// The inputs for generating robots.txt files, in addition to the plan.
 pub(super) struct Sources<'s, R> {
-    /// Function that returns the upstream's robots.txt, if it has been fetched.
+    /// A function that returns the upstream's robots.txt, if it has been fetched.
     pub(super) theirs: &'s dyn Fn() -> Option<Vec<u8>>,
     pub(super) has_upstream: bool,
-    /// Robots that may be disallowed by name.
+    /// The robots that may be disallowed by name.
     pub(super) robots: &'s [R],
-    /// Paths to disallow in each group of the robots.txt.
+    /// The paths to disallow in each group of the robots.txt file.
     pub(super) closed: &'s [String],
 }
 
 impl HostFile {
-    /// Generates the robots.txt of one host. A merged file is stored in `merged` for reuse.
+    /// Generates the robots.txt file of one host. A merged file is stored in `merged` for reuse.
     pub(super) fn new<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
@@ -74,7 +74,7 @@ impl HostFile {
         }
     }
 
-    /// Generates the robots.txt, without the paths to disallow in each group.
+    /// Generates a robots.txt file, without the paths to disallow in each group.
     fn open<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,

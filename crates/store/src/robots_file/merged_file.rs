@@ -11,17 +11,17 @@ pub(super) fn parse(text: &[u8]) -> RobotsTxt {
     RobotsTxt::parse(text, Dialect::default())
 }
 
-/// Result of merging two robots.txt files.
+/// The result of merging two robots.txt files.
 #[derive(Clone, Debug)]
 pub(super) struct MergedFile {
     pub(super) text: Bytes,
-    /// Remark about the merge for the administrator.
+    /// A remark about the merge for the administrator.
     pub(super) remark: Option<&'static str>,
-    /// Digests of the two input files, used to detect unchanged inputs.
+    /// The digests of the two input files, used to detect unchanged inputs.
     of: [[u8; 32]; 2],
 }
 
-/// Merges our rules into the upstream's file, unless neither has changed since `earlier`.
+/// Merges our rules into the upstream's robots.txt, unless neither has changed since `earlier`.
 ///
 /// If the result would be too large, all `Disallow` rules of both files apply and all `Allow` rules
 /// are dropped, so the merged file is never more permissive than either input.
@@ -66,7 +66,7 @@ pub(super) fn closed(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }
 
-/// Adds a `Host` line to the group of `*`, and removes other `Host` lines.
+/// Adds a `Host` line to the robots.txt group for `*`, and removes other `Host` lines.
 pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
     let Some(main) = main else {
         return text;

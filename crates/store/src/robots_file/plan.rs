@@ -1,4 +1,4 @@
-//! Plan that specifies the origin of each host's robots.txt.
+//! A plan that specifies the origin of each host's robots.txt.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
 use robot_detection_layer::policy::{HostMap, HostName, RefusedRobots};
@@ -9,27 +9,27 @@ use super::{
     upstream::{FetchOutcome, LIMITS},
 };
 
-/// Specifies where the content of a robots.txt comes from.
+/// The origin of a robots.txt file's content.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
-    /// Pass requests to the upstream or the application.
+    /// Pass requests for robots.txt to the upstream or the application.
     #[default]
     Pass,
-    /// Serve a file unchanged.
+    /// Serve a robots.txt file unchanged.
     File {
-        /// Content of the file.
+        /// The content of the file.
         text: Vec<u8>,
-        /// Modification time of the file, in milliseconds since 1970.
+        /// The modification time of the file, in milliseconds since 1970.
         modified_ms: Option<i64>,
     },
-    /// Serve rules from the settings.
+    /// Serve robots.txt rules from the settings.
     Settings(RobotsTxtRules),
-    /// Serve rules from the settings, merged into the upstream's file.
+    /// Serve robots.txt rules from the settings, merged into the upstream's file.
     Merge(RobotsTxtRules),
 }
 
-/// Plan that specifies the origin of `/robots.txt` for each host.
+/// A plan that specifies where the `/robots.txt` of each host comes from.
 ///
 /// # Example
 ///
@@ -57,26 +57,26 @@ pub struct RobotsTxtPlan {
     pub(super) upstream: Option<Upstream>,
 }
 
-/// Plan entry for one host.
+/// The robots.txt plan entry for one host.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// Robots.txt with the given content; for a main mirror, also with a `Host` line.
+    /// A robots.txt file with the given content and, for a main mirror, a `Host` line.
     Content {
         content: Box<RobotsTxtContent>,
         main: Option<HostName>,
     },
-    /// Mirror whose robots.txt disallows everything and specifies the main mirror (Melkov 2003).
+    /// A mirror, whose robots.txt disallows everything and specifies the main mirror (Melkov 2003).
     MirrorOf(HostName),
 }
 
-/// Server whose robots.txt is passed through or merged.
+/// The upstream server whose robots.txt is passed through or merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Upstream {
-    /// URL of the upstream without a trailing slash.
+    /// The upstream's URL, without a trailing slash.
     pub(super) url: String,
     /// Whether requests to the upstream contain the visitor's host name.
     pub(super) preserve_host: bool,
-    /// Host name to send to the upstream for all other hosts.
+    /// The host name to send to the upstream on behalf of all hosts that are not configured.
     pub(super) host: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Entry {
         self.rules().map(RobotsTxtRules::refused_robots)
     }
 
-    /// Returns the rules from the settings, if they are served.
+    /// Returns the robots.txt rules from the settings, if these rules are served.
     fn rules(&self) -> Option<&RobotsTxtRules> {
         match self.content()? {
             RobotsTxtContent::Settings(rules) | RobotsTxtContent::Merge(rules) => Some(rules),
@@ -118,7 +118,7 @@ impl RobotsTxtPlan {
         }
     }
 
-    /// Adds a host that has a separate robots.txt.
+    /// Adds a host that has a separate robots.txt file.
     pub fn host(self, host: &HostName, content: RobotsTxtContent) -> Self {
         self.entry(host, Entry::of(content, None))
     }
@@ -183,7 +183,7 @@ impl RobotsTxtPlan {
         entries.any(|(_, entry)| entry.refused().is_some_and(|refused| !refused.is_empty()))
     }
 
-    /// Returns the disallowed robots that robots.txt cannot identify by name, by host.
+    /// Returns, for each host, the disallowed robots that robots.txt cannot identify by name.
     ///
     /// The host `None` stands for all hosts without a separate robots.txt.
     pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
@@ -197,7 +197,7 @@ impl RobotsTxtPlan {
         unnamed
     }
 
-    /// Fetches each file needed from the upstream, and describes the results.
+    /// Fetches each robots.txt file needed from the upstream, and describes the results.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl RobotsTxtPlan {
         asked
     }
 
-    /// Returns the host name to send to the upstream for a host.
+    /// Returns the host name to send to the upstream when fetching a host's robots.txt.
     pub(super) fn asked(&self, host: Option<&str>) -> Option<String> {
         let upstream = self.upstream.as_ref()?;
         if !upstream.preserve_host {

@@ -6,10 +6,10 @@ use robot_detection_layer::policy::{HostName, RefusedRobots};
 use robot_detection_layer::registry::{Purpose, Robot, write_robots_txt};
 use robot_detection_robots_txt::{Dialect, RobotsTxt, preference_list};
 
-/// Maximum number of paths in `Disallow` and `Allow` rules together.
+/// The maximum number of paths in `Disallow` and `Allow` rules combined.
 const MAX_PATHS: usize = 500;
 
-/// Rules for a robots.txt generated from settings.
+/// Rules for a robots.txt file that is generated from the settings.
 ///
 /// # Example
 ///
@@ -39,13 +39,13 @@ pub struct RobotsTxtRules {
     licenses: Vec<String>,
 }
 
-/// Error for a value that cannot be used in a robots.txt; the message contains advice.
+/// The error for a value that cannot be used in a robots.txt file; the message contains advice.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidRule(String);
 
 impl RobotsTxtRules {
-    /// Creates rules that disallow nothing.
+    /// Creates robots.txt rules that disallow nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,7 +80,7 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Allows the given paths within disallowed ones.
+    /// Allows the given paths, even if they are within disallowed paths.
     ///
     /// # Errors
     ///
@@ -93,7 +93,8 @@ impl RobotsTxtRules {
         self.bounded()
     }
 
-    /// Sets the `Crawl-delay` between two requests from a robot; zero omits the line.
+    /// Sets the `Crawl-delay` between two requests from a robot; the line is omitted if the delay
+    /// is zero.
     pub fn crawl_delay(mut self, delay: Duration) -> Self {
         self.crawl_delay = delay;
         self
@@ -125,8 +126,8 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Sets the permitted uses of the content as a `Content-Signal` line; an empty text omits the
-    /// line.
+    /// Sets the permitted uses of the content as a `Content-Signal` line; the line is omitted if
+    /// the text is empty.
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl RobotsTxtRules {
         let mut paths = HashSet::new();
         let mut lines = self.content_usage.iter();
         if let Some(line) = lines.find(|line| !paths.insert(split_usage(line).0)) {
-            let reason = "another line has the same path; join them with a comma";
+            let reason = "another line has the same path; join the lines with a comma";
             return Err(InvalidRule(format!("{line:?}: {reason}")));
         }
         Ok(self)
@@ -189,7 +190,7 @@ impl RobotsTxtRules {
     fn bounded(self) -> Result<Self, InvalidRule> {
         if self.disallow.len() + self.allow.len() > MAX_PATHS {
             return Err(InvalidRule(format!(
-                "more than {MAX_PATHS} paths; combine some of them with *"
+                "there are more than {MAX_PATHS} paths; combine some paths with *"
             )));
         }
         Ok(self)
@@ -206,13 +207,13 @@ impl RobotsTxtRules {
         &self.refused
     }
 
-    /// Returns the text of the robots.txt. `robots` contains the robots that may be disallowed by
-    /// name.
+    /// Returns the text of the robots.txt file. `robots` contains the robots that may be disallowed
+    /// by name.
     pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         self.text(robots, None)
     }
 
-    /// Returns the text of the robots.txt, which contains a `Host` line if there is a main mirror
+    /// Returns the text of the robots.txt file, with a `Host` line if there is a main mirror
     /// (Melkov 2003).
     pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
@@ -263,7 +264,7 @@ impl RobotsTxtRules {
         self.by_name(robots).1
     }
 
-    /// Returns the groups for the robots to which everything is disallowed.
+    /// Returns the robots.txt groups of the robots for which everything is disallowed.
     fn groups<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         write_robots_txt(&self.by_name(robots).0).text
     }
@@ -289,7 +290,7 @@ impl RobotsTxtRules {
     }
 }
 
-/// Appends a line to the robots.txt unless the value is empty.
+/// Appends a line to a robots.txt file unless the value is empty.
 fn line(text: &mut String, field: &str, value: &str) {
     if !value.is_empty() {
         let _ = writeln!(text, "{field}: {value}");

@@ -34,16 +34,18 @@ use super::{
     upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
-/// Path of a robots.txt. Robots request only this path; case matters, the query does not.
+/// The only path that robots request for robots.txt; case-sensitive, and any query is ignored.
 const PATH: &str = "/robots.txt";
 
-/// Interval at which the registry is checked for changes.
+/// The interval at which the registry is checked for changes.
 // A check compares two pointers, so it can be frequent.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Maximum time that the program start waits for the upstream's file before leaving it to the task.
+/// The maximum time that program startup waits for the upstream's robots.txt before leaving the
+/// fetch to the background task.
 pub const START_WAIT: Duration = Duration::from_millis(500);
-/// Maximum time that a command waits for the upstream's file, which its output depends on.
+/// The maximum time that a command waits for the upstream's robots.txt, on which the command's
+/// output depends.
 pub const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
 /// The `/robots.txt` of each host, as served and as enforced; clones share all state.
@@ -57,11 +59,11 @@ struct Inner {
     plan: ArcSwap<RobotsTxtPlan>,
     answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
-    /// Paths that are disallowed in each group of the served files.
+    /// The paths that are disallowed in each group of the served robots.txt files.
     closed: ArcSwap<Vec<String>>,
-    /// Copies of the upstream's files, keyed by the host name sent to the upstream.
+    /// Copies of the upstream's robots.txt files, keyed by the host name sent to the upstream.
     copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
-    /// Locked while responses are prepared, so that an older state cannot replace a newer one.
+    /// The state of the prepared responses, locked so that an older one cannot replace a newer one.
     build_state: Mutex<BuildState>,
     changed: Notify,
     detector: SharedDetector,
@@ -69,21 +71,22 @@ struct Inner {
     clock: Clock,
 }
 
-/// State from which the current responses were prepared.
+/// The state from which the current robots.txt responses were prepared.
 #[derive(Debug, Default)]
 struct BuildState {
     // Weak, so that an old registry is freed. The allocation remains, so that no later detector has
     // the same address and seems unchanged.
     detector: Weak<Detector>,
-    /// Merged files by host, cached because merging is costly and one host's file may change often.
+    /// The merged robots.txt files by host, cached because merging is expensive and the file of a
+    /// single host may change often.
     merged_file: HashMap<Option<String>, MergedFile>,
 }
 
-/// Prepared robots.txt response of a host.
+/// The prepared robots.txt response for a host.
 #[derive(Clone, Debug)]
 enum Answer {
     Site,
-    /// Merged file of which the upstream's part is not known yet.
+    /// The response for a merged file while the upstream's robots.txt is not known yet.
     Unknown,
     Ours {
         prepared: Arc<PreparedFile>,
@@ -117,7 +120,7 @@ impl ServedRobotsTxt {
         served
     }
 
-    /// Replaces the plan except for its upstream, whose files are fetched again.
+    /// Replaces the robots.txt plan except for its upstream, whose files are fetched again.
     pub fn replace(&self, mut plan: RobotsTxtPlan) {
         plan.upstream.clone_from(&self.inner.plan.load().upstream);
         self.inner.plan.store(Arc::new(plan));
@@ -128,7 +131,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Replaces the plan including the upstream; copies from another upstream are dropped.
+    /// Replaces the robots.txt plan and its upstream; copies from another upstream are dropped.
     pub fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
         self.inner.plan.store(Arc::new(plan));
@@ -142,7 +145,7 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
-    /// Sets the paths to disallow in each group of the files served by this program.
+    /// Sets the paths to disallow in each group of the robots.txt files served by this program.
     pub fn close(&self, paths: Vec<String>) {
         if **self.inner.closed.load() != paths {
             self.inner.closed.store(Arc::new(paths));
@@ -179,7 +182,7 @@ impl ServedRobotsTxt {
         let who = self.plan().who_answers(host);
         match self.inner.answers.load().of(host) {
             Some(Answer::Unknown) => {
-                format!("{who}; answers 503 until the upstream's file is known")
+                format!("{who}; responds with 503 until the upstream's file is known")
             }
             Some(Answer::Ours {
                 remark: Some(remark),
@@ -189,7 +192,8 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns a router for `/robots.txt`. It responds with 404 if the site itself is to respond.
+    /// Returns a router for `/robots.txt`, which responds with 404 if the site itself serves the
+    /// file.
     pub fn router(&self) -> Router {
         async fn answer(
             State(served): State<ServedRobotsTxt>,
@@ -213,7 +217,7 @@ impl ServedRobotsTxt {
         let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
     }
 
-    /// Applies changes of the upstream's files and of the registry until `stop` is cancelled.
+    /// Applies changes to the upstream's files and to the registry until `stop` is cancelled.
     pub async fn run(&self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -250,7 +254,7 @@ impl ServedRobotsTxt {
         self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
     }
 
-    /// Fetches each of the upstream's files that is due to be fetched.
+    /// Fetches each of the upstream's robots.txt files that is due to be fetched.
     async fn fetch_due(&self) {
         let plan = self.inner.plan.load_full();
         let Some(upstream) = &plan.upstream else {
@@ -273,7 +277,8 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Stores the result of a fetch. If the fetch failed, the last good copy is retained.
+    /// Stores the result of fetching a robots.txt file. After a failure, the last good copy
+    /// remains.
     fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
         let url = shown_url(url);
         let failed = copy.failures;
@@ -285,7 +290,7 @@ impl ServedRobotsTxt {
                         Some(_) => "using the last good copy",
                         None => "its rules are unknown",
                     };
-                    warn!(upstream = %url, "cannot fetch the upstream's robots.txt, {kept}: {reason}");
+                    warn!(upstream = %url, "cannot fetch the upstream's robots.txt; {kept}: {reason}");
                 }
                 copy.failures = failed.saturating_add(1);
                 retry_after(copy.failures)
@@ -303,7 +308,7 @@ impl ServedRobotsTxt {
                 copy.conditions = conditions;
                 let is_new = copy.text.as_ref() != Some(&text);
                 if let Some(remark) = remark.filter(|_| is_new) {
-                    warn!(upstream = %url, "robots.txt of {url} {remark}");
+                    warn!(upstream = %url, "the robots.txt of {url} {remark}");
                 }
                 copy.text = Some(text);
                 copy.failures = 0;

@@ -11,13 +11,13 @@ use crate::fetch::{
 
 use super::plan::Upstream;
 
-/// Maximum number of redirects to follow (RFC 9309 §2.3.1.2 requires at least five).
+/// The maximum number of redirects to follow (RFC 9309 §2.3.1.2 requires at least five).
 const MAX_REDIRECTS: usize = 5;
 
-/// Time for which a file is fresh if the response has no `Cache-Control` header.
+/// The time for which a robots.txt file is fresh if the response has no `Cache-Control` header.
 const DEFAULT_FRESHNESS: Duration = Duration::from_mins(10);
 
-/// Maximum freshness, since RFC 9309 §2.4 limits caching to one day.
+/// The maximum time for which a robots.txt file is fresh; RFC 9309 §2.4 limits caching to one day.
 const MAX_FRESHNESS: Duration = Duration::from_hours(24);
 
 // `no-cache` would otherwise cause requests without a pause.
@@ -27,7 +27,8 @@ const MIN_FRESHNESS: Duration = Duration::from_mins(1);
 const MIN_RETRY: Duration = Duration::from_secs(5);
 const MAX_RETRY: Duration = Duration::from_mins(5);
 
-/// Limits for a single fetch. RFC 9309 §2.5 requires that at least 500 KiB are accepted.
+/// The limits for fetching a robots.txt file. RFC 9309 §2.5 requires that at least 500 KiB be
+/// accepted.
 pub const LIMITS: FetchLimits = FetchLimits {
     max_body_bytes: 1 << 20,
     timeout: Duration::from_secs(10),
@@ -35,7 +36,7 @@ pub const LIMITS: FetchLimits = FetchLimits {
     max_redirects: 0,
 };
 
-/// Result of fetching a robots.txt.
+/// The result of fetching a robots.txt file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum FetchOutcome {
     /// The robots.txt has not changed since the last fetch.
@@ -45,26 +46,26 @@ pub(super) enum FetchOutcome {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// Remark about the robots.txt for the administrator.
+        /// A remark about the robots.txt file for the administrator.
         remark: Option<&'static str>,
     },
-    /// There was no usable response, for this reason.
+    /// No usable response was received, for this reason.
     Failed(String),
 }
 
-/// Copy of one of the upstream's robots.txt files.
+/// A copy of one of the upstream's robots.txt files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpstreamCopy {
-    /// Content of the file; `None` before the first response.
+    /// The content of the robots.txt file; `None` before the first response.
     pub(super) text: Option<Vec<u8>>,
     pub(super) conditions: Conditions,
     pub(super) failures: u32,
-    /// Time of the next fetch; `None` means immediately.
+    /// The time of the next fetch; `None` means immediately.
     pub(super) due: Option<Instant>,
 }
 
 impl Upstream {
-    /// Fetches the robots.txt for a host name.
+    /// Fetches the robots.txt file for a host name.
     pub(super) async fn fetch(
         &self,
         fetcher: &Fetcher,
@@ -94,7 +95,7 @@ impl Upstream {
         FetchOutcome::Failed(format!("{url} redirects more than {MAX_REDIRECTS} times"))
     }
 
-    /// Returns the target of a redirect if the target is on this upstream.
+    /// Returns the target of a redirect if the target is on the same upstream.
     ///
     /// The redirect target may use the host name that was sent in the request.
     fn next(
@@ -156,15 +157,15 @@ fn is_html(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"<")
 }
 
-/// Removes the last line, which may be truncated: half a rule is a different rule.
+/// Removes the last line, which may be truncated; a truncated rule would be a different rule.
 fn whole_lines(text: &[u8]) -> Vec<u8> {
     let end = memchr::memrchr2(b'\n', b'\r', text);
     let lines = end.and_then(|end| text.get(..=end));
     lines.unwrap_or_default().to_vec()
 }
 
-/// Returns the freshness according to `Cache-Control` (RFC 9111 §5.2.2), limited to between a
-/// minute and a day.
+/// Returns the time for which a file is fresh according to `Cache-Control` (RFC 9111 §5.2.2),
+/// limited to between one minute and one day.
 fn fresh_for(cache_control: Option<&str>) -> Duration {
     let Some(text) = cache_control else {
         return DEFAULT_FRESHNESS;
@@ -188,7 +189,7 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
     })
 }
 
-/// Returns the delay before the next attempt, after the given number of failures.
+/// Returns the delay before the next attempt after the given number of failures.
 pub(super) fn retry_after(failures: u32) -> Duration {
     // Ten doublings exceed `MAX_RETRY`, but do not overflow.
     let doublings = failures.saturating_sub(1).min(10);

@@ -3,32 +3,32 @@
 use super::StoreError;
 
 columns! {
-    /// Last good copy of an address range list, and the state of its downloads.
+    /// The last good copy of an address range list, and the state of its downloads.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredRanges {
-        /// URL of the list; a fragment selects a part of the list.
+        /// The URL of the list; a fragment selects part of the list.
         pub url: String,
-        /// Prefixes of the last good copy, one per line; `None` if there is no copy.
+        /// The prefixes in the last good copy, one per line; `None` if there is no copy.
         pub prefixes: Option<String>,
-        /// Creation date given in the list, such as `2026-11-20`.
+        /// The creation date given in the list, such as `2026-11-20`.
         pub created: Option<String>,
-        /// Number of list entries that could not be parsed.
+        /// The number of list entries that could not be parsed.
         pub unreadable: u64,
-        /// `ETag` header of the last good copy.
+        /// The `ETag` header of the last good copy.
         pub etag: Option<String>,
-        /// `Last-Modified` value of the last good copy, unparsed.
+        /// The `Last-Modified` value of the last good copy, unparsed.
         pub last_modified: Option<String>,
-        /// Version of the parsing rules with which the list was parsed.
+        /// The version of the parsing rules with which the list was parsed.
         pub rules: u64,
-        /// Time when the last good copy was downloaded.
+        /// The time when the last good copy was downloaded.
         pub fetched_ms: Option<i64>,
-        /// Time when the copy was last confirmed to be current.
+        /// The time when the copy was last confirmed to be current.
         pub checked_ms: Option<i64>,
-        /// Time of the last download attempt, successful or not.
+        /// The time of the last download attempt, successful or not.
         pub tried_ms: Option<i64>,
-        /// Number of failed attempts since the last success.
+        /// The number of failed attempts since the last success.
         pub failures: u64,
-        /// Error of the last download attempt, if it failed.
+        /// The error from the last download attempt, if that attempt failed.
         pub error: Option<String>,
     }
 }
@@ -61,7 +61,8 @@ handle! {
 }
 
 impl Ranges<'_> {
-    /// Saves the state of a list. If `prefixes` is `None`, the stored prefixes remain unchanged.
+    /// Saves the state of an address range list. If `prefixes` is `None`, the stored prefixes
+    /// remain unchanged.
     ///
     /// # Errors
     ///
@@ -74,7 +75,7 @@ impl Ranges<'_> {
         self.db.run(&SAVE_ADDRESS_RANGES, &values).await
     }
 
-    /// Returns the stored state of a list, including its prefixes.
+    /// Returns the stored state of an address range list, including its prefixes.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Ranges<'_> {
         self.db.first(&ADDRESS_RANGES, &[url.into()]).await
     }
 
-    /// Returns the states of all lists, ordered by URL, without prefixes.
+    /// Returns the states of all address range lists, ordered by URL, without their prefixes.
     ///
     /// # Errors
     ///
@@ -92,7 +93,7 @@ impl Ranges<'_> {
         self.db.rows(&ADDRESS_RANGE_STATES, &[]).await
     }
 
-    /// Removes a list; does nothing if the list is not stored.
+    /// Removes an address range list; does nothing if the list is not stored.
     ///
     /// # Errors
     ///

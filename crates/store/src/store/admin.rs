@@ -6,14 +6,14 @@ use super::{StoreError, StoreErrorKind};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Minimum interval between updates of a session's last-used time, to limit writes.
+/// The minimum interval between updates of a session's last-used time, to limit writes.
 const SEEN_MS: i64 = 5 * 60 * 1_000;
 
-/// Length of a session key in hexadecimal digits; the key is the start of the ID's SHA-256.
+/// The length of a session key: the first hexadecimal digits of the session ID's SHA-256 hash.
 const KEY_DIGITS: usize = 16;
 
 robot_detection_layer::words! {
-    /// Scope of an API token.
+    /// The scope of an API token.
     #[derive(Default)]
     pub enum TokenScope {
         /// Allows read access only.
@@ -25,35 +25,35 @@ robot_detection_layer::words! {
 }
 
 columns! {
-    /// API token, without its secret.
+    /// An API token, without its secret.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct AdminToken {
-        /// Name of the API token.
+        /// The name of the API token.
         pub name: String,
-        /// Scope of the API token.
+        /// The scope of the API token.
         pub scope: TokenScope,
-        /// Creation time of the token, in milliseconds since the Unix epoch.
+        /// The creation time of the token, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Hour in which the token was last used; `None` if never.
+        /// The hour in which the token was last used; `None` if the token was never used.
         pub used_ms: Option<i64>,
-        /// Expiry of the token; `None` if the token does not expire.
+        /// The expiry time of the token; `None` if the token does not expire.
         pub ends_ms: Option<i64>,
     }
 }
 
 columns! {
-    /// Session that has not expired.
+    /// A session that has not expired.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredSession {
-        /// Key by which the session is listed and can be ended.
+        /// The key that identifies the session when sessions are listed or ended.
         pub key: String,
-        /// Session data, exactly as saved.
+        /// The data of the session, exactly as saved.
         pub data: String,
-        /// Time of the last use, accurate to five minutes; 0 if never used.
+        /// The time of the session's last use, accurate to five minutes; 0 if it was never used.
         pub seen_ms: i64,
-        /// Expiry time of the session.
+        /// The expiry time of the session.
         pub expires_ms: i64,
     }
 }
@@ -120,7 +120,7 @@ column!(TokenScope, String, |word| Ok(
 ));
 
 impl AdminToken {
-    /// Creates a token with full access that does not expire.
+    /// Creates an API token that has full access and does not expire.
     pub fn new(name: &str, created_ms: i64) -> Self {
         Self {
             name: name.to_owned(),
@@ -138,7 +138,7 @@ impl AdminToken {
         self
     }
 
-    /// Sets the expiry of the token; `None` means that the token does not expire.
+    /// Sets the expiry time of the token; `None` means that the token does not expire.
     #[must_use]
     pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
         self.ends_ms = ends_ms;
@@ -166,7 +166,8 @@ impl Access<'_> {
         self.db.value(&ADMIN_PASSWORD, &[]).await
     }
 
-    /// Sets the PHC string of the password, ends all sessions and clears all failed logins.
+    /// Sets the PHC string of the administrator's password, ends all sessions and clears all failed
+    /// logins.
     ///
     /// # Errors
     ///
@@ -181,8 +182,8 @@ impl Access<'_> {
         transaction.commit().await
     }
 
-    /// Sets the PHC string of the password unless a password is already set. Returns `true` if it
-    /// was set.
+    /// Sets the PHC string of the administrator's password unless a password is already set.
+    /// Returns `true` if the password was set.
     ///
     /// If two instances start at the same time, only one of them sets the password.
     ///
@@ -195,7 +196,7 @@ impl Access<'_> {
         Ok(set.await? > 0)
     }
 
-    /// Adds an API token; only the hexadecimal SHA-256 of its secret is stored.
+    /// Adds an API token; only the hexadecimal SHA-256 hash of its secret is stored.
     ///
     /// # Errors
     ///
@@ -238,7 +239,7 @@ impl Access<'_> {
         changed.await.map(drop)
     }
 
-    /// Returns the unexpired token whose secret has the given SHA-256, if any.
+    /// Returns the unexpired API token whose secret has the given SHA-256 hash, if any.
     ///
     /// Records the use of the token, accurate to the hour.
     ///
@@ -265,7 +266,7 @@ impl Access<'_> {
         Ok(Some(token))
     }
 
-    /// Returns all tokens, including expired ones, ordered by name.
+    /// Returns all API tokens, including expired ones, ordered by name.
     ///
     /// # Errors
     ///

@@ -2,52 +2,52 @@
 
 use super::StoreError;
 
-/// Maximum number of stored notifications; the oldest are deleted first.
+/// The maximum number of stored notifications; the oldest are deleted first.
 const MAX_ATTEMPTS: i64 = 500;
 
 columns! {
-    /// State of an alert and of the notifications to its receiver.
+    /// The state of an alert and of the notifications to its receiver.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AlertState {
-        /// Name of the alert.
+        /// The name of the alert.
         pub name: String,
-        /// Condition that the alert watches, such as `impostor`.
+        /// The condition that the alert watches, such as `impostor`.
         pub watch: String,
-        /// Scheme and host of the receiver's URL.
+        /// The scheme and host of the receiver's URL.
         pub receiver: String,
-        /// Whether the watched condition currently holds, so that the alert is firing.
+        /// Whether the alert is firing, that is, whether the watched condition is currently met.
         pub is_firing: bool,
-        /// Time when the alert last started or stopped firing, in milliseconds since the Unix
+        /// The time when the alert last started or stopped firing, in milliseconds since the Unix
         /// epoch; 0 means never.
         pub since_ms: i64,
-        /// Results of the last check, one sentence per line.
+        /// The time of the last check, in milliseconds since the Unix epoch.
         pub seen_ms: i64,
-        /// Findings of the last check, one sentence per line.
+        /// The findings of the last check, one sentence per line.
         pub findings: String,
         /// Whether the receiver has been notified that the alert is firing.
         pub is_told: bool,
-        /// Time of the last delivered notification; 0 means never.
+        /// The time of the last delivered notification; 0 means never.
         pub told_ms: i64,
-        /// Number of consecutive failed delivery attempts.
+        /// The number of consecutive failed delivery attempts.
         pub failures: u32,
-        /// Time of the last delivery attempt.
+        /// The time of the last delivery attempt.
         pub tried_ms: i64,
-        /// Error of the last delivery attempt; empty if it succeeded.
+        /// The error from the last delivery attempt; empty if the attempt succeeded.
         pub error: String,
     }
 }
 
 columns! {
-    /// Attempt to deliver an alert notification.
+    /// An attempt to deliver an alert notification.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AlertAttempt {
-        /// Time of the attempt, in milliseconds since the Unix epoch.
+        /// The time of the attempt, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Name of the alert.
+        /// The name of the alert.
         pub name: String,
-        /// Event that the notification reports, such as `begun`.
+        /// The event that the notification reports, such as `begun`.
         pub event: String,
-        /// Delivery error; empty if the notification was delivered.
+        /// The delivery error; empty if the notification was delivered.
         pub error: String,
     }
 }

@@ -4,34 +4,34 @@ use std::ops::Range;
 
 use super::{StoreError, transaction::Transaction};
 
-/// Maximum number of stored entries; the oldest are deleted first.
+/// The maximum number of stored entries; the oldest are deleted first.
 const MAX_ENTRIES: i64 = 10_000;
 
-/// Maximum length of stored texts in characters, since names may come from untrusted sources.
+/// The maximum length of a stored text in characters; names may come from untrusted sources.
 const MAX_CHARS: usize = 500;
 
-/// Most recent audit log entries in a time range.
+/// The most recent audit log entries in a time range.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LastChanges {
-    /// Audit log entries, newest first; there may be fewer than `total`.
+    /// The audit log entries, newest first; there may be fewer than `total`.
     pub entries: Vec<AuditEntry>,
-    /// Total number of entries in the time range.
+    /// The total number of entries in the time range.
     pub total: u64,
 }
 
 columns! {
-    /// Audit log entry, which records a change.
+    /// An audit log entry, which records a change.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct AuditEntry {
-        /// Time of the change, in milliseconds since the Unix epoch.
+        /// The time of the change, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Originator of the change: `admin`, `token NAME`, `command line` or `schedule`.
+        /// The originator of the change: `admin`, `token NAME`, `command line` or `schedule`.
         pub actor: String,
-        /// Kind of change, such as `rule-added`.
+        /// The kind of change, such as `rule-added`.
         pub event: String,
-        /// Changed object, such as a robot's ID or a rule's label.
+        /// The changed object, such as a robot's ID or a rule's label.
         pub subject: String,
-        /// Further details of the change, for display only.
+        /// Further details about the change, for display only.
         pub detail: String,
     }
 }
@@ -73,8 +73,8 @@ handle! {
 }
 
 impl Audit<'_> {
-    /// Records a change. Only the last 10,000 entries are stored, and texts are truncated to 500
-    /// characters.
+    /// Records a change in the audit log. Only the latest 10,000 entries are kept, and texts are
+    /// truncated to 500 characters.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Audit<'_> {
     }
 }
 
-/// Records a change within the transaction that makes the change.
+/// Records a change in the audit log, within the transaction that makes the change.
 pub(super) async fn add_to(
     transaction: &mut Transaction<'_>,
     entry: &AuditEntry,
@@ -139,7 +139,7 @@ pub(super) async fn add_to(
     Ok(())
 }
 
-/// Truncates a text to the maximum stored length.
+/// Truncates a text to the maximum length stored in the audit log.
 fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_CHARS);
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)

@@ -20,7 +20,8 @@ use super::{
 };
 
 impl Store {
-    /// Copies an `SQLite` database to a new file, while servers may keep writing to the database.
+    /// Copies an `SQLite` database to a new file; servers may keep writing to the database during
+    /// the copy.
     ///
     /// The copy is a consistent snapshot of the database.
     ///
@@ -112,8 +113,8 @@ fn not_a_backup(file: &Path, why: &str) -> StoreError {
     )
 }
 
-/// Returns an error if servers use the database, because they would continue to write to the old
-/// file.
+/// Returns an error if any server is using the database, because it would continue to write to the
+/// old file.
 ///
 /// Older or damaged databases do not list the servers that use them, so such databases pass the
 /// check.
@@ -126,7 +127,7 @@ fn check_unserved(
         Ok(count) => Err(StoreError::new(
             StoreErrorKind::Conflict,
             format!(
-                "servers still use the database {place} ({count}); stop them first. A killed \
+                "servers are still using the database {place} ({count}); stop them first. A killed \
                  server is still counted for 40 seconds"
             ),
         )),

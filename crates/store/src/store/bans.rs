@@ -2,21 +2,22 @@
 
 use super::StoreError;
 
-/// Maximum number of stored bans. If there are more, the bans that expire first are removed.
+/// The maximum number of stored bans. If there are more, the bans that expire first are removed.
 // A firewall set of this many addresses takes a few megabytes.
 const MAX_BANS: i64 = 100_000;
 
 columns! {
-    /// Ban of a network that was refused too often.
+    /// A ban on a network whose requests were refused too often.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct Ban {
-        /// Banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64 network.
+        /// The banned network: an IPv4 address such as `192.0.2.1`, or an IPv6 /64 network.
         pub network: String,
-        /// Label of the rule that last refused the network, or a word that describes another cause.
+        /// The label of the rule that last refused the network, or a word that describes another
+        /// cause.
         pub cause: String,
-        /// Start time of the ban, in milliseconds since the Unix epoch.
+        /// The start time of the ban, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// End time of the ban, in milliseconds since the Unix epoch.
+        /// The end time of the ban, in milliseconds since the Unix epoch.
         pub until_ms: i64,
     }
 }
@@ -39,7 +40,7 @@ statements! {
 }
 
 handle! {
-    /// Access to the bans of networks.
+    /// Access to the bans on networks.
     Bans, bans
 }
 
@@ -77,7 +78,7 @@ impl Bans<'_> {
         self.db.run(&PRUNE_BANS, &values).await
     }
 
-    /// Ends the ban of a network. Returns `false` if the network was not banned.
+    /// Ends the ban on a network. Returns `false` if the network was not banned.
     ///
     /// # Errors
     ///

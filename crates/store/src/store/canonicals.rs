@@ -2,7 +2,7 @@
 
 use super::StoreError;
 
-/// Maximum number of canonical URLs stored per site. If there are more, the oldest are removed.
+/// The maximum number of canonical URLs stored per site. If there are more, the oldest are removed.
 // Each entry also takes up two URLs in memory, about ten megabytes in total.
 pub const MAX_CANONICALS: u32 = 100_000;
 
@@ -30,12 +30,12 @@ statements! {
          ORDER BY seen.url LIMIT $4 + 0";
 }
 
-/// Canonical URL observed in a response to a robot.
+/// A canonical URL observed in a response to a robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LearnedCanonical {
-    /// Host and path of the page's URL.
+    /// The host and path of the page's URL.
     pub url: String,
-    /// Host and path of the canonical URL; `None` removes every entry that has `url` as page or
+    /// The host and path of the canonical URL; `None` removes every entry that has `url` as page or
     /// canonical URL.
     pub canonical: Option<String>,
 }

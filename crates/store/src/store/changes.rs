@@ -19,23 +19,23 @@ use super::{
     transaction::Transaction,
 };
 
-/// Interval at which `SQLite` is polled for changes.
+/// The interval at which `SQLite` is polled for changes.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Interval at which the version of a site's heaven is polled on both engines; this reads a single
-/// row by key.
+/// The interval at which the version of a site's heaven pages is polled on both engines; each poll
+/// reads a single row by key.
 const HEAVEN_POLL: Duration = Duration::from_millis(500);
 
-/// Interval at which `PostgreSQL` is polled, in case a notification is lost.
+/// The interval at which `PostgreSQL` is polled, in case a notification is lost.
 const SLOW_POLL: Duration = Duration::from_secs(30);
 
-/// Delay before a failed database is tried again.
+/// The delay before a failed database is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
 // sqlx writes the SQL of `LISTEN`; this statement only provides the text for errors.
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
-/// Statement that notifies the other instances upon commit; `PostgreSQL` only.
+/// The statement that notifies the other instances upon commit; `PostgreSQL` only.
 pub(super) static NOTIFY: Statement = Statement::new(
     "notify the other instances",
     "SELECT CAST(pg_notify($1, '') AS TEXT)",

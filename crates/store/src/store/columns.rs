@@ -2,7 +2,7 @@
 
 use sqlx::{FromRow, error::BoxDynError, postgres::PgRow, sqlite::SqliteRow};
 
-/// Database row that can be read from either engine.
+/// A database row that can be read from either engine.
 pub(super) trait EngineRow:
     for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
@@ -13,7 +13,7 @@ impl<T> EngineRow for T where
 {
 }
 
-/// Type of a row's field: a column, or a nested row whose columns belong to the same result.
+/// The type of a field in a row: a column, or a nested row whose columns belong to the same result.
 pub(super) trait Column: Sized {
     fn read<'r, R: sqlx::Row>(row: &'r R, name: &'static str) -> Result<Self, sqlx::Error>
     where

@@ -23,11 +23,11 @@ use super::{
     transaction::{OpenTransaction, Transaction},
 };
 
-/// Number of saved descriptions, about 3 MB of log, after which a task checkpoints the write-ahead
-/// log. At 16 MB, the writer itself would have to do so.
+/// The number of saved descriptions (about 3 MB of log) after which a task checkpoints the
+/// write-ahead log. At 16 MB, the writer itself would have to checkpoint the log.
 const DESCRIPTIONS: usize = 250;
 
-/// Amount of data written since the last checkpoint of `SQLite`'s write-ahead log.
+/// The amount of data written since the last checkpoint of `SQLite`'s write-ahead log.
 ///
 /// A writer that encounters a long log must checkpoint the log and wait for the disk, which delays
 /// all other writers. Checkpoints in the background leave little work for writers.
@@ -37,10 +37,10 @@ pub(super) struct CheckpointState {
     is_under_way: AtomicBool,
 }
 
-/// Running checkpoint task. The next task starts only after this one has ended.
+/// A running checkpoint task. The next task starts only after the current one has ended.
 struct CheckpointTask(Arc<Database>);
 
-/// Database of either engine.
+/// A database on either engine.
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
@@ -69,7 +69,7 @@ impl Database {
         }
     }
 
-    /// Parses the engine and location from a URL without connecting.
+    /// Parses the engine and location from a database URL, without connecting.
     pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
@@ -131,7 +131,7 @@ impl Database {
         row.ok_or_else(|| self.error(statement, &sqlx::Error::Decode("no row".into())))
     }
 
-    /// Runs a read statement and returns the only column of all rows.
+    /// Runs a read statement that selects a single column, and returns the values of all rows.
     pub(super) async fn column<T>(
         &self,
         statement: &Statement,
@@ -144,7 +144,7 @@ impl Database {
         Ok(rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// Runs a read statement and returns the only column of the first row.
+    /// Runs a read statement that selects a single column, and returns the value of the first row.
     pub(super) async fn value<T>(
         &self,
         statement: &Statement,
@@ -251,8 +251,7 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Checkpoints the write-ahead log of `SQLite` while others may write; does nothing on
-    /// `PostgreSQL`.
+    /// Checkpoints `SQLite`'s write-ahead log while others may write; does nothing on `PostgreSQL`.
     pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
         let result = in_time(async {
             if let Pools::Sqlite { read, write } = self.link.pools()?
@@ -267,7 +266,7 @@ impl Database {
         result.map_err(|error| StoreError::from_statement(what, &self.place, &error))
     }
 
-    /// Counts saved descriptions, and starts a checkpoint task once there are enough.
+    /// Counts saved descriptions, and starts a checkpoint task once enough have been saved.
     pub(super) fn note_written(self: &Arc<Self>, descriptions: usize) {
         if self.place.engine == Engine::Postgres {
             return;

@@ -12,10 +12,10 @@ use sqlx::migrate::MigrateError;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
-/// Error of a database operation.
+/// An error from a database operation.
 ///
-/// The text specifies the failed operation, the database, the cause and advice, but never contains
-/// a password.
+/// The text contains the failed operation, the database, the cause and advice, but never a
+/// password.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct StoreError {
@@ -24,13 +24,13 @@ pub struct StoreError {
     absence: Option<Arc<DatabaseOutage>>,
 }
 
-/// Kind of a store error, for callers that handle errors differently.
+/// The kind of a store error, for callers that need to distinguish errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
     /// The database URL is invalid or its scheme is unsupported.
     BadUrl,
-    /// The database cannot be opened: permissions, password, or not a database.
+    /// The database cannot be opened: wrong permissions or password, or the file is not a database.
     CannotOpen,
     /// The tables could not be migrated, or were created by a newer version of the program.
     Migration,
@@ -50,7 +50,7 @@ pub enum StoreErrorKind {
     Other,
 }
 
-/// Engine and location of a database, without a password, for use in error texts.
+/// The engine and location of a database, without a password, for use in error texts.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseLocation {
     pub(super) engine: Engine,
@@ -58,38 +58,37 @@ pub(super) struct DatabaseLocation {
     pub(super) trouble: Arc<FailureSignal>,
 }
 
-/// Signal from failed statements to the task that monitors the database.
+/// A signal from failed statements to the task that monitors the database.
 #[derive(Debug, Default)]
 pub(super) struct FailureSignal {
-    /// Notified when a statement fails because of the database rather than the statement.
+    /// The notification that a statement failed because of the database, not the statement.
     pub(super) bell: Notify,
     /// Whether the engine has reported damaged data.
     pub(super) is_damage: AtomicBool,
 }
 
-/// Database engine.
+/// A database engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Engine {
     Sqlite,
     Postgres,
 }
 
-/// Database outage: its start and its reason.
+/// A database outage, with its start time and its reason.
 ///
 /// During an outage, [`Store`](super::Store) calls fail immediately without contacting the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseOutage {
-    /// Time when the outage was noticed, in milliseconds since the Unix epoch.
+    /// The time when the outage was noticed, in milliseconds since the Unix epoch.
     pub since_ms: i64,
-    /// Text that specifies the failed operation, the database, the cause and advice, without a
-    /// password.
+    /// The failed operation, the database, the cause and advice, as text without a password.
     pub reason: String,
-    /// Kind of the error that caused the outage.
+    /// The kind of the error that caused the outage.
     pub kind: StoreErrorKind,
 }
 
-/// Cause of a statement that failed immediately because the database is known to be unavailable.
+/// The reason why a statement failed immediately while the database is known to be unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.reason)]
 pub(super) struct UnavailableError(pub(super) Arc<DatabaseOutage>);
@@ -195,7 +194,7 @@ impl StoreError {
         found
     }
 
-    /// Returns `true` if the error is temporary, so the same call may succeed later.
+    /// Returns `true` if the error is temporary, so that the same call may succeed later.
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
@@ -370,7 +369,7 @@ pub(super) fn kind_from_sqlite_code(code: &str) -> StoreErrorKind {
     }
 }
 
-/// Logger for database outages that affect a background task; logs each start and end once.
+/// A logger for outages that affect a background task; each start and each end is logged once.
 #[derive(Debug)]
 pub struct OutageLogger {
     is_on: bool,

@@ -2,10 +2,10 @@
 
 use super::{StoreError, columns::from_sql};
 
-/// Maximum number of waiting URLs per site. Further URLs are dropped.
+/// The maximum number of URLs per site that wait for submission. Further URLs are dropped.
 const MAX_WAITING: u32 = 100_000;
 
-/// Number of changed URLs of a publication to read per query.
+/// The number of changed URLs in a publication to read per query.
 const PIECE: u32 = 1_000;
 
 statements! {
@@ -39,18 +39,18 @@ statements! {
 }
 
 columns! {
-    /// Result of the last `IndexNow` submission of a site.
+    /// The result of the last `IndexNow` submission of a site.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct IndexNowState {
-        /// Time of the last submission.
+        /// The time of the last submission.
         pub told_ms: i64,
-        /// Number of URLs that `IndexNow` accepted.
+        /// The number of URLs that `IndexNow` accepted.
         pub taken: u64,
-        /// Error of the submission; `None` if all URLs were accepted.
+        /// The error from the submission; `None` if all URLs were accepted.
         pub failure: Option<String>,
-        /// Number of consecutive failed submissions.
+        /// The number of consecutive failed submissions.
         pub failures: u32,
-        /// Earliest time of the next submission.
+        /// The earliest time of the next submission.
         pub next_ms: i64,
     }
 }
@@ -98,7 +98,7 @@ impl IndexNow<'_> {
         Ok(noted)
     }
 
-    /// Returns the number of URLs waiting for submission.
+    /// Returns the number of URLs that are waiting for submission to `IndexNow`.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl IndexNow<'_> {
         self.db.rows(&NEXT, &values).await
     }
 
-    /// Removes queued URLs up to and including the given one, in the order of [`urls`](Self::urls).
+    /// Removes queued URLs up to and including the given URL, in the order of [`urls`](Self::urls).
     ///
     /// # Errors
     ///
@@ -128,7 +128,8 @@ impl IndexNow<'_> {
         self.db.run(&TOLD, &values).await
     }
 
-    /// Returns the result of a site's last submission, or `None` if there was no submission yet.
+    /// Returns the result of a site's last submission, or `None` if there has been no submission
+    /// yet.
     ///
     /// # Errors
     ///

@@ -10,42 +10,42 @@ use super::{
     process_lock,
 };
 
-/// Time without a heartbeat after which an instance is removed, in milliseconds.
+/// The time without a heartbeat after which an instance is removed, in milliseconds.
 const FORGOTTEN_MS: i64 = 120_000;
 
-/// Maximum number of instances to list.
+/// The maximum number of instances to list.
 const MOST: i64 = 1_000;
 
-/// Maximum number of leases to read.
+/// The maximum number of leases to read.
 const MOST_LEASES: i64 = 10_000;
 
 columns! {
-    /// Server process that uses this database.
+    /// A server process that uses this database.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredInstance {
-        /// ID of the instance, newly generated each time the process starts.
+        /// The ID of the instance, newly generated each time the process starts.
         pub instance: String,
-        /// Name of the host on which the instance runs.
+        /// The name of the host on which the instance runs.
         pub host: String,
-        /// Process ID of the instance on its host.
+        /// The process ID of the instance on its host.
         pub process: u32,
-        /// Version of the program that the instance runs.
+        /// The version of the program that the instance runs.
         pub version: String,
-        /// Address of the listener for health checks, metrics and console; empty if there is no
-        /// listener.
+        /// The address of the listener for health checks, metrics and the console; empty if there
+        /// is no listener.
         pub address: String,
-        /// Start time of the instance, in milliseconds since the Unix epoch.
+        /// The start time of the instance, in milliseconds since the Unix epoch.
         pub since_ms: i64,
-        /// Time of the instance's last heartbeat.
+        /// The time of the instance's last heartbeat.
         pub seen_ms: i64,
-        /// Time of the database's clock when the row was read.
+        /// The time on the database's clock when the row was read.
         pub now_ms: i64,
-        /// Number of milliseconds by which the host's clock is ahead of the database's clock.
+        /// The number of milliseconds by which the host's clock is ahead of the database's clock.
         pub ahead_ms: i64,
         /// Whether the instance is this process.
         pub is_own: bool,
-        /// Names of the leases that the instance holds, ordered by name.
+        /// The names of the leases that the instance holds, in alphabetical order.
         pub leads: Vec<String>,
     }
 }
@@ -109,7 +109,7 @@ impl Instances<'_> {
         self.db.run(&PRUNE, &[FORGOTTEN_MS.into()]).await
     }
 
-    /// Returns the current time of the database's clock, in milliseconds since the Unix epoch.
+    /// Returns the current time on the database's clock, in milliseconds since the Unix epoch.
     ///
     /// # Errors
     ///

@@ -20,14 +20,14 @@ use super::{
     transaction::Transaction,
 };
 
-/// Maximum duration of a lease: a hundred years, to avoid overflows in time calculations.
+/// The maximum duration of a lease: a hundred years, to avoid overflows in time calculations.
 const LONGEST_LIFE_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1_000;
 
-/// Maximum number of attempts to acquire a lease while other processes keep acquiring and releasing
-/// it.
+/// The maximum number of attempts to acquire a lease while other processes keep acquiring and
+/// releasing it.
 const ATTEMPTS: usize = 5;
 
-/// Exclusive right to do a job until the lease is released or expires.
+/// An exclusive right to do a job until the lease is released or expires.
 ///
 /// A lease also ends when its process exits or the value is dropped. This is ensured by a lock file
 /// next to an `SQLite` database file, or by a separate `PostgreSQL` session. With an in-memory
@@ -41,7 +41,7 @@ pub struct Lease {
     process_lock: Mutex<ProcessLock>,
 }
 
-/// Error returned when a lease cannot be acquired.
+/// The error returned when a lease cannot be acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseError {
@@ -54,7 +54,7 @@ pub enum LeaseError {
 }
 
 columns! {
-    /// Process that holds a lease, and the time when the lease expires unless it is renewed.
+    /// The process that holds a lease, and the time when the lease expires unless it is renewed.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct LeaseHolder {
         holder: String,
@@ -89,9 +89,9 @@ handle! {
 impl Leases<'_> {
     /// Acquires a lease that is free, has expired, or is held by a process that has ended.
     ///
-    /// The caller holds the lease for the duration `life`, by the database's clock. If several
-    /// instances try at the same time, only one succeeds; the same applies to tasks of the same
-    /// process.
+    /// The caller holds the lease for the duration `life`, measured by the database's clock. If
+    /// several instances try at the same time, only one succeeds; the same applies to tasks of the
+    /// same process.
     ///
     /// # Errors
     ///
@@ -198,8 +198,8 @@ impl Lease {
         self.process_lock.into_inner().release().await;
     }
 
-    /// Fails the transaction unless the lease is still held, and blocks other holders until the
-    /// transaction ends.
+    /// Makes the transaction fail unless the lease is still held, and blocks other holders until
+    /// the transaction ends.
     ///
     /// A check beforehand is not sufficient, because the process could freeze between the check and
     /// the change.
@@ -244,7 +244,7 @@ impl LeaseHolder {
     }
 }
 
-/// Formatted to continue a sentence such as "a refresh is already running".
+/// The lease holder is formatted to continue a sentence such as "a refresh is already running".
 impl fmt::Display for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts() {

@@ -29,33 +29,35 @@ use super::{
     sqlite_file::{self, FileId, OpenedFile},
 };
 
-/// Time limit for the database to respond to the availability check.
+/// The time limit for the database to respond to the availability check.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of attempts to find an idle connection on a busy server, and the pause between attempts.
+/// The number of attempts to find an idle connection on a busy server, and the pause between
+/// attempts.
 const BUSY_LOOKS: u32 = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Time limit for running statements to finish when a removed file is closed.
+/// The time limit for running statements to finish when a removed database file is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time within which a file that is being replaced is expected to reappear at its path.
+/// The time within which a database file that is being replaced is expected to reappear at its
+/// path.
 const EXCHANGE: Duration = Duration::from_secs(1);
 
-/// Connections to a database and their availability.
+/// The connections to a database, and the availability of the database.
 pub(super) struct Link {
     url: String,
-    /// Maximum number of connections to a `PostgreSQL` server.
+    /// The maximum number of connections to a `PostgreSQL` server.
     max_connections: u32,
     pools: ArcSwapOption<Pools>,
     absence: watch::Sender<Option<Arc<DatabaseOutage>>>,
-    /// Identity of the file to which the connections were most recently opened.
+    /// The identity of the file to which the connections were most recently opened.
     file: Mutex<OpenedFile>,
-    /// Mutex that is locked while a check is in progress.
+    /// The mutex that is locked while a check is in progress.
     asking: AsyncMutex<()>,
-    /// Subscription to notifications from other instances, shared by the whole process.
+    /// The subscription to notifications from other instances, shared by the whole process.
     pub(super) notices: AsyncMutex<Option<Notices>>,
-    /// Session that holds the locks for all leases of this process, if there are any.
+    /// The session that holds the locks for all leases of this process, if the process holds any.
     pub(super) locks: AsyncMutex<Weak<LockSession>>,
     is_closed: AtomicBool,
 }
@@ -65,7 +67,7 @@ statements! {
         "SELECT version FROM registry_version WHERE id = 1";
 }
 
-/// Change of availability detected by a check.
+/// A change in the database's availability that was detected by a check.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AvailabilityChange {
     /// The database became unavailable, or is unavailable for a new reason.
@@ -74,7 +76,7 @@ pub enum AvailabilityChange {
     Back(Arc<DatabaseOutage>),
 }
 
-/// Kind of change about which instances are notified.
+/// A kind of change about which instances are notified.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Channel {
     Registry,
@@ -86,10 +88,10 @@ pub(super) enum Channel {
 pub(super) const CHANNELS: [Channel; 3] =
     [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
 
-/// Number of `PostgreSQL` notifications received on each channel.
+/// The number of `PostgreSQL` notifications received on each channel.
 pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
 
-/// Session that holds the advisory locks for all leases of this process.
+/// The session that holds the advisory locks for all leases of this process.
 pub(super) type LockSession = AsyncMutex<PgConnection>;
 
 impl Channel {
@@ -143,7 +145,7 @@ impl Link {
         self.absence.subscribe()
     }
 
-    /// Checks whether the database is reachable. Returns the change of availability, if any.
+    /// Checks whether the database is reachable. Returns the change in availability, if any.
     pub(super) async fn check(
         &self,
         place: &DatabaseLocation,
@@ -300,7 +302,7 @@ impl Link {
         }
     }
 
-    /// Opens a file that has reappeared. Returns `None` if the file is still missing.
+    /// Opens a database file that has reappeared. Returns `None` if the file is still missing.
     async fn return_to_file(&self, place: &DatabaseLocation) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;

@@ -6,62 +6,62 @@ use super::{
     AuditEntry, StoreError, audit, changes::notify, link::Channel, transaction::Transaction,
 };
 
-/// Time for which removed and expired rules remain stored.
+/// The time for which removed and expired live rules remain stored.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// Originator, time and details of a change to the live rules, for the audit log.
+/// The originator, time and details of a change to the live rules, for the audit log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LiveRuleChange<'c> {
-    /// Originator of the change: `admin`, `token NAME` or `command line`.
+    /// The originator of the change: `admin`, `token NAME` or `command line`.
     pub actor: &'c str,
-    /// Further details of the change, for display only.
+    /// Further details about the change, for display only.
     pub detail: &'c str,
-    /// Time of the change, in milliseconds since the Unix epoch.
+    /// The time of the change, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }
 
-/// Maximum number of rules to read; it is not possible to add more.
+/// The maximum number of live rules to read; it is not possible to add more rules.
 const MAX_READ: i64 = 10_000;
 
-/// Active live rules, and the current pause of enforcement.
+/// The active live rules, and the current pause of enforcement.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredLiveRules {
-    /// Version of the live rules; increases with each change.
+    /// The version of the live rules, which increases with each change.
     pub version: i64,
-    /// Rules that have neither expired nor been removed, oldest first.
+    /// The live rules that have neither expired nor been removed, oldest first.
     pub rules: Vec<StoredLiveRule>,
-    /// Current pause of enforcement, if any.
+    /// The current pause of enforcement, if any.
     pub pause: Option<StoredPause>,
 }
 
 columns! {
-    /// Live rule, which was added at run time.
+    /// A live rule, that is, a rule that was added at run time.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredLiveRule {
-        /// ID of the live rule; IDs are never reused.
+        /// The ID of the live rule; IDs are never reused.
         pub id: i64,
-        /// Definition of the live rule, as JSON.
+        /// The definition of the live rule, as JSON.
         pub definition: String,
-        /// Name of the live rule, which is unique among active rules.
+        /// The name of the live rule, which is unique among active rules.
         pub name: Option<String>,
-        /// Creation time, in milliseconds since the Unix epoch.
+        /// The creation time, in milliseconds since the Unix epoch.
         pub created_ms: i64,
-        /// Originator of the live rule.
+        /// The originator of the live rule.
         pub created_by: String,
-        /// Expiry of the rule; `None` if the rule does not expire.
+        /// The expiry time of the rule; `None` if the rule does not expire.
         pub ends_ms: Option<i64>,
     }
 }
 
-/// Period in which no rules are enforced.
+/// A period in which no rules are enforced.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StoredPause {
-    /// End time of the pause, in milliseconds since the Unix epoch.
+    /// The end time of the pause, in milliseconds since the Unix epoch.
     pub ends_ms: i64,
-    /// Start time of the pause, in milliseconds since the Unix epoch.
+    /// The start time of the pause, in milliseconds since the Unix epoch.
     pub begun_ms: i64,
-    /// Originator of the pause.
+    /// The originator of the pause.
     pub begun_by: String,
 }
 
@@ -118,25 +118,25 @@ handle! {
     LiveRules, live_rules
 }
 
-/// Live rule to add.
+/// A live rule to add.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLiveRule<'r> {
-    /// Definition of the new rule, as JSON.
+    /// The definition of the new rule, as JSON.
     pub definition: &'r str,
-    /// Name of the rule; must be unique among active rules unless `replaces` is set.
+    /// The name of the rule; must be unique among active rules unless `replaces` is set.
     pub name: Option<&'r str>,
-    /// Expiry of the rule; `None` if the rule does not expire.
+    /// The expiry time of the rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
     /// Whether to replace the active rule with the same name.
     pub replaces: bool,
 }
 
-/// Result of adding a live rule, with the ID of the rule that is now active.
+/// The result of adding a live rule, with the ID of the rule that is now active.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AddRuleOutcome {
     /// The rule was added.
     Added(i64),
-    /// The rule replaced the one with the same name.
+    /// The rule replaced the active rule with the same name.
     Replaced(i64),
     /// An identical rule with the same name already exists.
     Unchanged(i64),
@@ -147,7 +147,8 @@ pub enum AddRuleOutcome {
 }
 
 impl<'s> LiveRules<'s> {
-    /// Adds a live rule. If an active rule has the same name, it is replaced, or the call fails.
+    /// Adds a live rule. An active rule with the same name is replaced, or prevents the new rule
+    /// from being added.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl<'s> LiveRules<'s> {
         })
     }
 
-    /// Removes a live rule. Returns its definition, or `None` if the rule is not active.
+    /// Removes a live rule. Returns the rule's definition, or `None` if the rule is not active.
     ///
     /// `detail_of` creates the details for the audit log from the rule's definition.
     ///
@@ -218,7 +219,7 @@ impl<'s> LiveRules<'s> {
         Ok(Some(definition))
     }
 
-    /// Restores a removed live rule. Returns its definition.
+    /// Restores a removed live rule. Returns the rule's definition.
     ///
     /// Returns `None` if the rule was not removed or has expired, or if there are already `max`
     /// rules. `detail_of` creates the details for the audit log from the rule's definition.
@@ -275,7 +276,7 @@ impl<'s> LiveRules<'s> {
         Ok(true)
     }
 
-    /// Begins a change to the live rules, which becomes visible when it is finished.
+    /// Begins a change to the live rules; the change becomes visible when it is finished.
     async fn change_live_rules(self, now_ms: i64) -> Result<Transaction<'s>, StoreError> {
         let mut transaction = self.db.begin(BUMP.what).await?;
         transaction.execute(&BUMP, &[]).await?;
@@ -286,10 +287,10 @@ impl<'s> LiveRules<'s> {
     }
 }
 
-/// Subject in audit log entries about pauses.
+/// The subject in audit log entries about pauses.
 const ENFORCEMENT: &str = "enforcement";
 
-/// Returns the name by which the audit log refers to a rule.
+/// Returns the name by which the audit log refers to a live rule.
 fn subject(id: i64) -> String {
     format!("live rule {id}")
 }
@@ -299,7 +300,8 @@ async fn count(transaction: &mut Transaction<'_>, now_ms: i64) -> Result<usize, 
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Commits the change along with its audit log entry, and notifies the other instances.
+/// Commits a change to the live rules along with its audit log entry, and notifies the other
+/// instances.
 async fn finish(
     mut transaction: Transaction<'_>,
     event: &str,
@@ -355,7 +357,7 @@ impl LiveRules<'_> {
 
     /// Waits until the version of the live rules differs from `seen`. Returns the new version.
     ///
-    /// Changes are noticed as by
+    /// Changes are detected in the same way as by
     /// [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors

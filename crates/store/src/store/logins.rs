@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use super::StoreError;
 
-/// Maximum number of tracked clients, not counting the entry for all clients together. If there are
-/// more, those that expire first are removed.
+/// The maximum number of clients with failed logins, not counting the combined entry for all
+/// clients. If there are more, the entries that expire first are removed.
 const MAX_CLIENTS: i64 = 10_000;
 
-/// Time until failed logins are forgotten, in milliseconds.
+/// The time until failed logins are forgotten, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoginFailures {
-    /// Time until the failed logins of the client are forgotten.
+    /// The time until the failed logins of the client are forgotten.
     pub client_ms: i64,
-    /// Time until the failed logins of all clients together are forgotten.
+    /// The time until the failed logins of all clients together are forgotten.
     pub all_ms: i64,
 }
 
@@ -38,9 +38,9 @@ statements! {
 impl Access<'_> {
     /// Counts a failed login by extending the time until the client's failed logins are forgotten.
     ///
-    /// The time is extended by `each`, up to `longest` from now by the database's clock. Expired
-    /// entries are removed, as are those that expire first if there are over 10,000 clients, but
-    /// never `kept`.
+    /// The time is extended by `each`, up to `longest` from now, measured by the database's clock.
+    /// Expired entries are removed. If there are over 10,000 clients, the entries that expire first
+    /// are also removed, but never `kept`.
     ///
     /// # Errors
     ///

@@ -7,10 +7,10 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-/// Table that records applied migrations, separate from an application's own sqlx migrations.
+/// The table that records applied migrations, separate from an application's own sqlx migrations.
 pub(super) const TABLE: &str = "robot_detection_migrations";
 
-/// Names and contents of migration files, ordered by version.
+/// The names and contents of the migration files, ordered by version.
 type Files = &'static [(&'static str, &'static str)];
 
 const SQLITE: Files = &[(
@@ -37,7 +37,7 @@ fn migrator(files: Files) -> Migrator {
     migrator
 }
 
-/// Returns the migration in a file whose name consists of version and subject.
+/// Returns the migration in a file whose name consists of a version and a subject.
 fn migration(name: &'static str, sql: &'static str) -> Option<Migration> {
     let (version, about) = name.split_once('_')?;
     Some(Migration::new(

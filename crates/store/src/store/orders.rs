@@ -4,50 +4,50 @@ use std::time::Duration;
 
 use super::{StoreError, changes::notify, link::Channel, statement::Step};
 
-/// Maximum time for which an order waits for a server.
+/// The maximum time for which an order to run the site robot waits for a server.
 ///
-/// The command runs the site robot itself long before this time; the limit removes orders of killed
-/// commands.
+/// The command runs the site robot itself long before this time has passed; the limit serves to
+/// remove the orders of killed commands.
 const WAITS: Duration = Duration::from_mins(1);
 
-/// Time for which the outcome of an order remains stored for the command.
+/// The time for which the outcome of an order remains stored for the command that placed the order.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// Maximum time since the last heartbeat of a server that is considered running.
+/// The maximum time since the last heartbeat of a server that is considered running.
 const SERVER_SEEN: Duration = Duration::from_mins(1);
 
 columns! {
-    /// Order to run the site robot, passed from a command to a running server.
+    /// An order to run the site robot, passed from a command to a running server.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredOrder {
-        /// Unique ID of the order.
+        /// The unique ID of the order.
         pub order_id: String,
-        /// Name of the site.
+        /// The name of the site.
         pub site: String,
-        /// Description of the work to be done.
+        /// A description of the work to be done.
         pub work: String,
-        /// Whether the server is requested to stop working on the order.
+        /// Whether the server has been asked to stop working on the order.
         pub is_stopped: bool,
-        /// Server that accepted the order; `None` while the order is waiting.
+        /// The server that accepted the order; `None` while the order is waiting.
         pub holder: Option<String>,
-        /// Time of the server's last progress report.
+        /// The time of the server's last progress report.
         pub seen_ms: Option<i64>,
-        /// Progress of the work, as reported by the server.
+        /// The progress of the work, as reported by the server.
         pub progress: Option<String>,
-        /// Result of the work; `None` until the work is finished.
+        /// The result of the work; `None` until the work is finished.
         pub outcome: Option<String>,
     }
 }
 
 columns! {
-    /// Version numbers that are watched by servers which run site robots and serve robot heaven.
+    /// The version numbers that are watched by servers that run site robots and serve robot heaven.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct SiteRobotVersions {
-        /// Number that increases with each new order.
+        /// A number that increases with each new order.
         pub orders: i64,
-        /// Number that increases whenever robot heaven may have changed.
+        /// A number that increases whenever robot heaven may have changed.
         pub heavens: i64,
     }
 }
@@ -106,7 +106,7 @@ handle! {
 }
 
 impl Orders<'_> {
-    /// Places an order, which any running server may accept.
+    /// Places an order to run the site robot, which any running server may accept.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Orders<'_> {
         self.db.run(&END_ORDER, &values).await
     }
 
-    /// Removes an order.
+    /// Removes an order for the site robot.
     ///
     /// # Errors
     ///
@@ -271,7 +271,7 @@ impl Orders<'_> {
 
     /// Waits until the version numbers differ from `seen`. Returns the new version numbers.
     ///
-    /// Changes are noticed as by
+    /// Changes are detected in the same way as by
     /// [`Store::registry_changed`](crate::store::Store::registry_changed).
     ///
     /// # Errors

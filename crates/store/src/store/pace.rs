@@ -11,39 +11,40 @@ use super::{
     statement::{ByRows, Statement, Value},
 };
 
-/// Maximum number of stored buckets. If there are more, the buckets that will be full soonest are
-/// removed.
+/// The maximum number of stored rate limit buckets. If there are more, the buckets that will be
+/// full soonest are removed.
 const MAX_BUCKETS: i64 = 200_000;
 
-/// Time after the last heartbeat for which an instance is considered alive, in milliseconds.
+/// The time after the last heartbeat for which an instance is considered alive, in milliseconds.
 const LIFE_MS: i64 = 15_000;
 
-/// Overlap of successive reads, in milliseconds, which covers the duration of concurrent
+/// The overlap between successive reads, in milliseconds, which covers the duration of concurrent
 /// transactions.
 const OVERLAP_MS: i64 = 2_000;
 
-/// Maximum number of buckets returned per read, largest debts first.
+/// The maximum number of rate limit buckets returned per read, largest debts first.
 const MAX_READ: i64 = 20_000;
 
 columns! {
-    /// Debt of a rule's bucket, or an addition to such a debt.
+    /// The debt of a rate limit bucket, or an amount to be added to the debt.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     pub struct RateLimitDebt {
-        /// Hash of the rate limit rule.
+        /// The hash of the rate limit rule.
         pub rule: i64,
-        /// Hash of the client or group that the rule limits.
+        /// The hash of the client or group that the rule limits.
         pub bucket: i64,
-        /// Time until the bucket is full again, in microseconds.
+        /// The time until the bucket is full again, in microseconds.
         pub debt_us: i64,
     }
 }
 
-/// Debts that changed on any instance.
+/// Rate limit debts that have changed on any instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RateLimitChanges {
-    /// Debts that have changed.
+    /// The rate limit debts that have changed.
     pub debts: Vec<RateLimitDebt>,
-    /// Time of the read in Unix milliseconds, by the database's clock; pass it to the next read.
+    /// The time of the read on the database's clock, in milliseconds since the Unix epoch; pass
+    /// this time to the next read.
     pub read_ms: i64,
 }
 
@@ -122,7 +123,7 @@ impl Pace<'_> {
         self.db.run(&LEAVE, &values).await
     }
 
-    /// Adds served requests to the shared buckets; each bucket must occur only once.
+    /// Adds served requests to the shared rate limit buckets; each bucket must occur only once.
     ///
     /// # Errors
     ///
@@ -147,7 +148,8 @@ impl Pace<'_> {
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
-    /// Returns the debts that have changed since `read_ms`, by the database's clock.
+    /// Returns the rate limit debts that have changed since `read_ms`, measured by the database's
+    /// clock.
     ///
     /// # Errors
     ///
@@ -160,7 +162,7 @@ impl Pace<'_> {
         Ok(RateLimitChanges { debts, read_ms })
     }
 
-    /// Removes full buckets, and buckets that exceed the maximum number.
+    /// Removes full rate limit buckets, and buckets that exceed the maximum number.
     ///
     /// # Errors
     ///
@@ -187,7 +189,7 @@ fn lease_name(instance: &str) -> String {
     format!("instance {instance}")
 }
 
-/// Returns the statement that adds `rows` debts.
+/// Returns the statement that adds the given number of rate limit debts.
 fn add(rows: usize) -> Statement {
     let mut sql =
         "INSERT INTO pace (rule, bucket, full_us, added_us, changed_ms) VALUES ".to_owned();

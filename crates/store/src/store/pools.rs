@@ -6,13 +6,13 @@ use sqlx::{PgPool, SqlitePool};
 
 use super::sqlite_writer::SqliteWriter;
 
-/// Time limit for a statement, including the wait for a connection.
+/// The time limit for a statement, including the wait for a connection.
 // Longer than the timeouts set for `PostgreSQL`, so that its more specific error comes first.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
-    /// `SQLite` database, which has a single writer.
+    /// An `SQLite` database, which has a single writer.
     Sqlite {
         read: SqlitePool,
         write: SqliteWriter,
@@ -20,15 +20,15 @@ pub(super) enum Pools {
     Postgres(PgPool),
 }
 
-/// State of a connection pool.
+/// The state of a connection pool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PoolState {
-    /// Number of open connections.
+    /// The number of open connections.
     pub open: u32,
-    /// Number of open connections that are idle.
+    /// The number of open connections that are idle.
     pub idle: u32,
-    /// Maximum number of open connections.
+    /// The maximum number of open connections.
     pub max: u32,
 }
 

@@ -16,17 +16,17 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// Time limit for obtaining a connection, whether new or from the pool.
+/// The time limit for obtaining a connection, whether new or from the pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Default maximum number of connections per instance.
+/// The default maximum number of connections per instance.
 pub(super) const MAX_CONNECTIONS: u32 = 10;
 
-/// Number of connections outside the pool: one for the locks of leases, one for checking the
+/// The number of connections outside the pool: one for lease locks, and one for checking the
 /// database.
 const OUTSIDE_POOL: u32 = 2;
 
-/// Timeouts for database sessions, in milliseconds.
+/// The timeouts for database sessions, in milliseconds.
 // Shorter than our own statement timeout, so that the server cancels and rolls back slow
 // statements; a process that freezes in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
@@ -35,7 +35,7 @@ const TIMEOUTS: [(&str, &str); 3] = [
     ("idle_in_transaction_session_timeout", "15000"),
 ];
 
-/// Timeouts for the session that runs migrations, which may have to wait for other instances.
+/// The timeouts for the session that runs migrations, which may have to wait for other instances.
 const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
     // Building an index on a large table may take long; a timeout would restart it at each start.
     ("statement_timeout", "0"),
@@ -43,7 +43,7 @@ const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
     ("idle_in_transaction_session_timeout", "60000"),
 ];
 
-/// Parses the database location from a URL.
+/// Parses the location of a database from its URL.
 pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     let options = options(url)?;
     Ok(DatabaseLocation::new(
@@ -54,7 +54,7 @@ pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
 
 /// Opens the database and applies pending migrations.
 ///
-/// At most `max_connections` are used, two of which are outside the pool.
+/// At most `max_connections` connections are used, two of which are outside the pool.
 pub(super) async fn open(
     url: &str,
     place: &DatabaseLocation,

@@ -2,7 +2,7 @@
 
 use super::StoreError;
 
-/// Time for which a note remains stored, in milliseconds.
+/// The time for which a note about a `doctor` request remains stored, in milliseconds.
 const KEPT_MS: i64 = 600_000;
 
 statements! {
@@ -20,7 +20,7 @@ handle! {
 }
 
 impl Probes<'_> {
-    /// Stores a note, and removes notes older than ten minutes.
+    /// Stores a note about a request sent by `doctor`, and removes notes older than ten minutes.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Probes<'_> {
         self.db.run(&NOTE, &values).await
     }
 
-    /// Returns the note about a request, if it exists.
+    /// Returns the note about a request sent by `doctor`, if there is one.
     ///
     /// # Errors
     ///

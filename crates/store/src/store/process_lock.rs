@@ -35,7 +35,7 @@ const KEEPALIVES: [(&str, &str); 4] = [
     ("tcp_keepalives_count", "3"),
 ];
 
-/// Statement that acquires an advisory lock until the session ends; `PostgreSQL` only.
+/// The statement that acquires an advisory lock until the session ends; `PostgreSQL` only.
 static LOCK_LEASE: Statement =
     Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
 
@@ -44,7 +44,8 @@ static UNLOCK_LEASE: Statement = Statement::new(
     "SELECT CAST(pg_advisory_unlock($1) AS TEXT)",
 );
 
-/// Statement that briefly tries to acquire a shared lock, so that checks do not disturb each other.
+/// The statement that briefly tries to acquire a shared lock, so that checks do not disturb each
+/// other.
 static IS_LEASE_UNLOCKED: Statement = Statement::new(
     "check whether a lease is locked",
     "SELECT CAST(CASE WHEN pg_try_advisory_xact_lock_shared($1) THEN 1 ELSE 0 END AS BIGINT)",
@@ -53,29 +54,29 @@ static IS_LEASE_UNLOCKED: Statement = Statement::new(
 /// Statements for locks, which only `PostgreSQL` supports.
 pub(super) static LOCKS: [&Statement; 3] = [&LOCK_LEASE, &UNLOCK_LEASE, &IS_LEASE_UNLOCKED];
 
-/// Random upper half of the lease keys of this process.
+/// The random upper half of this process's lease keys.
 static PROCESS: LazyLock<u64> =
     LazyLock::new(|| RandomState::new().hash_one(std::process::id()) << 32);
 
-/// Lock that belongs to a lease and is released when the holder's process ends.
+/// A lock that belongs to a lease and is released when the holder's process ends.
 #[derive(Debug)]
 pub(super) enum ProcessLock {
-    /// In-memory database, which ends with its process.
+    /// No lock is needed: an in-memory database ends with its process.
     Memory,
-    /// Locked file next to the database.
+    /// A locked file next to the database file.
     File(#[expect(dead_code, reason = "held only for its destructor")] LockedFile),
-    /// Advisory lock in the session shared by all leases of the process.
+    /// An advisory lock in the session shared by all leases of the process.
     Session(SessionLock),
 }
 
-/// Advisory lock in a session; released when dropped.
+/// An advisory lock in a session, which is released when the value is dropped.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     session: Option<Arc<LockSession>>,
     key: i64,
 }
 
-/// File that remains locked until the value is dropped, and is then removed.
+/// A file that remains locked until the value is dropped, and is then removed.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     path: PathBuf,
@@ -102,7 +103,7 @@ impl ProcessLock {
         }
     }
 
-    /// Opens a new session if the previous session has failed.
+    /// Opens a new database session if the previous session has failed.
     ///
     /// Another process may have acquired the lease in the meantime, so check the lease's row
     /// afterwards.
@@ -168,7 +169,7 @@ impl Drop for LockedFile {
     }
 }
 
-/// Returns a key that no other lease has. The upper half of the key identifies the process.
+/// Returns a lease key that no other lease has. The upper half of the key identifies the process.
 pub(super) fn new_key() -> u64 {
     static LEASES: AtomicU32 = AtomicU32::new(0);
     let lease = LEASES.fetch_add(1, Ordering::Relaxed);
@@ -200,7 +201,7 @@ pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, Store
     }
 }
 
-/// Returns `true` and removes the file if no process holds a lock on it.
+/// Returns `true`, and removes the lock file, if no process holds a lock on the file.
 fn is_unlocked(path: &Path) -> bool {
     match File::open(path) {
         // A shared lock, so that concurrent checks do not mistake each other for the holder.

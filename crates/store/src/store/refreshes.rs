@@ -7,11 +7,11 @@ use super::{
     transaction::Transaction,
 };
 
-/// Maximum number of stored refreshes per source.
+/// The maximum number of stored refreshes per source.
 const KEPT: i64 = 200;
 
 robot_detection_layer::words! {
-    /// Outcome of a refresh.
+    /// The outcome of a refresh.
     pub enum RefreshOutcome {
         /// The source was read and its robots were replaced.
         Replaced = "replaced",
@@ -25,59 +25,59 @@ robot_detection_layer::words! {
 }
 
 columns! {
-    /// Row of the refresh history.
+    /// A row of the refresh history.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct RefreshRecord {
-        /// ID of the row; 0 until the record has been stored.
+        /// The ID of the row; 0 until the record has been stored.
         pub refresh_id: i64,
-        /// Source that was refreshed.
+        /// The source that was refreshed.
         pub source: Source,
-        /// URL from which the source was read.
+        /// The URL from which the source was read.
         pub url: String,
-        /// Cause of the refresh: `schedule`, `start`, `command` or `admin`.
+        /// The cause of the refresh: `schedule`, `start`, `command` or `admin`.
         pub trigger: String,
-        /// Start time of the refresh.
+        /// The start time of the refresh.
         pub started_ms: i64,
-        /// End time of the refresh.
+        /// The end time of the refresh.
         pub finished_ms: i64,
-        /// Outcome of the refresh.
+        /// The outcome of the refresh.
         pub outcome: RefreshOutcome,
-        /// Reason why the refresh failed or the document is held; empty otherwise.
+        /// The reason why the refresh failed or the document is held; empty otherwise.
         pub error: String,
-        /// Number of records in the source.
+        /// The number of records in the source.
         pub records: u64,
-        /// Number of robots that were added.
+        /// The number of robots that were added.
         pub added: u64,
-        /// Number of robots that were changed.
+        /// The number of robots that were changed.
         pub changed: u64,
-        /// One line per skipped record; the caller limits the number of lines.
+        /// The number of robots that were removed.
         pub removed: u64,
-        /// Number of records that could not be converted into robots.
+        /// The number of records that could not be converted into robots.
         pub skipped: u64,
-        /// Number of robots that matched a browser in the self-test.
+        /// The number of robots that matched a browser in the self-test.
         pub quarantined: u64,
-        /// Number of robots without a pattern.
+        /// The number of robots without a pattern.
         pub unusable: u64,
-        /// One line per skipped record; the caller limits their number.
+        /// One line per skipped record; the caller limits the number of lines.
         pub problems: Vec<String>,
-        /// SHA-256 of the document that is held for review, in hexadecimal.
+        /// The SHA-256 hash of the document that is held for review, in hexadecimal.
         pub held_sha256: Option<String>,
     }
 }
 
 columns! {
-    /// State of a source between refreshes.
+    /// The state of a source between refreshes.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct SourceState {
-        /// URL from which the source was read.
+        /// The URL from which the source was read.
         pub url: String,
-        /// `ETag` of the last response from the source.
+        /// The `ETag` of the last response from the source.
         pub etag: Option<String>,
-        /// `Last-Modified` value of the last response, unparsed.
+        /// The `Last-Modified` value of the last response, unparsed.
         pub last_modified: Option<String>,
-        /// SHA-256 of the last document, in hexadecimal.
+        /// The SHA-256 hash of the last document, in hexadecimal.
         pub content_sha256: Option<String>,
-        /// End time of the last successful refresh, including refreshes without new content.
+        /// The end time of the last successful refresh, including refreshes without new content.
         pub succeeded_ms: Option<i64>,
     }
 }
@@ -150,7 +150,7 @@ impl Refreshes<'_> {
         self.db.rows(&REFRESHES, &[limit.into()]).await
     }
 
-    /// Returns the most recent refresh of a source, whatever its outcome.
+    /// Returns the most recent refresh of a source, regardless of its outcome.
     ///
     /// # Errors
     ///
@@ -201,7 +201,8 @@ impl Refreshes<'_> {
 }
 
 impl Lease {
-    /// Same as [`Refreshes::touch_source`], but fails unless the lease is still held.
+    /// Saves the state of a source, like [`Refreshes::touch_source`], but fails unless the lease is
+    /// still held.
     ///
     /// # Errors
     ///
@@ -223,7 +224,7 @@ impl Lease {
 column!(RefreshOutcome, row, name, {
     let word: String = row.try_get(name)?;
     let id: i64 = row.try_get("refresh_id")?;
-    let reason = || format!("refresh {id} has the outcome {word:?}").into();
+    let reason = || format!("refresh {id} has the unknown outcome {word:?}").into();
     RefreshOutcome::from_word(&word).ok_or_else(|| unreadable(name, reason()))
 });
 

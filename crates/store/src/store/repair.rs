@@ -22,41 +22,41 @@ use super::{
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
-/// Maximum number of failed statements per table. After each failure, the range of rows is halved.
+/// The maximum number of failed statements per table; each failure halves the range of rows.
 const MAX_FAILURES: u32 = 20_000;
 
-/// Length of an `SQLite` file header, and the positions of its versions and page count
+/// The length of an `SQLite` file header, and the positions of its versions and page count
 /// (<https://www.sqlite.org/fileformat2.html> §1.3).
 const HEADER_BYTES: usize = 100;
 const VERSIONS: std::ops::Range<usize> = 18..20;
 const PAGE_COUNT: std::ops::Range<usize> = 28..32;
 
-/// Result of a repair.
+/// The result of repairing an `SQLite` file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Description of the damage that was found.
+    /// A description of the damage that was found.
     pub damage: String,
-    /// Path to which the damaged file was renamed.
+    /// The path to which the damaged file was renamed.
     pub kept: PathBuf,
-    /// Repaired tables, ordered by name.
+    /// The repaired tables, ordered by name.
     pub tables: Vec<RepairedTable>,
 }
 
-/// Table in a repaired database.
+/// A table in a repaired database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RepairedTable {
-    /// Name of the repaired table.
+    /// The name of the repaired table.
     pub name: String,
-    /// Number of rows that were copied to the new file.
+    /// The number of rows that were copied to the new file.
     pub saved: u64,
-    /// Number of rows that were lost; `None` if unknown.
+    /// The number of rows that were lost; `None` if unknown.
     pub lost: Option<u64>,
 }
 
 impl Store {
-    /// Describes the damage of an `SQLite` file, if any, without changing the file.
+    /// Describes the damage to an `SQLite` file, if any, without changing the file.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ pub(super) async fn create(
     Ok(connection)
 }
 
-/// Copies the damaged file and its log. If the header is invalid, it is replaced in the copy.
+/// Copies the damaged file and its log. An invalid header is replaced in the copy.
 fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
     fs::copy(path, copy)?;
     let log = beside(path, "-wal");
@@ -302,14 +302,14 @@ async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<Strin
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// Counts the rows of a table. `SQLite` may use an index for this, which may be intact.
+/// Counts a table's rows. `SQLite` may use an index, which may be intact even if the table is not.
 async fn count(connection: &mut SqliteConnection, schema: &str, table: &str) -> Option<u64> {
     let sql = AssertSqlSafe(format!("SELECT count(*) FROM {schema}.{table}"));
     let counted: i64 = sqlx::query_scalar(sql).fetch_one(connection).await.ok()?;
     u64::try_from(counted).ok()
 }
 
-/// State of copying the rows of one table to the new file.
+/// The state of copying the rows of one table to the new file.
 struct Salvage<'c> {
     connection: &'c mut SqliteConnection,
     table: &'c str,
@@ -318,7 +318,7 @@ struct Salvage<'c> {
 }
 
 impl Salvage<'_> {
-    /// Copies all rows. If some rows cannot be read, copies the rows around them.
+    /// Copies all rows of a table. If some rows cannot be read, copies the rows around them.
     async fn save(&mut self) {
         if self.copy_rows("").await {
             return;

@@ -19,21 +19,21 @@ use super::{
     transaction::Transaction,
 };
 
-/// Changes made by replacing robots, with IDs in sorted order.
+/// The changes made by replacing robots; all IDs are sorted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotChanges {
-    /// IDs of new robots.
+    /// The IDs of new robots.
     pub added: Vec<String>,
-    /// IDs of changed robots.
+    /// The IDs of changed robots.
     pub changed: Vec<String>,
-    /// IDs of removed robots.
+    /// The IDs of removed robots.
     pub removed: Vec<String>,
-    /// Number of unchanged robots.
+    /// The number of unchanged robots.
     pub unchanged: u64,
 }
 
-/// Number of rows per `INSERT` statement.
+/// The number of rows per `INSERT` statement.
 pub(super) const INSERT_ROWS: usize = 50;
 
 statements! {
@@ -130,8 +130,8 @@ impl Robots<'_> {
         Ok(removed)
     }
 
-    /// Adds a robot manually. Its source is stored as `manual`, whatever source the robot
-    /// specifies.
+    /// Adds a robot manually. The robot's source is stored as `manual`, regardless of the source
+    /// that the robot specifies.
     ///
     /// # Errors
     ///
@@ -201,12 +201,13 @@ impl Robots<'_> {
 }
 
 impl Lease {
-    /// Same as [`Robots::replace_source`], but fails unless the lease is still held.
+    /// Replaces the robots of a source, like [`Robots::replace_source`], but fails unless the lease
+    /// is still held.
     ///
     /// # Errors
     ///
-    /// Returns `LeaseLost` if another process has acquired the lease, and the errors of the linked
-    /// function.
+    /// Returns `LeaseLost` if another process has acquired the lease, or an error for the same
+    /// reasons as [`Robots::replace_source`].
     pub async fn replace_source(
         &self,
         source: &Source,

@@ -4,16 +4,16 @@ use robot_detection_layer::registry::Source;
 
 use super::{StoreError, StoredRobot, columns::from_sql, row::RobotRow};
 
-/// Number of robots from one source.
+/// The number of robots from one source.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RobotCount {
-    /// Source of the counted robots.
+    /// The source of the counted robots.
     pub source: Source,
-    /// Number of robots used for detection.
+    /// The number of robots used for detection.
     pub active: u64,
-    /// Number of quarantined robots, whose patterns also match browsers.
+    /// The number of quarantined robots, whose patterns also match browsers.
     pub quarantined: u64,
-    /// Number of robots without a pattern.
+    /// The number of robots without a pattern.
     pub unusable: u64,
 }
 

@@ -13,20 +13,20 @@ use robot_detection_layer::registry::{
     Exclusion, Pattern, PatternKind, Purpose, Robot, Source, Status,
 };
 
-/// Row of the robots table.
+/// A row of the robots table.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StoredRobot {
-    /// Robot, as defined by its source.
+    /// The robot, as defined by its source.
     pub robot: Robot,
-    /// Time when the robot first appeared in its source (`insertion_date`).
+    /// The time when the robot first appeared in its source (`insertion_date`).
     pub insertion_ms: i64,
-    /// Time when the source last changed the robot (`modified_date`).
+    /// The time when the source last changed the robot (`modified_date`).
     pub modified_ms: i64,
 }
 
 columns! {
-    /// Row of the robots table, as stored in the database.
+    /// A row of the robots table, as stored in the database.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub(super) struct RobotRow {
         pub(super) source: String,
@@ -46,7 +46,7 @@ columns! {
     }
 }
 
-/// Columns to read; `search_text` is write-only.
+/// The columns to read; `search_text` is write-only.
 macro_rules! robot_columns {
     () => {
         "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \
@@ -109,7 +109,7 @@ impl RobotRow {
         }
     }
 
-    /// Returns `true` if both rows are equal except for their dates.
+    /// Returns `true` if two rows are equal except for their dates.
     pub(super) fn equals_ignoring_dates(&self, other: &Self) -> bool {
         let dated = Self {
             insertion_date: self.insertion_date,

@@ -22,8 +22,9 @@ handle! {
 }
 
 impl ConfirmationKeys<'_> {
-    /// Returns the keys of the last few days up to `today`, each with its day since the Unix epoch.
-    /// If no instance has created a key for today, `new` is saved as today's key.
+    /// Returns the confirmation keys of the last few days up to `today`, each with its day (in days
+    /// since the Unix epoch). If no instance has created a key for today, `new` is saved as today's
+    /// key.
     ///
     /// Older keys are removed.
     ///
@@ -51,7 +52,7 @@ impl ConfirmationKeys<'_> {
 impl Store {
     /// Returns the key of the site robot. If there is no key yet, `new` is saved and returned.
     ///
-    /// Instances that call this at the same time all get the same key.
+    /// Instances that call this function at the same time all receive the same key.
     ///
     /// # Errors
     ///

@@ -24,51 +24,52 @@ use super::{
     statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
-/// Time limit for waiting until another process has finished writing.
+/// The time limit for waiting until another process has finished writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time limit for waiting until other processes have opened the same file.
+/// The time limit for waiting until other processes have opened the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Size of the write-ahead log, in pages, at which `SQLite` checkpoints the log.
+/// The size of the write-ahead log, in pages, at which `SQLite` checkpoints the log.
 ///
 /// A page that is written by several transactions is copied only once. 4,000 pages are 16 MiB.
 const CHECKPOINT_PAGES: &str = "4000";
 
-/// Number of rows that a connection buffers, so that reader and worker thread wake each other less
-/// often.
+/// The number of rows that a connection buffers, so that the reader and the worker thread wake each
+/// other less often.
 const ROWS: usize = 500;
 
-/// Number of prepared statements that each connection caches.
+/// The number of prepared statements that each connection caches.
 const STATEMENTS: usize = 200;
 
-/// Page cache size of each connection; a negative value is in KiB. Half of the default is
+/// The page cache size of each connection; a negative value is in KiB. Half of the default is
 /// sufficient, as there are five connections, and the operating system also caches the file.
 const PAGE_CACHE: &str = "-1000";
 
 const START_POLL: Duration = Duration::from_millis(10);
 
-/// Number of connections for reading, in addition to the connection for writing.
+/// The number of connections for reading, in addition to the connection for writing.
 const READERS: u32 = 4;
-/// Time after which an idle reading connection is closed, since each has a thread and a page cache.
+/// The time after which an idle connection for reading is closed; each connection has a thread and
+/// a page cache.
 const READ_FOR: Duration = Duration::from_mins(2);
 
 const OPEN_ADVICE: &str = "check that its directory exists, that this user has write permission \
                            there, and that the path is that of an SQLite database, not of a \
                            directory";
 
-/// Reason for opening a database.
+/// The reason for opening a database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Opening {
-    /// Opened by a command or a library. Errors are returned.
+    /// A command or a library opens the database. Errors are returned.
     Command,
-    /// Opened when a server starts. A damaged file is left unchanged.
+    /// A server opens the database at startup. A damaged file is left unchanged.
     Start,
-    /// Opened by a server after an outage. A missing file is not created.
+    /// A server opens the database again after an outage. A missing file is not created.
     Return,
 }
 
-/// Parses the database location from a URL.
+/// Parses the location of a database from its URL.
 pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     Target::parse(url)?;
     SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;

@@ -24,34 +24,35 @@ use super::{
     migrations,
 };
 
-/// Time limit for the damage check at start. Any other damage is detected when it is read.
+/// The time limit for the damage check at startup. Damage that is not found in time is detected
+/// when the data is read.
 pub(super) const CHECK_TIME: Duration = Duration::from_secs(2);
 
-/// Time limit for saving the content of a removed file.
+/// The time limit for saving the content of a removed file.
 const SAVE_TIME: Duration = Duration::from_mins(5);
 
-/// Number of `SQLite` virtual machine instructions between two checks of the time limit.
+/// The number of `SQLite` virtual machine instructions between two checks of the time limit.
 const CHECK_STEPS: i32 = 10_000;
 
-/// Identity of a file, which distinguishes it from other files with the same name.
+/// The identity of a file, which distinguishes the file from other files with the same name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct FileId {
     device: u64,
     inode: u64,
 }
 
-/// Identity of an opened database file and its write-ahead log.
+/// The identity of an opened database file and its write-ahead log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenedFile {
     pub(super) file: Option<FileId>,
     log: Option<FileId>,
 }
 
-/// Reason why an existing file must not be opened for writing.
+/// The reason why an existing database file must not be opened for writing.
 #[derive(Debug)]
 pub(super) enum Fault {
     Damage(String),
-    /// The file contains a migration that this program does not know, with this version.
+    /// The file contains a migration with this version, which is unknown to this program.
     Newer(i64),
 }
 
@@ -80,7 +81,7 @@ impl Target {
 }
 
 impl FileId {
-    /// Returns the identity of the file at a path, or `None` if there is no file.
+    /// Returns the identity of the file at a path, or `None` if the file does not exist.
     #[cfg(unix)]
     pub(super) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
@@ -123,7 +124,7 @@ pub(super) fn path(url: &str) -> Option<PathBuf> {
     }
 }
 
-/// Returns the path of a companion file of the database.
+/// Returns the database file's path with an ending appended, for a file next to the database file.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
@@ -143,7 +144,8 @@ pub(super) fn label(at_ms: i64) -> String {
     )
 }
 
-/// Checks a file for damage and for tables from a newer version, without changing the file.
+/// Checks a database file for damage and for tables from a newer version, without changing the
+/// file.
 ///
 /// If there is a write-ahead log, `SQLite` recreates the index of the log (`-shm`).
 ///
@@ -181,8 +183,8 @@ pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
     }
 }
 
-/// Creates the error for a removed file, with the path of the saved copy or the reason why there is
-/// none.
+/// Creates the error for a removed database file, with the path of the saved copy or the reason why
+/// there is no copy.
 pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
     let saved = match saved {
         Ok(copy) => format!("its content was saved to {}", copy.display()),
@@ -197,7 +199,7 @@ pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> Stor
     )
 }
 
-/// Creates the error for a file that was replaced by another file.
+/// Creates the error for a database file that was replaced by another file.
 pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
     StoreError::new(
         StoreErrorKind::Unavailable,
@@ -205,8 +207,8 @@ pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
     )
 }
 
-/// Saves the content of a removed file that is still open, next to its path. Returns the path of
-/// the copy.
+/// Saves the content of a removed database file that is still open, next to the file's path.
+/// Returns the path of the copy.
 pub(super) async fn save_open_file(
     pool: &SqlitePool,
     path: &Path,
@@ -245,7 +247,8 @@ pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
     }
 }
 
-/// Creates a missing file that only its owner can read, since it will contain password hashes.
+/// Creates a missing database file that only its owner can read, since the file will contain
+/// password hashes.
 ///
 /// `SQLite` treats an empty file as a new database, and will report any failure that occurs here.
 pub(super) fn create_private(path: &Path) {

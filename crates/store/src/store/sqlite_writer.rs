@@ -21,17 +21,18 @@ use super::{
     statement::{Step, arguments, joined},
 };
 
-/// Time limit for waiting for the other writers of this process.
+/// The time limit for waiting for the other writers of this process.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// SQL that begins a transaction with a write lock; upgrading a read lock later could fail.
+/// The SQL that begins a transaction with a write lock; upgrading a read lock later could fail.
 const BEGIN: &str = "BEGIN IMMEDIATE; ";
 
-/// Maximum number of statements sent together, since each is held in memory until all are done.
+/// The maximum number of statements sent together; each statement is held in memory until all are
+/// done.
 pub(super) const MAX_STEPS: usize = 32;
 
-/// Maximum number of joined statements whose text remains prepared; longer texts are rarely reused
-/// and would occupy megabytes each.
+/// The maximum number of joined statements whose text remains prepared; longer texts are rarely
+/// reused and would occupy megabytes each.
 const PREPARED_STEPS: usize = 4;
 
 /// The only connection for writing, which writers use in turns.
@@ -42,11 +43,11 @@ pub(super) struct SqliteWriter {
     is_shared: bool,
 }
 
-/// The connection while no writer is using it.
+/// The connection for writing, while no writer is using it.
 #[derive(Debug, Default)]
 struct IdleConnection(Option<PoolConnection<Sqlite>>);
 
-/// One writer's turn on the connection.
+/// One writer's turn on the connection for writing.
 #[derive(Debug)]
 pub(super) struct WriterTurn {
     kept: OwnedMutexGuard<IdleConnection>,
@@ -54,7 +55,7 @@ pub(super) struct WriterTurn {
     is_shared: bool,
 }
 
-/// Write transaction. If it is dropped before being committed, nothing is changed.
+/// A write transaction. If the transaction is dropped before it is committed, nothing is changed.
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
     /// The writer's turn; `None` after the transaction has ended.
@@ -112,7 +113,8 @@ impl WriterTurn {
         connection.ok_or(sqlx::Error::PoolClosed)
     }
 
-    /// Ends the turn. After an error, the connection is returned to the pool, which tests it.
+    /// Ends the writer's turn. After an error, the connection is returned to the pool, which tests
+    /// the connection.
     pub(super) fn end<T>(mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         if done.is_err() {
             self.kept.0.take();
@@ -153,7 +155,7 @@ impl SqliteTransaction {
         Ok(connection)
     }
 
-    /// Runs statements in sequence. Returns the rows of those that read.
+    /// Runs statements in sequence. Returns the rows from the statements that read.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],

@@ -13,12 +13,12 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
 use super::error::Engine;
 
-/// Log level for slow statements; low, because the complete text is logged, which may be a
-/// megabyte.
+/// The log level for slow statements. The level is low because the complete text of the statement
+/// is logged, which may be a megabyte.
 pub(super) const SLOW_LOGGED: LevelFilter = LevelFilter::Debug;
 pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
 
-/// Placeholder in SQL for the database's current time, in milliseconds since the Unix epoch.
+/// The placeholder in SQL for the database's current time, in milliseconds since the Unix epoch.
 const NOW: &str = "{now}";
 
 /// Declares a file's statements as `static`s and lists all of them in `FIXED`.
@@ -27,7 +27,7 @@ macro_rules! statements {
         $(pub(super) static $name: crate::store::statement::Statement =
             crate::store::statement::Statement::new($what, $sql);)*
 
-        /// All statements in this file that have a fixed text.
+        /// All SQL statements in this file that have a fixed text.
         pub(in crate::store) static FIXED: &[&crate::store::statement::Statement] = &[$(&$name),*];
     };
 }
@@ -42,7 +42,7 @@ macro_rules! values {
     };
 }
 
-/// SQL statement with parameters such as `$1`, and a description that follows "cannot" in error
+/// An SQL statement with parameters such as `$1`, and a description that follows "cannot" in error
 /// messages.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
@@ -50,17 +50,18 @@ pub(super) struct Statement {
     pub(super) sql: Cow<'static, str>,
 }
 
-/// Statement with its parameter values, to be run together with others.
+/// A statement with its parameter values, to be run together with other statements.
 pub(super) type Step<'v> = (&'v Statement, Vec<Value<'v>>);
 
 /// Variants of a statement for different numbers of rows, each assembled once.
 #[derive(Debug)]
 pub(super) struct ByRows {
-    /// Variants in decreasing order of their number of rows; the last variant is for one row.
+    /// The variants of the statement, in decreasing order of their number of rows; the last variant
+    /// is for one row.
     statements: Vec<(usize, Statement)>,
 }
 
-/// Parameter of a statement. NUL bytes are removed from texts, because `PostgreSQL` rejects them.
+/// A parameter of a statement. NUL bytes are removed from texts, because `PostgreSQL` rejects them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Int(Option<i64>),
@@ -85,12 +86,13 @@ impl Statement {
         }
     }
 
-    /// Same as [`Self::assembled`], for a statement that lives as long as the program.
+    /// Creates a statement like [`Self::assembled`], but with a text that lives as long as the
+    /// program.
     pub(super) fn lasting(what: &'static str, sql: String) -> Self {
         Self::new(what, sql.leak())
     }
 
-    /// Returns the SQL for an engine; it consists only of literals.
+    /// Returns the statement's SQL for an engine; the SQL consists only of literals.
     pub(super) fn safe(&self, engine: Engine) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(if self.sql.contains(NOW) {
             timed(&self.sql, engine).into()
@@ -100,10 +102,10 @@ impl Statement {
     }
 }
 
-/// Cache of joined SQL, keyed by the memory addresses of the joined texts.
+/// A cache of joined SQL, keyed by the memory addresses of the joined texts.
 type JoinedSql = HashMap<Vec<(usize, usize)>, Arc<str>>;
 
-/// Maximum number of cached joined statements.
+/// The maximum number of cached joined statements.
 const MAX_JOINED: usize = 256;
 
 static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
@@ -111,7 +113,8 @@ static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
 /// Joins the SQL of statements, and encloses it in a prefix and a suffix without parameters. The
 /// parameters are renumbered consecutively.
 ///
-/// The program uses only a few such sequences, so each is joined once and cached.
+/// The program uses only a few such sequences of statements, so each sequence is joined once and
+/// cached.
 pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
     // A `'static` text never moves, so its address identifies it.
     let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
@@ -170,7 +173,8 @@ fn timed(sql: &str, engine: Engine) -> String {
 }
 
 impl ByRows {
-    /// Creates the variants for these numbers of rows; they exist as long as the program runs.
+    /// Creates the variants of a statement for the given numbers of rows; the variants exist as
+    /// long as the program runs.
     pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
         let lasting = |size: &usize| {
             let Statement { what, sql } = make(*size);
@@ -181,7 +185,7 @@ impl ByRows {
         }
     }
 
-    /// Splits a list into pieces, each with the statement for its number of rows.
+    /// Splits a list into pieces, each with the statement for the piece's number of rows.
     pub(super) fn pieces<'l, T>(
         &self,
         mut list: &'l [T],
@@ -225,7 +229,7 @@ impl ByRows {
         })
     }
 
-    /// Returns the variants for all numbers of rows.
+    /// Returns the variants of the statement for all numbers of rows.
     pub(super) fn all(&self) -> impl Iterator<Item = &Statement> {
         self.statements.iter().map(|(_, statement)| statement)
     }

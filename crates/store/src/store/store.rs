@@ -15,7 +15,7 @@ use super::{
     sqlite_file,
 };
 
-/// Database handle; clones share the same connections.
+/// A database handle; clones share the same connections.
 ///
 /// A store may be used by any number of tasks at the same time. A failed call changes nothing, and
 /// dropping a call's future never leaves a partial change.
@@ -127,8 +127,8 @@ impl Store {
 
     /// Returns a database URL without its password, for display.
     ///
-    /// The result is the same as [`url`](Self::url) returns for the open database. For an invalid
-    /// URL, only the scheme is returned.
+    /// The result is the same URL that [`url`](Self::url) returns for the open database. For an
+    /// invalid URL, only the scheme is returned.
     pub fn shown_url(url: &str) -> String {
         Database::shown_url(url)
     }

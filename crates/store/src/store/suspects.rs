@@ -3,17 +3,17 @@
 use super::StoreError;
 
 columns! {
-    /// Report of the suspects found by an instance.
+    /// A report about the suspects found by an instance.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct StoredSuspects {
-        /// ID of the reporting instance.
+        /// The ID of the reporting instance.
         pub instance: String,
-        /// Time of the report, in milliseconds since the Unix epoch.
+        /// The time of the report, in milliseconds since the Unix epoch.
         pub at_ms: i64,
-        /// Suspicious clients as JSON, which contains text from requests.
+        /// The suspicious clients as JSON, which contains text from requests.
         pub flags: String,
-        /// Sketch of the requests in the instance's window, in Base64; empty if there is only one
-        /// instance.
+        /// A sketch of the requests in the instance's time window, in Base64; empty if there is
+        /// only one instance.
         pub sketch: String,
     }
 }
@@ -37,7 +37,7 @@ handle! {
 }
 
 impl Suspects<'_> {
-    /// Saves an instance's report, which replaces the previous one from this instance.
+    /// Saves an instance's report about suspects, which replaces the instance's previous report.
     ///
     /// Reports made before `cutoff_ms`, in milliseconds since 1970, are removed.
     ///
@@ -51,7 +51,7 @@ impl Suspects<'_> {
         self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 
-    /// Returns the reports made since `since_ms`, ordered by instance.
+    /// Returns the reports about suspects made since `since_ms`, ordered by instance.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Suspects<'_> {
         self.db.rows(&SUSPECTS, &values).await
     }
 
-    /// Removes the report of an instance that is stopping.
+    /// Removes the report about suspects from an instance that is stopping.
     ///
     /// # Errors
     ///

@@ -14,7 +14,8 @@ use super::{
     statement::{Statement, Step, Value, arguments},
 };
 
-/// Database transaction. Dropping it before [`Transaction::commit`] rolls back the changes.
+/// A database transaction. Dropping the transaction before [`Transaction::commit`] rolls back the
+/// changes.
 pub(super) struct Transaction<'d> {
     pub(super) place: &'d DatabaseLocation,
     pub(super) what: &'static str,
@@ -91,10 +92,10 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(statement.what, place, &error))
     }
 
-    /// Runs statements in sequence. Returns the rows of those that read.
+    /// Runs statements in sequence. Returns the rows from the statements that read.
     ///
-    /// On `SQLite`, statements are sent together, because waking its thread costs more than most
-    /// statements.
+    /// On `SQLite`, statements are sent together, because waking the `SQLite` thread costs more
+    /// than most statements.
     pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
@@ -106,7 +107,8 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
-    /// Runs the last statements in the same way as [`Self::rows_of_all`], and commits.
+    /// Runs the last statements in the same way as [`Self::rows_of_all`], and commits the
+    /// transaction.
     pub(super) async fn commit_with<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
@@ -120,7 +122,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::from_statement(self.what, self.place, &error))
     }
 
-    /// Runs statements while subsequent ones are being created, and commits.
+    /// Runs statements while subsequent statements are being created, and commits the transaction.
     pub(super) async fn commit_streaming<'s>(
         mut self,
         mut steps: impl Iterator<Item = Step<'s>>,
@@ -170,7 +172,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Connection on which a transaction has been started.
+/// A connection on which a transaction has been started.
 enum TransactionConnection<'t> {
     Sqlite(&'t mut SqliteConnection),
     Postgres(&'t mut PgConnection),

@@ -3,19 +3,19 @@
 use robot_detection_layer::detect::Verdict;
 
 robot_detection_layer::words! {
-    /// Method by which a robot's claim is verified.
+    /// A method by which a robot's claim is verified.
     #[derive(Hash)]
     pub enum Method {
         /// Address ranges that the robot's operator publishes.
         Ranges = "ranges",
-        /// Host name of the operator, which resolves back to the address.
+        /// The operator's host name, which resolves back to the address.
         ReverseDns = "reverse-dns",
-        /// Signature of the request by a key that the operator publishes.
+        /// The signature of the request, made with a key that the operator publishes.
         WebBotAuth = "web-bot-auth",
     }
 }
 
-/// Finding of one verification method about a claim.
+/// The finding of one verification method about a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
     /// The claim is proved to be true.
@@ -32,21 +32,21 @@ pub enum Finding {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// Method that produced the evidence.
+    /// The method that produced the evidence.
     pub method: Method,
-    /// Sentence that describes the evidence; external text is quoted and truncated.
+    /// A sentence that describes the evidence; external text is quoted and truncated.
     pub text: String,
 }
 
-/// Verdict on a claim, with its evidence.
+/// A verdict on a claim, with its evidence.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proof {
-    /// Verdict that follows from all findings.
+    /// The verdict that follows from all findings.
     pub verdict: Verdict,
-    /// Method that confirms or contradicts the claim, if any.
+    /// The method that confirms or contradicts the claim, if any.
     pub by: Option<Method>,
-    /// Evidence of each method, in the order in which the methods were used.
+    /// The evidence from each method, in the order in which the methods were used.
     pub evidence: Vec<Evidence>,
 }
 
@@ -92,7 +92,8 @@ impl Finding {
 }
 
 impl Proof {
-    /// Combines findings: one confirmation is decisive, or else one contradiction.
+    /// Combines findings: a single confirmation is decisive; without one, a single contradiction is
+    /// decisive.
     ///
     /// A confirmation takes precedence because operators publish several kinds of data, and DNS may
     /// already include an address that a list lacks.

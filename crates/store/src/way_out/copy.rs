@@ -1,4 +1,4 @@
-//! Page copy with the confirmation form.
+//! A copy of a page, with the confirmation form.
 
 use askama::Template;
 use axum::{
@@ -9,10 +9,11 @@ use memchr::memmem;
 
 use robot_detection_texts::Language;
 
-/// Maximum size of a page to which the form is added. Larger pages are served unchanged.
+/// The maximum size of a page to which the confirmation form is added. Larger pages are served
+/// unchanged.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Confirmation form shown to human visitors on the copy of a page.
+/// The confirmation form shown to human visitors on the copy of a page.
 #[derive(Template)]
 #[template(path = "way_out/form.html")]
 pub(super) struct Form<'f> {
@@ -23,7 +24,7 @@ pub(super) struct Form<'f> {
     pub(super) signature: &'f str,
 }
 
-/// Page that explains why a submitted confirmation was rejected.
+/// A page that explains why a submitted confirmation was rejected.
 #[derive(Template)]
 #[template(path = "way_out/problem.html")]
 pub(super) struct Problem<'f> {
@@ -32,7 +33,7 @@ pub(super) struct Problem<'f> {
     pub(super) form: &'f str,
 }
 
-/// Adds a form at the beginning of a page that is served instead of the requested one.
+/// Adds a form at the beginning of a page that is served instead of the requested page.
 pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
     let is_html = head.headers.get(header::CONTENT_TYPE);

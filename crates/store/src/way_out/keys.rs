@@ -6,16 +6,17 @@ use ring::{
     rand::{SecureRandom as _, SystemRandom},
 };
 
-/// Purpose that is included in each signature, so that the signature is not valid for other
+/// The purpose that is included in each signature, so that the signature is not valid for other
 /// purposes.
 const PURPOSE: &[u8] = b"robot-detection way out 1";
 
-/// Keys, each with its day (in days since 1970), ordered from oldest to newest.
+/// The confirmation keys, each with its day (in days since 1970), ordered from oldest to newest.
 #[derive(Debug)]
 pub(super) struct Keys(Vec<(i64, hmac::Key)>);
 
 impl Keys {
-    /// Creates a random key, to be used until the keys have been loaded from the database.
+    /// Creates a random confirmation key, to be used until the keys have been loaded from the
+    /// database.
     pub(super) fn unknown(day: i64) -> Self {
         let random = hmac::Key::generate(HMAC_SHA256, &SystemRandom::new());
         // If there are no random numbers, there is no key: nothing is signed, and no cookie is
@@ -30,14 +31,15 @@ impl Keys {
         Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
     }
 
-    /// Signs the parts with the newest key. Returns the key's day and the signature in Base64.
+    /// Signs the given parts with the newest key. Returns the key's day and the signature in
+    /// Base64.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
         let (day, key) = self.0.last()?;
         let tag = hmac::sign(key, &joined(parts));
         Some((*day, URL_SAFE_NO_PAD.encode(tag)))
     }
 
-    /// Returns `true` if the signature of the parts is valid for the key of the given day.
+    /// Returns `true` if the signature of the given parts is valid for the key of the given day.
     pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
         let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
             return false;
@@ -56,7 +58,7 @@ pub(super) fn new_secret() -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// Joins the parts. Length prefixes distinguish `ab`, `c` from `a`, `bc`.
+/// Joins the signed parts. Length prefixes distinguish `ab`, `c` from `a`, `bc`.
 fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut joined = Vec::new();
     for part in [&[PURPOSE], parts].concat() {

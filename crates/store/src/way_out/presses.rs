@@ -8,31 +8,31 @@ use std::{
     },
 };
 
-/// Maximum number of confirmations from one network per hour.
+/// The maximum number of confirmations from one network per hour.
 ///
 /// A school behind a single address has some human suspects, but not sixty in an hour.
 const MAX_PER_NETWORK: u64 = 60;
 
-/// Number of network counters, a power of two (64 KiB). Networks with the same index share a
+/// The number of network counters, a power of two (64 KiB). Networks with the same index share a
 /// counter.
 const NETWORKS: usize = 8_192;
 
-/// Maximum number of fleets whose confirmations are counted at the same time.
+/// The maximum number of fleets whose confirmations are counted at the same time.
 const FLEETS: usize = 256;
 
-/// Number of confirmations from a fleet up to which they are always accepted.
+/// The number of confirmations from a fleet that are always accepted.
 const MIN_SUBMISSIONS: u32 = 20;
 
-/// Minimum number of requests per confirmation from a fleet: human visitors continue to read,
+/// The minimum number of requests per confirmation from a fleet: human visitors continue to read,
 /// whereas a program confirms for each of its addresses.
 const REQUESTS_PER_SUBMISSION: u32 = 5;
 
 const HOUR_S: i64 = 3_600;
 
-/// Counters of confirmations, in tables of fixed size.
+/// The counters of confirmations, stored in tables of fixed size.
 #[derive(Debug)]
 pub(super) struct SubmissionLimits {
-    /// Hour and number of confirmations for each network.
+    /// The hour and number of confirmations for each network.
     networks: Box<[AtomicU64]>,
     fleets: Box<[Fleet]>,
     hasher: RandomState,

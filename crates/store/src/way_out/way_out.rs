@@ -29,31 +29,34 @@ use super::{
     presses::SubmissionLimits,
 };
 
-/// Validity of a form in seconds; a visitor that reads for longer has to click the button again.
+/// The time in seconds for which a confirmation form is valid; a visitor that reads for longer has
+/// to click the button again.
 const FORM_S: i64 = 60 * 60;
 
-/// Validity of a cookie in seconds.
+/// The time in seconds for which a confirmation cookie is valid.
 const COOKIE_S: i64 = 12 * 60 * 60;
 
-/// Time in seconds after the confirmation during which cookies are renewed.
+/// The time in seconds after the confirmation during which confirmation cookies are renewed.
 const ALL_S: i64 = 7 * 24 * 60 * 60;
 
-/// Number of days for which keys are stored: as long as a cookie signed with them may be renewed.
+/// The number of days for which confirmation keys are stored: as long as a cookie signed with a key
+/// may be renewed.
 const KEPT_DAYS: i64 = 8;
 
-/// Interval at which the keys are reloaded from the database.
+/// The interval at which the confirmation keys are reloaded from the database.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
-/// Delay after a failed attempt to reload the keys.
+/// The delay after a failed attempt to reload the confirmation keys.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Cookie name over HTTPS. Browsers accept this prefix only from the same host and over HTTPS.
+/// The name of the confirmation cookie over HTTPS. Browsers accept the `__Host-` prefix only from
+/// the same host and over HTTPS.
 const SECURE_COOKIE: &str = "__Host-robot-detection-person";
 
-/// Cookie name over plain HTTP, where browsers reject the `__Host-` prefix.
+/// The name of the confirmation cookie over plain HTTP, where browsers reject the `__Host-` prefix.
 const PLAIN_COOKIE: &str = "robot-detection-person";
 
-/// Maximum number of matching cookies to check, since each check computes an HMAC.
+/// The maximum number of matching cookies to check, since each check computes an HMAC.
 const MAX_COOKIES: usize = 4;
 
 const DAY_S: i64 = 24 * 60 * 60;
@@ -71,20 +74,20 @@ struct Inner {
     clock: Clock,
 }
 
-/// Visitor that submits or has submitted a confirmation.
+/// A visitor that submits or has submitted a confirmation.
 #[derive(Clone, Debug)]
 pub struct ConfirmingVisitor<'r> {
     host: String,
-    /// Network of the client, which remains the same if the address changes within it.
+    /// The network of the client, which remains the same if the address changes within it.
     network: String,
     user_agent: &'r [u8],
     language: Language,
 }
 
-/// Valid confirmation by a visitor.
+/// A visitor's valid confirmation.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
-    /// Cookie that renews the visitor's cookie, if renewal is due.
+    /// The new cookie that renews the visitor's cookie, if a renewal is due.
     pub next_cookie: Option<HeaderValue>,
 }
 
@@ -147,8 +150,8 @@ impl ConfirmationKeys {
         Ok(())
     }
 
-    /// Returns the confirmation form for the requested page; `action` is the URL to which it is
-    /// submitted.
+    /// Returns the confirmation form for the requested page; `action` is the URL to which the form
+    /// is submitted.
     pub fn form(&self, asked: &Uri, headers: &HeaderMap, action: &str) -> String {
         let to = asked.path_and_query().map_or("/", PathAndQuery::as_str);
         self.form_of(
@@ -226,7 +229,7 @@ impl ConfirmationKeys {
         response
     }
 
-    /// Returns the visitor's confirmation if the request has a valid cookie.
+    /// Returns the visitor's confirmation if the request has a valid confirmation cookie.
     pub fn word_of(
         &self,
         presser: &ConfirmingVisitor<'_>,
@@ -260,7 +263,8 @@ impl ConfirmationKeys {
         self.inner.presses.ask(user_agent)
     }
 
-    /// Returns the start and end time of a cookie, or `None` if the cookie is not valid.
+    /// Returns the start and end time of a confirmation cookie, or `None` if the cookie is not
+    /// valid.
     fn times(
         &self,
         presser: &ConfirmingVisitor<'_>,

@@ -1,6 +1,6 @@
 //! Paginated query for the descriptions of a site's pages.
 
-/// Paginated query for the descriptions of a site.
+/// A paginated query for the descriptions of a site.
 ///
 /// # Example
 ///
@@ -20,7 +20,8 @@ pub struct DescriptionQuery {
     pub(super) limit: u32,
 }
 
-/// Order of descriptions. Ties are ordered by URL; descriptions without a key are omitted.
+/// The order of descriptions. Descriptions with the same key are ordered by URL; descriptions
+/// without a key are omitted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum DescriptionOrder {
     /// By URL, compared bytewise; includes all descriptions.
@@ -30,7 +31,7 @@ pub enum DescriptionOrder {
     Title,
 }
 
-/// Position after a description, from which the next page of results starts.
+/// The position after a description, from which the next page of results starts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DescriptionCursor {
     pub(super) key: String,
@@ -56,14 +57,15 @@ impl DescriptionQuery {
         self
     }
 
-    /// Restricts the query to a single key of the order; the order by URL has no keys.
+    /// Restricts the query to descriptions with a single sort key; the order by URL has no keys.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sets the position after which results start; `None` means the first description.
+    /// Sets the position after which results start; `None` means to start with the first
+    /// description.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<DescriptionCursor>>) -> Self {
         self.after = after.into();

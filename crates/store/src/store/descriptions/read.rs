@@ -13,23 +13,23 @@ use super::{
 };
 
 columns! {
-    /// Entry for a description in an index.
+    /// An index entry for a description.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DescriptionEntry {
-        /// URL of the described resource.
+        /// The URL of the described resource.
         pub url: String,
-        /// Title of the resource; empty if the resource has no title.
+        /// The title of the resource; empty if the resource has no title.
         pub title: String,
-        /// Sort key in the order of the query; empty for the order by URL.
+        /// The sort key for the query's order; empty for the order by URL.
         pub key: String,
-        /// Time when the resource was first described.
+        /// The time when the resource was first described.
         pub first_seen_ms: i64,
-        /// Time when the content of the description last changed.
+        /// The time when the content of the description last changed.
         pub modified_ms: i64,
     }
 }
 
-/// Time limit for reading a description on behalf of a visitor.
+/// The time limit for reading a description on behalf of a visitor.
 const VISITORS_WAIT: Duration = Duration::from_secs(1);
 
 impl Descriptions<'_> {
@@ -72,7 +72,7 @@ impl Descriptions<'_> {
         self.read_all(rows)
     }
 
-    /// Returns index entries in the order of a query.
+    /// Returns the index entries that match a query, in the order of the query.
     ///
     /// # Errors
     ///
@@ -153,7 +153,8 @@ impl Descriptions<'_> {
         self.read_one(&sql::KEPT_DESCRIPTION, site, url).await
     }
 
-    /// Returns the first described URL of a site that is greater than or equal to `from`, bytewise.
+    /// Returns the first described URL of a site that is greater than or equal to `from`, compared
+    /// bytewise.
     ///
     /// # Errors
     ///

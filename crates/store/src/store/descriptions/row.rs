@@ -14,11 +14,11 @@ use crate::description::{
     stored_texts,
 };
 
-/// Maximum length of a key in bytes, since `PostgreSQL` limits the size of index rows.
+/// The maximum length of a sort key in bytes; `PostgreSQL` limits the size of index rows.
 // The limit is 2,704 bytes, which includes the site's name and a URL of up to 2,000 bytes.
 const KEY_BYTES: usize = 255;
 
-/// Attributes that may change even if the resource has not changed.
+/// The attributes that may change even if the resource has not changed.
 const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::DEPTH,
     name::ETAG,
@@ -29,14 +29,14 @@ const VOLATILE_ATTRIBUTES: [&str; 7] = [
     name::RD_LAST_MODIFIED,
 ];
 
-/// Resource description as stored, with its times.
+/// A stored resource description, with its timestamps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredDescription {
-    /// Content of the resource description.
+    /// The content of the resource description.
     pub description: ResourceDescription,
-    /// Time when the resource was first described.
+    /// The time when the resource was first described.
     pub first_seen_ms: i64,
-    /// Time when the description last changed, not counting changes of its times and depth.
+    /// The time when the description last changed, not counting changes to its times and depth.
     pub modified_ms: i64,
 }
 
@@ -52,10 +52,10 @@ impl StoredDescription {
     }
 }
 
-/// Size in bytes of the cache for descriptions recently read by visitors, over all sites.
+/// The size in bytes of the cache for descriptions recently read by visitors, over all sites.
 const RECENT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Cache of descriptions recently read by visitors, for use while the database is unavailable.
+/// A cache of descriptions recently read by visitors, for use while the database is unavailable.
 #[derive(Debug)]
 pub(in crate::store) struct RecentDescriptions(pub(super) Cache<String, Arc<StoredDescription>>);
 
@@ -74,7 +74,7 @@ pub(super) fn recent_key(site: &str, url: &str) -> String {
 }
 
 columns! {
-    /// Row of a description, as read from the database.
+    /// The row of a description, as read from the database.
     #[derive(Debug)]
     pub(super) struct ReadRow {
         url: String,
@@ -112,7 +112,7 @@ impl ReadRow {
     }
 }
 
-/// Row of a description, as written to the database.
+/// The row of a description, as written to the database.
 #[derive(Debug)]
 pub(super) struct WriteRow<'d> {
     pub(super) url: &'d str,
@@ -159,7 +159,7 @@ impl<'d> WriteRow<'d> {
     }
 }
 
-/// Returns the hexadecimal SHA-256 of all attributes except [`VOLATILE_ATTRIBUTES`].
+/// Returns the hexadecimal SHA-256 hash of all attributes except [`VOLATILE_ATTRIBUTES`].
 fn fingerprint(description: &ResourceDescription) -> String {
     let mut hash = Sha256::new();
     let lasting = |attribute: &&Attribute| !VOLATILE_ATTRIBUTES.contains(&attribute.name());
@@ -201,7 +201,7 @@ fn folded(description: &ResourceDescription, name: &str) -> String {
     cut(&folded)
 }
 
-/// Truncates a key at a character boundary and removes NUL bytes, as the database does.
+/// Truncates a sort key at a character boundary, and removes NUL bytes as the database does.
 fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(KEY_BYTES);
     text.get(..end).unwrap_or(text).replace('\0', "")

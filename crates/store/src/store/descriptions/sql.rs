@@ -7,18 +7,18 @@ use super::{
     DescriptionOrder,
 };
 
-/// Number of columns that are written per description.
+/// The number of columns that are written per description.
 const COLUMNS: usize = 11;
 
-/// Statement that writes descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
+/// The statement that writes descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
 pub(super) static SAVE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], save));
 
-/// Statement that reads the fingerprints of descriptions by URL.
+/// The statement that reads the fingerprints of descriptions by URL.
 pub(super) static FINGERPRINTS: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[50, 8, 4, 1], fingerprints));
 
-/// Statement that deletes the descriptions of the given URLs.
+/// The statement that deletes the descriptions of the given URLs.
 pub(super) static DELETE: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[50, 8, 1], delete));
 
 macro_rules! description_columns {
@@ -114,7 +114,7 @@ pub(in crate::store) fn values_of_rows(rows: usize) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// `ON CONFLICT` clause that updates an existing description and makes it visible.
+/// The `ON CONFLICT` clause that updates an existing description and makes it visible.
 ///
 /// An unchanged description retains its columns and dates, as if the server had responded with 304.
 pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// Result of saving a description.
+/// The result of saving a description.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SaveOutcome {
     /// The URL did not have a description.

@@ -6,18 +6,18 @@ use super::{
     BrokenRule, Evidence, sql,
 };
 
-/// Maximum number of rows per event, and per robot (per User-Agent for human visitors), so that
-/// noisy clients do not displace evidence about others.
+/// The maximum number of rows per event, and per robot (per User-Agent for human visitors), so that
+/// noisy clients do not displace evidence about other clients.
 const MAX_OF_EVENT: i64 = 3_000;
 const MAX_OF_ROBOT: i64 = 500;
 
 /// Evidence to be added in a single transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceBatch<'b> {
-    /// ID of the writer, newly generated each time the process starts, and different from the
+    /// The ID of the writer, newly generated each time the process starts, and different from the
     /// traffic writer's ID.
     pub writer: &'b str,
-    /// Number of the batch; increases with each batch from the same writer.
+    /// The number of the batch, which increases with each batch from the same writer.
     pub number: i64,
     /// Evidence to be added.
     pub noted: &'b [Evidence],

@@ -4,20 +4,20 @@ use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-/// Prefix lengths to which addresses are anonymised.
+/// The prefix lengths to which addresses are anonymised.
 ///
-/// Each network covers at least a household or an office: a /24 covers 256 lines, and providers
-/// assign a /48 to a site (RFC 6177 §2).
+/// Each network covers at least a household or an office: a /24 covers 256 subscriber lines, and
+/// providers assign a /48 to a site (RFC 6177 §2).
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
 robot_detection_layer::words! {
-    /// Specifies which part of visitors' addresses is stored.
+    /// The part of visitors' addresses that is stored.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum AddressRetention {
-        /// Store complete addresses for clients that claim to be listed robots, only networks for
-        /// others.
+        /// Store complete addresses for clients that claim to be listed robots, and only networks
+        /// for other clients.
         #[default]
         Robots = "robots",
         /// Store complete addresses for all clients.
@@ -29,7 +29,7 @@ robot_detection_layer::words! {
     }
 }
 
-/// Address or network, such as `203.0.113.7` or `2001:db8::/48`.
+/// An address or a network, such as `203.0.113.7` or `2001:db8::/48`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AddressNetwork {
     net: IpNet,
@@ -66,7 +66,7 @@ impl AddressNetwork {
         Self::with_prefix(IpNet::from(address), bits)
     }
 
-    /// Returns the surrounding network, which may be disclosed.
+    /// Returns the network that contains the address and may be disclosed.
     #[must_use]
     pub fn coarse(self) -> Self {
         let bits = if self.net.addr().is_ipv4() {

@@ -6,26 +6,27 @@ use super::{
     AddressNetwork, sql,
 };
 
-/// Selects the data to delete: all rows that match every condition that is set.
+/// A filter for the data to delete: all rows that match every condition that is set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct DeletionFilter {
-    /// Address or network of the visitors whose data is deleted.
+    /// The address or network of the visitors whose data is deleted.
     pub address: Option<AddressNetwork>,
-    /// ID of the robot whose data is deleted.
+    /// The ID of the robot whose data is deleted.
     pub robot: Option<String>,
-    /// Only data from before this time is deleted, in milliseconds since the Unix epoch.
+    /// The time before which data is deleted, in milliseconds since the Unix epoch.
     pub before_ms: Option<i64>,
 }
 
-/// Numbers of rows that were deleted or would be deleted.
+/// The numbers of rows that were deleted or would be deleted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DeletedRows {
-    /// Number of requests stored as evidence.
+    /// The number of requests stored as evidence.
     pub evidence: u64,
-    /// Number of requests stored with only a network as address; these may include other visitors.
+    /// The number of requests whose address is stored only as a network; some may be from other
+    /// visitors.
     pub of_networks: u64,
-    /// Number of path count rows; each counts requests for a path in an hour or day.
+    /// The number of path count rows; each row counts the requests for a path in an hour or a day.
     pub paths: u64,
 }
 
@@ -89,7 +90,7 @@ impl EvidenceRows<'_> {
             event: "visitors-forgotten".to_owned(),
             subject: forgetting.subject(),
             detail: format!(
-                "{} evidence requests, {} rows of path counts",
+                "{} evidence requests, {} path count rows",
                 forgotten.evidence, forgotten.paths
             ),
         };
@@ -113,7 +114,7 @@ impl DeletionFilter {
         [robot.into(), self.before_ms.unwrap_or(i64::MAX).into()]
     }
 
-    /// Returns the stored addresses that match, and the number of their rows.
+    /// Returns the stored addresses that match the filter, and the number of their rows.
     fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, DeletedRows) {
         let mut rows_of_all = DeletedRows::default();
         let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.concerns(kept));
@@ -128,7 +129,7 @@ impl DeletionFilter {
         (addresses.collect(), rows_of_all)
     }
 
-    /// Returns the subject for the audit log, which contains no complete address.
+    /// Returns the subject of the audit log entry, which does not contain a complete address.
     fn subject(&self) -> String {
         let address = self
             .address

@@ -5,69 +5,69 @@ use std::ops::Range;
 
 use super::{super::StoreError, Evidence, sql};
 
-/// Query for evidence; an empty text matches everything.
+/// A query for evidence; an empty text matches everything.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EvidenceQuery {
-    /// Time range of the requests, in milliseconds since the Unix epoch.
+    /// The time range of the requests, in milliseconds since the Unix epoch.
     pub times_ms: Range<i64>,
-    /// Name of the site that received the requests.
+    /// The name of the site that received the requests.
     pub site: String,
-    /// ID of the robot that sent the requests.
+    /// The ID of the robot that sent the requests.
     pub robot: String,
-    /// Decision made for the requests.
+    /// The decision made for the requests.
     pub decision: String,
-    /// Verdict on the requests' claims.
+    /// The verdict on the requests' claims.
     pub verdict: String,
-    /// Event, one of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
+    /// The event for which requests are stored, one of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
     pub event: String,
-    /// Code of a reason for suspicion, or [`ANY_REASON`](super::ANY_REASON).
+    /// The code of a reason for suspicion, or [`ANY_REASON`](super::ANY_REASON).
     pub suspect: String,
-    /// ID of the last row of the previous page of results; `None` for the first page.
+    /// The ID of the last row of the previous page of results; `None` for the first page.
     pub before: Option<i64>,
-    /// Maximum number of rows to return.
+    /// The maximum number of rows to return.
     pub limit: u64,
 }
 
 columns! {
-    /// Evidence with its ID; newer evidence has a higher ID.
+    /// Evidence and its ID; newer evidence has a higher ID.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredEvidence {
-        /// ID of the row, starting at 1.
+        /// The ID of the row, starting at 1.
         pub id: i64,
-        /// Request stored as evidence.
+        /// The request stored as evidence.
         pub evidence: Evidence,
     }
 }
 
 columns! {
-    /// Violations of one robots.txt rule by one robot on one host, as stored.
+    /// The stored violations of a single robots.txt rule by one robot on one host.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredViolation {
-        /// Most recent of the violations.
+        /// The most recent violation.
         pub last: Evidence,
-        /// Number of violations.
+        /// The number of violations.
         pub hits: u64,
-        /// Number of requests that were refused or slowed because of the violation.
+        /// The number of requests that were refused or slowed because of the violation.
         pub refused: u64,
-        /// Time of the first violation, in milliseconds since the Unix epoch.
+        /// The time of the first violation, in milliseconds since the Unix epoch.
         pub first_ms: i64,
-        /// Shortest time between two requests in milliseconds, if a `Crawl-delay` was violated.
+        /// The shortest time between two requests in milliseconds, if a `Crawl-delay` was violated.
         pub shortest_gap_ms: u64,
     }
 }
 
 columns! {
-    /// Number of stored violations on one day.
+    /// The number of stored violations on one day.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ViolationDay {
-        /// Day in UTC, in days since the Unix epoch.
+        /// The UTC day, as the number of days since the Unix epoch.
         pub day: i64,
-        /// Number of violations.
+        /// The number of violations.
         pub hits: u64,
-        /// Number of requests that were refused or slowed because of the violation.
+        /// The number of requests that were refused or slowed because of the violation.
         pub refused: u64,
     }
 }

@@ -7,11 +7,11 @@ use super::super::{
     traffic,
 };
 
-/// Words that denote the kind of a robots.txt violation.
+/// The words that denote the kind of a robots.txt violation.
 pub(super) const RULE: &str = "rule";
 pub(super) const DELAY: &str = "delay";
 
-/// Number of columns that are written per request.
+/// The number of columns that are written per stored request.
 pub(super) const COLUMNS: usize = 24;
 
 pub(super) const ADD_WHAT: &str = "add evidence";
@@ -24,7 +24,7 @@ macro_rules! evidence_columns {
     };
 }
 
-/// Statement that adds requests as evidence.
+/// The statement that adds requests as evidence.
 ///
 /// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[4, 2, 1], add));

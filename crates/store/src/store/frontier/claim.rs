@@ -17,13 +17,13 @@ use super::{
     url::ClaimedRow,
 };
 
-/// Time without a heartbeat after which a holder is considered dead, in milliseconds.
+/// The time without a heartbeat after which a holder is considered dead, in milliseconds.
 const LEASE_MS: i64 = 20_000;
 
-/// Maximum number of hosts that are returned.
+/// The maximum number of hosts that are returned.
 const MAX_HOSTS: i64 = 256;
 
-/// Kinds of URLs that a run has yet to visit.
+/// The kinds of URLs that a run has yet to visit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {
@@ -31,7 +31,7 @@ pub struct OpenUrls {
     pub has_waiting: bool,
     /// Whether any instance has claimed URLs.
     pub has_taken: bool,
-    /// Time when the first failed URL is due for a retry.
+    /// The time when the first failed URL is due for a retry.
     pub next_due_ms: Option<i64>,
 }
 
@@ -223,7 +223,7 @@ impl Frontier<'_> {
     }
 }
 
-/// Identifies a run's queue: site, run, and position among URLs of the same depth.
+/// The queue of a run: its site, its run, and the position among URLs of the same depth.
 pub(super) struct Queue<'r> {
     pub(super) site: &'r str,
     pub(super) run_id: i64,

@@ -7,34 +7,34 @@ use super::{
 };
 
 columns! {
-    /// Described resource that has the same content as another described resource of the site.
+    /// A described resource that has the same content as another described resource of the site.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct DuplicateDescription {
-        /// MD5 digest of the resource's content.
+        /// The MD5 digest of the resource's content.
         pub md5: String,
-        /// URL of the resource.
+        /// The URL of the resource.
         pub url: String,
         /// Whether the resource has a published description.
         pub is_published: bool,
-        /// Rank assigned to the URL by the visit; lower ranks are preferred.
+        /// The rank assigned to the URL by the visit; lower ranks are preferred.
         pub preference: u8,
     }
 }
 
 columns! {
-    /// Resource that is also described under its canonical URL.
+    /// A resource that is also described under its canonical URL.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct AliasDescription {
-        /// URL of the resource.
+        /// The URL of the resource.
         pub url: String,
-        /// Canonical URL of the resource.
+        /// The canonical URL of the resource.
         pub alias_of: String,
         /// Whether the resource has a published description.
         pub is_published: bool,
     }
 }
 
-/// Converts a stored rank; URLs without a rank are last in order.
+/// Converts a stored rank; a URL without a rank is sorted last.
 pub(super) fn rank(preference: Option<i64>) -> u8 {
     let rank = preference.and_then(|preference| u8::try_from(preference).ok());
     rank.unwrap_or(u8::MAX)

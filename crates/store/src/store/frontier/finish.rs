@@ -12,11 +12,12 @@ impl Frontier<'_> {
     /// Ends a run whose results are published, and removes the URLs that the run did not find.
     ///
     /// `withdrawn` is the number of descriptions that are no longer shown. Returns the updated run.
-    /// It is safe to call this more than once or on several instances.
+    /// This function can safely be called more than once, or on several instances.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; in that case, call this again later to end the run.
+    /// Returns an error if the query fails; in that case, call this function again later to end the
+    /// run.
     pub async fn finish_run(
         self,
         site: &str,
@@ -37,7 +38,8 @@ impl Frontier<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; in that case, call this again later to end the run.
+    /// Returns an error if the query fails; in that case, call this function again later to end the
+    /// run.
     pub async fn hold_run(
         self,
         run_id: i64,
@@ -72,7 +74,7 @@ impl Frontier<'_> {
     }
 
     /// Deletes a site's runs, URLs, robots.txt files and descriptions. Returns the number of
-    /// descriptions.
+    /// deleted descriptions.
     ///
     /// # Errors
     ///

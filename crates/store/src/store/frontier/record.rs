@@ -15,59 +15,59 @@ use super::{
 };
 use crate::description::ResourceDescription;
 
-/// Maximum number of attempts to run a transaction that conflicts with other instances.
+/// The maximum number of attempts to run a transaction that conflicts with other instances.
 const ATTEMPTS: u32 = 5;
 
-/// Number of pages written together on `SQLite`; corresponds to the largest statement.
+/// The number of pages written together on `SQLite`, which corresponds to the largest statement.
 const PIECE: usize = 8;
 
-/// Result of a page visit.
+/// The result of a page visit.
 #[derive(Clone, Debug)]
 pub struct PageRecord {
-    /// Claimed URL of the page.
+    /// The claimed URL of the page.
     pub claimed: ClaimedUrl,
-    /// Time of the next retry; `None` if the visit is complete.
+    /// The time of the next retry; `None` if the visit is complete.
     pub retry_ms: Option<i64>,
-    /// HTTP status of the response, if any.
+    /// The HTTP status of the response, if any.
     pub status: Option<u16>,
-    /// Outcome of the visit, as a text.
+    /// The outcome of the visit, as text.
     pub outcome: String,
-    /// `ETag` value to send on the next visit.
+    /// The `ETag` value to send on the next visit.
     pub etag: Option<String>,
-    /// `Last-Modified` value to send on the next visit.
+    /// The `Last-Modified` value to send on the next visit.
     pub last_modified: Option<String>,
-    /// Hash of the page's response body.
+    /// The hash of the page's response body.
     pub content_hash: Option<String>,
-    /// Change of the page's resource description.
+    /// The change to the page's resource description.
     pub description: DescriptionChange,
-    /// Reason why the page has no description, if known.
+    /// The reason why the page has no description, if known.
     pub loss: Option<Loss>,
     /// Whether the page requests a password; `None` if the page was not read.
     pub asks_password: Option<bool>,
-    /// Canonical URL, if it differs from the page's URL.
+    /// The canonical URL, if it differs from the page's URL.
     pub alias_of: Option<String>,
-    /// Rank among URLs with the same content (lower is preferred); `None` leaves the stored rank
-    /// unchanged.
+    /// The rank among URLs with the same content (lower is preferred); `None` leaves the stored
+    /// rank unchanged.
     pub preference: Option<u8>,
-    /// Time of the next regular visit; `None` leaves the stored time unchanged.
+    /// The time of the next regular visit; `None` leaves the stored time unchanged.
     pub next: Option<NextVisit>,
-    /// Links on the page, stored for visits that return no body; `None` leaves the stored links
+    /// The links on the page, stored for visits that return no body; `None` leaves the stored links
     /// unchanged.
     pub links: Option<Vec<String>>,
-    /// URLs found on the page.
+    /// The URLs found on the page.
     pub found: Vec<FoundUrl>,
 }
 
-/// Next regular visit to a page.
+/// The next regular visit to a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NextVisit {
-    /// Number of consecutive visits on which the page had not changed.
+    /// The number of consecutive visits on which the page had not changed.
     pub steady: u32,
-    /// Time of the next regular visit.
+    /// The time of the next regular visit.
     pub at_ms: i64,
 }
 
-/// Change of a resource description.
+/// A change to a resource description.
 #[derive(Clone, Debug)]
 pub enum DescriptionChange {
     /// Leave the description, if any, unchanged.
@@ -78,11 +78,11 @@ pub enum DescriptionChange {
     Withdraw,
 }
 
-/// Summary of recorded visits.
+/// The summary of recorded visits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RecordSummary {
-    /// Counts of new URLs and of added, changed and unchanged descriptions.
+    /// The counts of new URLs and of added, changed and unchanged descriptions.
     pub counts: RunCounts,
 }
 
@@ -147,16 +147,17 @@ impl Frontier<'_> {
     }
 }
 
-/// Identifies the run in which pages are recorded.
+/// The run in which page visits are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct RunKey<'r> {
-    /// Name of the run's site.
+    /// The name of the run's site.
     pub site: &'r str,
-    /// ID of the site robot run.
+    /// The ID of the site robot run.
     pub run_id: i64,
-    /// Settings that affect the run's decisions.
+    /// The settings that affect the run's decisions.
     pub settings: &'r str,
-    /// Position of the found URLs among all URLs of the same depth; increases during the run.
+    /// The position of the found URLs among all URLs of the same depth, which increases during the
+    /// run.
     pub position: i64,
 }
 
@@ -203,10 +204,10 @@ fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [VisitRow<'v>], now_ms: i64) -
     again.chain(visited).collect()
 }
 
-/// Row of a page visit, as written to the database.
+/// The row of a page visit, as written to the database.
 struct VisitRow<'p> {
     page: &'p PageRecord,
-    /// Links on the page, one per line.
+    /// The links on the page, one per line.
     links: Option<String>,
 }
 
@@ -252,7 +253,7 @@ impl<'p> VisitRow<'p> {
 }
 
 impl PageRecord {
-    /// Creates the record of a completed visit, without further data.
+    /// Creates the record of a completed page visit, without further data.
     pub fn new(claimed: ClaimedUrl, outcome: impl Into<String>) -> Self {
         Self {
             claimed,

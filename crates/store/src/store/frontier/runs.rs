@@ -9,33 +9,33 @@ use super::{
 };
 
 columns! {
-    /// Run of the site robot.
+    /// A run of the site robot.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct StoredRun {
-        /// ID of the run; increases with each new run.
+        /// The ID of the run, which increases with each new run.
         pub run_id: i64,
-        /// Name of the site.
+        /// The name of the site.
         pub site: String,
-        /// State of the run.
+        /// The state of the run.
         pub state: RunState,
-        /// Command for the instances that work on the run.
+        /// The command for the instances that work on the run.
         pub wanted: RunCommand,
-        /// Settings that affect the run's decisions.
+        /// The settings that affect the run's decisions.
         pub settings: String,
-        /// Start time of the run.
+        /// The start time of the run.
         pub started_ms: i64,
-        /// End time of the run; `None` while the run has not ended.
+        /// The end time of the run; `None` while the run has not ended.
         pub finished_ms: Option<i64>,
-        /// Counts of pages and descriptions up to now.
+        /// The counts of pages and descriptions so far.
         pub counts: RunCounts,
-        /// Reason why the results are held for review, if they are held.
+        /// The reason why the results are held for review, if they are held.
         pub held: Option<String>,
     }
 }
 
 robot_detection_layer::words! {
-    /// State of a site robot run.
+    /// The state of a site robot run.
     #[derive(Deserialize, Serialize)]
     // An index allows one `Running` run per site. It ends in one of the other states; only `Held`
     // changes later, to `Finished`, when its results are accepted.
@@ -47,19 +47,19 @@ robot_detection_layer::words! {
         Finished = "finished",
         /// The run is complete, and its results are held until they are accepted.
         Held = "held",
-        /// The run was abandoned in favour of another one.
+        /// The run was abandoned in favour of another run.
         Abandoned = "abandoned",
     }
 }
 
 robot_detection_layer::words! {
-    /// Command for the instances that work on a run.
+    /// A command for the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
         /// Start the run, or continue it after a pause.
         #[default]
         Run = "run",
-        /// Pause until the next command to run.
+        /// Pause the run until the next `Run` command.
         Pause = "pause",
         /// Finish the pages in progress, and leave the remaining pages for later.
         Stop = "stop",
@@ -67,29 +67,29 @@ robot_detection_layer::words! {
 }
 
 columns! {
-    /// Counters of a site robot run.
+    /// The counters of a site robot run.
     #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
     pub struct RunCounts {
-        /// Number of URLs that were found and accepted.
+        /// The number of URLs that were found and accepted.
         pub found: u64,
-        /// Number of received responses, including those without a body.
+        /// The number of received responses, including those without a body.
         pub fetched: u64,
-        /// Number of unchanged pages (status 304, or the same content).
+        /// The number of unchanged pages (status 304, or the same content).
         pub unmodified: u64,
-        /// Total size of all response bodies, in bytes.
+        /// The total size of all response bodies, in bytes.
         pub bytes: u64,
-        /// Number of added resource descriptions.
+        /// The number of added resource descriptions.
         pub added: u64,
-        /// Number of changed resource descriptions.
+        /// The number of changed resource descriptions.
         pub changed: u64,
-        /// Number of resource descriptions that were generated again but did not change.
+        /// The number of resource descriptions that were generated again but did not change.
         pub same: u64,
-        /// Number of withdrawn resource descriptions.
+        /// The number of withdrawn resource descriptions.
         pub withdrawn: u64,
-        /// Number of fetched pages that are not described because of filters, META tags or their
-        /// status.
+        /// The number of fetched pages that are not described because of filters, META tags or
+        /// their status.
         pub rejected: u64,
-        /// Number of URLs that could not be fetched even after all retries.
+        /// The number of URLs that could not be fetched even after all retries.
         pub failed: u64,
     }
 }
@@ -97,8 +97,8 @@ columns! {
 impl Frontier<'_> {
     /// Resumes a site's interrupted run, or starts a new one.
     ///
-    /// If the interrupted run had other settings, it is abandoned, as are held results, and a new
-    /// run is started. The second value is `true` if a run was resumed.
+    /// If the interrupted run had different settings, the run and any held results are abandoned,
+    /// and a new run is started. The second returned value is `true` if a run was resumed.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ column!(RunCommand, String, |word| Ok(
 ));
 
 impl RunCounts {
-    /// Adds the counts from another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.found += other.found;
         self.fetched += other.fetched;

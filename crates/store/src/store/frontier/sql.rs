@@ -8,18 +8,18 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position.
+/// The statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position.
 ///
 /// This statement is for `PostgreSQL` only; `SQLite` uses [`ENTER_LIST`].
 pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
 
-/// `SQLite` statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position, `$4`
-/// JSON arrays.
+/// The `SQLite` statement that adds found URLs. Parameters: `$1` site, `$2` run, `$3` position,
+/// `$4` JSON arrays.
 ///
 /// A single statement adds any number of URLs, so it can be sent together with others.
 pub(super) static ENTER_LIST: LazyLock<Statement> = LazyLock::new(enter_list);
 
-/// Statement that records visits. Parameters: `$1` site, `$2` run, `$3` settings.
+/// The statement that records visits. Parameters: `$1` site, `$2` run, `$3` settings.
 ///
 /// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static RECORD: LazyLock<ByRows> =
@@ -44,7 +44,7 @@ macro_rules! counted {
 /// Descriptions that would have the same content as others once the run is published. Parameters:
 /// `$1` site, `$2` run.
 ///
-/// Contents are counted first, so that only the few repeated ones are examined further.
+/// Contents are counted first, so that only the few repeated contents are examined further.
 macro_rules! described_now {
     () => {
         "WITH repeated AS (SELECT md5 FROM (SELECT md5 FROM staged_descriptions \
@@ -226,10 +226,10 @@ statements! {
         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})";
 }
 
-/// `SQLite` statement that returns the number of rows changed by the previous statement.
+/// The `SQLite` statement that returns the number of rows changed by the previous statement.
 pub(super) static FOUND: Statement = Statement::new("count found URLs", "SELECT changes()");
 
-/// `SQLite` statement like `COUNT_RUN` that also adds the number of rows changed by the previous
+/// The `SQLite` variant of `COUNT_RUN` that also adds the number of rows changed by the previous
 /// statement.
 pub(super) static COUNT_FOUND: Statement = Statement::new(
     "update the counts of a site robot run",
@@ -261,7 +261,7 @@ pub(super) fn claim(engine: Engine) -> Statement {
     Statement::assembled("claim URLs", sql)
 }
 
-/// `ON CONFLICT` clause that leaves a URL already known to the run unchanged, unless it is now
+/// The `ON CONFLICT` clause that leaves a URL already known to the run unchanged, unless it is now
 /// found at a lower depth. In that case, if the page was already fetched, its links are followed
 /// again.
 const NEAREST_STAYS: &str = " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \

@@ -5,55 +5,55 @@ use super::{
     Frontier, sql,
 };
 
-/// URL that was found and is to be visited.
+/// A URL that was found and is to be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FoundUrl {
-    /// Absolute URL of the page, at most 2,000 bytes.
+    /// The absolute URL of the page, at most 2,000 bytes.
     pub url: String,
-    /// Host and port, which determine the connections to use.
+    /// The host and port, which determine the connections to use.
     pub host: String,
-    /// Number of links to follow from a starting point to the page.
+    /// The number of links to follow from a starting point to reach the page.
     pub depth: u32,
-    /// Maximum depth of links to follow from this URL; `None` means no limit.
+    /// The maximum depth of links to follow from this URL; `None` means no limit.
     pub max_depth: Option<u32>,
-    /// URL of the page that contains the link; empty for a starting point.
+    /// The URL of the page that contains the link; empty for a starting point.
     pub found_on: String,
 }
 
 columns! {
-    /// URL that a holder has claimed for a visit.
+    /// A URL that a holder has claimed for a visit.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ClaimedUrl {
-        /// Absolute URL of the page.
+        /// The absolute URL of the page.
         pub url: String,
-        /// Host and port, which determine the connections to use.
+        /// The host and port, which determine the connections to use.
         pub host: String,
-        /// Number of links to follow from a starting point to the page.
+        /// The number of links to follow from a starting point to reach the page.
         pub depth: u32,
-        /// Maximum depth of links to follow from this URL; `None` means no limit.
+        /// The maximum depth of links to follow from this URL; `None` means no limit.
         pub max_depth: Option<u32>,
-        /// URL of the page that contains the link; empty for a starting point.
+        /// The URL of the page that contains the link; empty for a starting point.
         pub found_on: String,
-        /// Number of failed attempts to fetch the URL in this run.
+        /// The number of failed attempts to fetch the URL in this run.
         pub attempts: u32,
         /// Whether to follow only the stored links of the page, without fetching the page.
         pub is_relink: bool,
         /// Whether the page has a resource description.
         pub is_described: bool,
-        /// `ETag` value from the last visit.
+        /// The `ETag` value from the last visit.
         pub etag: Option<String>,
-        /// `Last-Modified` value from the last visit.
+        /// The `Last-Modified` value from the last visit.
         pub last_modified: Option<String>,
-        /// Hash of the response body at the last visit.
+        /// The hash of the response body at the last visit.
         pub content_hash: Option<String>,
-        /// Settings that were in effect at the last visit.
+        /// The settings that were in effect at the last visit.
         pub settings: Option<String>,
         /// Whether the page requested a password when it was last read.
         pub asks_password: bool,
-        /// Number of consecutive visits on which the page had not changed.
+        /// The number of consecutive visits on which the page had not changed.
         pub steady: u32,
-        /// Time of the next regular visit; `None` if no regular visit was ever scheduled.
+        /// The time of the next regular visit; `None` if no regular visit was ever scheduled.
         pub next_ms: Option<i64>,
     }
 }
@@ -82,37 +82,37 @@ impl ClaimedUrl {
 }
 
 columns! {
-    /// State of a URL in the frontier.
+    /// The state of a URL in the frontier.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct KnownUrl {
-        /// ID of the last run that found the URL.
+        /// The ID of the last run that found the URL.
         pub run_id: i64,
-        /// Number of links to follow from a starting point to the page.
+        /// The number of links to follow from a starting point to reach the page.
         pub depth: u32,
-        /// URL of the page that contains the link; empty for a starting point.
+        /// The URL of the page that contains the link; empty for a starting point.
         pub found_on: String,
-        /// State of the URL: `waiting`, `taken`, `deferred` or `done`.
+        /// The state of the URL: `waiting`, `taken`, `deferred` or `done`.
         pub state: String,
         /// Whether the page has a resource description.
         pub is_described: bool,
-        /// HTTP status of the last response for the URL.
+        /// The HTTP status of the last response for the URL.
         pub status: Option<u16>,
-        /// Outcome of the last visit, as a text.
+        /// The outcome of the last visit, as text.
         pub outcome: Option<String>,
-        /// Time when the URL was last fetched.
+        /// The time when the URL was last fetched.
         pub fetched_ms: Option<i64>,
-        /// Reason why the page has no description.
+        /// The reason why the page has no description.
         pub loss: Option<Loss>,
         /// Whether the page requested a password when it was last read.
         pub asks_password: bool,
-        /// Hash of the response body at the last visit.
+        /// The hash of the response body at the last visit.
         pub content_hash: Option<String>,
     }
 }
 
 columns! {
-    /// Database row of a claimed URL.
+    /// A database row of a claimed URL.
     #[derive(Debug)]
     pub(super) struct ClaimedRow {
         pub(super) position: i64,
@@ -121,22 +121,22 @@ columns! {
 }
 
 columns! {
-    /// Last copy of a host's robots.txt, with its validators.
+    /// The last copy of a host's robots.txt, with its validators.
     #[derive(Clone, Debug, Default, Eq, PartialEq)]
     pub struct RobotsTxtCopy {
-        /// URL of the robots.txt.
+        /// The URL of the robots.txt file.
         pub url: String,
-        /// `ETag` of the stored copy.
+        /// The `ETag` of the stored copy.
         pub etag: Option<String>,
-        /// `Last-Modified` value of the stored copy, unparsed.
+        /// The `Last-Modified` value of the stored copy, unparsed.
         pub last_modified: Option<String>,
-        /// Content of the stored copy.
+        /// The content of the stored copy.
         pub body: String,
     }
 }
 
 impl Frontier<'_> {
-    /// Returns the stored copy of a robots.txt.
+    /// Returns the stored copy of a robots.txt file.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Frontier<'_> {
         self.db.first(&sql::ROBOTS_TXT_COPY, &values).await
     }
 
-    /// Saves a copy of a robots.txt, which replaces the previous copy.
+    /// Saves a copy of a robots.txt file, which replaces the previous copy.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Frontier<'_> {
         self.db.run(&sql::KEEP_ROBOTS_TXT, &values).await
     }
 
-    /// Removes the copy of a robots.txt; does nothing if there is no copy.
+    /// Removes the stored copy of a robots.txt file; does nothing if there is no copy.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use super::{
     sql,
 };
 
-/// Maximum number of addresses stored per site.
+/// The maximum number of addresses stored per site.
 const MAX_ADDRESSES: usize = 32;
 
 impl Publications<'_> {

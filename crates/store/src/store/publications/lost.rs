@@ -7,38 +7,38 @@ use super::{
 };
 
 columns! {
-    /// Description of a page that a run has not described again.
+    /// A description of a page that a run has not described again.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct LostDescription {
-        /// URL of the page.
+        /// The URL of the page.
         pub url: String,
         /// Whether the description is currently shown.
         pub is_shown: bool,
-        /// ID of the last run that found the page.
+        /// The ID of the last run that found the page.
         pub run_id: Option<i64>,
-        /// Number of links to follow from a starting point to the page.
+        /// The number of links to follow from a starting point to reach the page.
         pub depth: Option<u32>,
-        /// HTTP status of the last response.
+        /// The HTTP status of the last response.
         pub status: Option<u16>,
-        /// Reason why the page has no description.
+        /// The reason why the page has no description.
         pub loss: Option<Loss>,
-        /// Outcome of the visit, as a text.
+        /// The outcome of the visit, as text.
         pub outcome: String,
-        /// Hash of the response body.
+        /// The hash of the response body.
         pub content_hash: Option<String>,
     }
 }
 
 columns! {
-    /// Description of a page that a run has not found.
+    /// A description of a page that a run has not found.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct UnvisitedDescription {
-        /// URL of the page.
+        /// The URL of the page.
         pub url: String,
-        /// Number of links to follow from a starting point to the page, as of when the page was
-        /// last found.
+        /// The number of links to follow from a starting point to reach the page, as of the time
+        /// when the page was last found.
         pub depth: Option<u32>,
     }
 }
@@ -88,7 +88,7 @@ impl Publications<'_> {
         self.db.rows(&sql::LOST, &values).await
     }
 
-    /// Returns the hosts that returned pages in a run.
+    /// Returns the hosts from which a run received pages.
     ///
     /// # Errors
     ///

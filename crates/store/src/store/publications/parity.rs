@@ -6,7 +6,7 @@ use super::{
     publish::{increment_heaven_version, lock},
 };
 
-/// Stored reason why a heaven page is hidden if it contains text that its original does not
+/// The stored reason why a heaven page is hidden if it contains text that its original does not
 /// contain.
 pub const DIFFERS_FROM_ORIGINAL: &str = "it contains text that its original does not contain";
 
@@ -71,7 +71,7 @@ statements! {
          WHERE site = $1 AND since_ms IS NOT NULL ORDER BY since_ms, url LIMIT $2 + 0";
 }
 
-/// Result of comparing a heaven page with its original.
+/// The result of comparing a heaven page with its original.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ParityResult {
     /// The original contains all text of the heaven page.
@@ -82,7 +82,7 @@ pub enum ParityResult {
     Unknown,
 }
 
-/// Treatment of differing heaven pages, that is, pages with text that their originals do not
+/// The treatment of differing heaven pages, that is, pages with text that their originals do not
 /// contain.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParityTerms {
@@ -95,29 +95,29 @@ pub enum ParityTerms {
 }
 
 columns! {
-    /// Numbers of heaven pages that were compared and that differ.
+    /// The numbers of heaven pages that were compared, and that differ from their originals.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct ParityState {
-        /// Number of pages that were compared with their originals.
+        /// The number of pages that were compared with their originals.
         pub compared: u64,
-        /// Number of pages with text that their originals do not contain.
+        /// The number of pages with text that their originals do not contain.
         pub differing: u64,
-        /// Number of differing pages that are currently withdrawn.
+        /// The number of differing pages that are currently withdrawn.
         pub withdrawn: u64,
     }
 }
 
 columns! {
-    /// Heaven page with text that its original does not contain.
+    /// A heaven page with text that its original does not contain.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DifferingPage {
-        /// URL of the original page.
+        /// The URL of the original page.
         pub url: String,
-        /// Time when the difference was first detected.
+        /// The time when the difference was first detected.
         pub since_ms: i64,
-        /// First sentence of the heaven page that the original does not contain.
+        /// The first sentence of the heaven page that the original does not contain.
         pub sentence: String,
         /// Whether the page is withdrawn because of the difference.
         pub is_withdrawn: bool,
@@ -125,11 +125,11 @@ columns! {
 }
 
 impl Publications<'_> {
-    /// Returns the `count` pages whose last comparison is oldest, each with whether it is withdrawn
-    /// because of a difference.
+    /// Returns the `count` pages whose last comparison was longest ago, each with a flag that
+    /// indicates whether the page is withdrawn because of a difference.
     ///
-    /// Up to half of the pages are ones that differed before. The rest does not include pages that
-    /// the site robot has fetched in full since `since_ms`, as their descriptions are up to date.
+    /// Up to half of the returned pages differed before. The rest does not include pages that the
+    /// site robot has fetched in full since `since_ms`, as their descriptions are up to date.
     ///
     /// # Errors
     ///
@@ -149,7 +149,8 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(is_withdrawn).collect())
     }
 
-    /// Records comparisons. Depending on `terms`, withdraws differing pages or shows them again.
+    /// Records the results of comparisons. Depending on `terms`, withdraws differing pages or shows
+    /// them again.
     ///
     /// Matching pages are always shown again. Returns the number of withdrawn pages and the number
     /// of pages shown again.
@@ -195,7 +196,7 @@ impl Publications<'_> {
         Ok((withdrawn, shown))
     }
 
-    /// Counts the pages that were compared and those that differ.
+    /// Counts the pages that were compared with their originals, and the pages that differ.
     ///
     /// # Errors
     ///

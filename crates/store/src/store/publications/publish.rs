@@ -8,39 +8,40 @@ use super::{
     sql,
 };
 
-/// Number of descriptions changed per transaction, limited so that other writers do not wait long.
+/// The number of descriptions changed per transaction, limited so that other writers do not wait
+/// long.
 const PIECE: usize = 500;
 
-/// String that sorts after every URL.
+/// A string that sorts after every URL.
 const LAST: &str = "\u{10ffff}";
 
-/// Selects which of the staged changes to publish.
+/// The staged changes to publish.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StagedSelection {
-    /// New and changed pages; can be published while the run is in progress.
+    /// New and changed pages, which can be published while the run is in progress.
     Saved,
-    /// Pages to be hidden; they are hidden without delay.
+    /// Pages to be hidden, which are hidden without delay.
     Hidden,
     /// All staged changes of the run.
     All,
 }
 
 columns! {
-    /// Most recent publication of a site.
+    /// The most recent publication of a site.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct Publication {
-        /// ID of the published run.
+        /// The ID of the published run.
         pub run_id: i64,
-        /// Time when the run was published.
+        /// The time when the run was published.
         pub published_ms: i64,
-        /// Time when the publication was undone; `None` if the publication is in effect.
+        /// The time when the publication was undone; `None` if the publication is in effect.
         pub undone_ms: Option<i64>,
     }
 }
 
 impl StagedSelection {
-    /// Returns the kinds of changes in the order in which they are published.
+    /// Returns the kinds of changes, in the order in which the changes are published.
     fn changes(self) -> &'static [&'static str] {
         match self {
             Self::Saved => &["save"],
@@ -53,14 +54,15 @@ impl StagedSelection {
 impl Publications<'_> {
     /// Publishes the staged changes of a run. Returns the number of pages that are no longer shown.
     ///
-    /// The replaced descriptions remain stored until another run is published, see
-    /// [`undo`](Self::undo). Changes are published in batches, new pages before removals, so that
-    /// readers do not miss any page. It is safe to call this again or on several instances.
+    /// The replaced descriptions remain stored until another run is published (see
+    /// [`undo`](Self::undo)). Changes are published in batches, new pages before removals, so that
+    /// readers do not miss any page. This function can safely be called again, or on several
+    /// instances.
     ///
     /// # Errors
     ///
-    /// Returns an error if the query fails; in that case, call this again later to publish the
-    /// rest.
+    /// Returns an error if the query fails; in that case, call this function again later to publish
+    /// the rest.
     pub async fn publish(
         self,
         site: &str,
@@ -107,7 +109,7 @@ impl Publications<'_> {
         self.db.first(&sql::PUBLICATION, &[site.into()]).await
     }
 
-    /// Undoes the most recent publication; a second call redoes it.
+    /// Undoes the most recent publication; a second call redoes the publication.
     ///
     /// Returns the publication and the number of pages now shown. Returns `None` if there is no
     /// publication, or if nothing had been published before it. The next run fetches the pages in

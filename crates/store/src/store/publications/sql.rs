@@ -7,13 +7,13 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Statement that stages descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
+/// The statement that stages descriptions. Parameters: `$1` site, `$2` run, `$3` current time.
 ///
 /// A published description that has the same content and depth is not written again.
 pub(super) static STAGE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], stage));
 
-/// Columns to save when a description is replaced by another one.
+/// The columns to save when a description is replaced.
 const KEPT: [&str; 16] = [
     "fingerprint",
     "title",
@@ -284,14 +284,14 @@ statements! {
          WHERE site = $1 AND run_id = $2 AND loss = 'login'";
 }
 
-/// Statement that reads the version of a site's heaven pages. Parameter: `$1` site.
+/// The statement that reads the version of a site's heaven pages. Parameter: `$1` site.
 pub(in crate::store) static HEAVEN_VERSION: Statement = Statement::new(
     "read the version of heaven",
     "SELECT version FROM heaven_publications WHERE site = $1",
 );
 
-/// Statement that saves descriptions before they are replaced. Parameters: `$1` site, `$2` change,
-/// `$3` and `$4` URL range.
+/// The statement that saves descriptions before they are replaced. Parameters: `$1` site, `$2`
+/// change, `$3` and `$4` URL range.
 pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     keep(
         "save previous descriptions",
@@ -302,7 +302,7 @@ pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-/// Statement that saves descriptions before their publication is undone. Parameter: `$1` site.
+/// The statement that saves descriptions before their publication is undone. Parameter: `$1` site.
 pub(super) static UNDO_KEEP: LazyLock<Statement> = LazyLock::new(|| {
     keep(
         "save the undone descriptions",
@@ -312,7 +312,7 @@ pub(super) static UNDO_KEEP: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-/// Statement that restores the previous descriptions. Parameter: `$1` site.
+/// The statement that restores the previous descriptions. Parameter: `$1` site.
 pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
     let columns = KEPT.join(", ");
     let sql = format!(
@@ -322,8 +322,8 @@ pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
     Statement::lasting("restore previous descriptions", sql)
 });
 
-/// Statement that publishes staged descriptions. Parameters: `$1` site, `$2` change, `$3` and `$4`
-/// URL range.
+/// The statement that publishes staged descriptions. Parameters: `$1` site, `$2` change, `$3` and
+/// `$4` URL range.
 pub(super) static PUBLISH_SAVED: LazyLock<Statement> = LazyLock::new(|| {
     let columns = "site, url, run_id, fingerprint, title, title_key, depth_key, md5, attributes, \
          partial_text, full_text, contents, marks";

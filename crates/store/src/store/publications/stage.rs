@@ -11,19 +11,20 @@ use super::{
 use crate::description::ResourceDescription;
 
 robot_detection_layer::words! {
-    /// Reason why a page does not have its own description.
+    /// The reason why a page does not have its own description.
     #[derive(Hash)]
     pub enum Loss {
-        /// The page or site excludes itself: robots.txt, `noindex`, status 410.
+        /// The page or site excludes itself, by robots.txt, `noindex` or status 410.
         Told = "told",
-        /// Access is forbidden (403); considered only while other pages still respond.
+        /// Access to the page is forbidden (403); this reason is considered only while other pages
+        /// still respond.
         Forbidden = "forbidden",
-        /// The page was not found (404 and similar); considered only while other pages still
-        /// respond.
+        /// The page was not found (404 and similar); this reason is considered only while other
+        /// pages still respond.
         Gone = "gone",
         /// The page has moved to another URL.
         Moved = "moved",
-        /// Our settings exclude the page: scope, depth, filters.
+        /// Our settings exclude the page, because of the scope, the depth or a filter.
         Excluded = "excluded",
         /// The page has the same content as another URL.
         Duplicate = "duplicate",
@@ -44,19 +45,19 @@ robot_detection_layer::words! {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StagedPages {
-    /// Number of new and changed pages.
+    /// The number of new and changed pages.
     pub pages: u64,
-    /// Total number of words in the texts of the pages.
+    /// The total number of words in the texts of the pages.
     pub words: usize,
-    /// URL and title of the first of the pages.
+    /// The URL and title of the first page.
     pub first: (String, String),
 }
 
-/// Number of description texts read per query.
+/// The number of description texts read per query.
 const TEXTS: u32 = 50;
 
 robot_detection_layer::words! {
-    /// Change to a description upon publication, other than saving a new version.
+    /// A change to a description upon publication, other than saving a new version.
     pub enum StagedChange {
         /// Hide the description, but leave it stored.
         Hide = "hide",
@@ -106,7 +107,7 @@ impl Publications<'_> {
         Ok(rows.into_iter().map(count).collect())
     }
 
-    /// Returns the number of staged new and changed pages, and the number of their words.
+    /// Returns the number of staged new and changed pages, and the number of words in their texts.
     ///
     /// # Errors
     ///

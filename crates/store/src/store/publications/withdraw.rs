@@ -8,19 +8,19 @@ use super::{
     sql,
 };
 
-/// Stored reason why a page is hidden if an administrator withdrew it.
+/// The stored reason why a page is hidden if an administrator withdrew it.
 pub const WITHDRAWN_BY_ADMIN: &str = "withdrawn by the administrator";
 
 columns! {
-    /// Numbers of hidden descriptions, and of pages that do not respond.
+    /// The numbers of hidden descriptions and of pages that do not respond.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct DescriptionCounts {
-        /// Number of descriptions that are stored but not shown.
+        /// The number of descriptions that are stored but not shown.
         pub hidden: u64,
-        /// Number of shown descriptions of pages that did not respond to the last run.
+        /// The number of shown descriptions whose pages did not respond during the last run.
         pub missing: u64,
-        /// Number of permanently withdrawn pages.
+        /// The number of permanently withdrawn pages.
         pub kept_out: u64,
     }
 }
@@ -29,7 +29,7 @@ impl Publications<'_> {
     /// Withdraws the published, staged and previous descriptions of a page. Returns `true` if there
     /// were any.
     ///
-    /// The next run may describe the page again, unless `for_good` is set.
+    /// The next run may describe the page again, unless `for_good` makes the withdrawal permanent.
     ///
     /// # Errors
     ///

@@ -12,18 +12,18 @@ use super::{
     CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
 
-/// Time for which an inactive writer remains stored, in milliseconds.
+/// The time for which an inactive traffic writer remains stored, in milliseconds.
 const WRITER_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Time for which an import can be undone, in milliseconds.
+/// The time for which an import of an access log can be undone, in milliseconds.
 const UNDOABLE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// Traffic counts to be added in a single transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficBatch<'b> {
-    /// ID of the writer, newly generated each time the process starts.
+    /// The ID of the writer, newly generated each time the process starts.
     pub writer: &'b str,
-    /// Number of the batch; increases with each batch from the same writer.
+    /// The number of the batch, which increases with each batch from the same writer.
     pub number: i64,
     /// Counts of requests.
     pub counted: &'b [CountedMinute],
@@ -36,14 +36,14 @@ pub struct TrafficBatch<'b> {
 /// Minutes in which a site's requests were counted live, rather than imported.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveMinutes {
-    /// Name of the site.
+    /// The name of the site.
     pub site: String,
-    /// First and last minute, in minutes since the Unix epoch.
+    /// The first and last minute, in minutes since the Unix epoch.
     pub minutes: RangeInclusive<i64>,
 }
 
 impl TrafficSums<'_> {
-    /// Adds a batch to the totals; does nothing if the batch was already added.
+    /// Adds a batch to the traffic totals; does nothing if the batch was already added.
     ///
     /// The same batch can safely be added again if the response to a commit was lost.
     ///
@@ -59,7 +59,7 @@ impl TrafficSums<'_> {
         transaction.commit_streaming(steps).await
     }
 
-    /// Removes expired totals, and writers that have been inactive for a long time.
+    /// Removes expired traffic totals, and traffic writers that have been inactive for a long time.
     ///
     /// # Errors
     ///

@@ -12,10 +12,10 @@ use super::{
     sql,
 };
 
-/// Maximum number of packed spans held in memory at the same time.
+/// The maximum number of packed spans held in memory at the same time.
 const PACKED_AT_ONCE: i64 = 32;
 
-/// Row of a key: its ID, its dimensions, and its status class.
+/// The row of a traffic key: its ID, its dimensions, and its status class.
 type KeyRow = (i64, String, String, String, String, String, String, i64);
 
 /// All traffic keys, ordered by ID.
@@ -25,19 +25,19 @@ pub(super) struct Keys {
     pub(super) keys: Vec<TrafficKey>,
 }
 
-/// Collects the traffic totals of a period.
+/// A collector of the traffic totals of a period.
 #[derive(Debug)]
 pub(super) struct SumCollector<'k> {
     keys: &'k Keys,
-    /// Robot to filter by, and for each key whether it belongs to this robot.
+    /// The robot to filter by and, for each key, whether the key belongs to this robot.
     robot: Option<(&'k str, Vec<bool>)>,
-    /// Total for each key.
+    /// The total for each key.
     pub(super) sums: Vec<TrafficCount>,
     /// Traffic counts over time, if requested.
     pub(super) steps: Option<Vec<TrafficStep>>,
 }
 
-/// Row of a total: key ID, requests, bytes and microseconds.
+/// The row of a traffic total: key ID, requests, bytes and microseconds.
 type SumRow = (i64, i64, i64, i64);
 
 impl Keys {
@@ -72,7 +72,7 @@ impl<'k> SumCollector<'k> {
         }
     }
 
-    /// Adds the totals of a range of spans.
+    /// Adds the traffic totals of a range of spans.
     pub(super) async fn add(
         &mut self,
         transaction: &mut Transaction<'_>,

@@ -12,34 +12,34 @@ use super::{
 };
 
 columns! {
-    /// Access log that has been imported, or is about to be imported.
+    /// An access log that has been imported, or is about to be imported.
     #[derive(Clone, Debug, Eq, PartialEq)]
     pub struct TrafficImport {
-        /// ID of the import, derived from the first lines of the log.
+        /// The ID of the import, derived from the first lines of the log.
         pub import_id: String,
-        /// Hash of the first line of the log.
+        /// The hash of the first line of the log.
         pub first_line: String,
-        /// Length of the hashed beginning of the log, in bytes.
+        /// The length of the hashed beginning of the log, in bytes.
         pub head_bytes: u64,
-        /// Hash of the beginning of the log.
+        /// The hash of the beginning of the log.
         pub head: String,
-        /// File name of the imported log.
+        /// The file name of the imported log.
         pub name: String,
-        /// Number of uncompressed bytes that have been counted.
+        /// The number of uncompressed bytes that have been counted.
         pub counted: u64,
-        /// Number of requests that have been counted.
+        /// The number of requests that have been counted.
         pub requests: u64,
     }
 }
 
-/// Progress of an import since the previous call.
+/// The progress of an import since the previous call.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportProgress<'p> {
-    /// State of the import before this progress was made.
+    /// The state of the import before this progress.
     pub import: &'p TrafficImport,
-    /// New length and hash of the beginning of the log.
+    /// The new length and hash of the beginning of the log.
     pub head: (u64, &'p str),
-    /// Number of uncompressed bytes counted so far.
+    /// The number of uncompressed bytes counted so far.
     pub counted_to: u64,
     /// Counts of requests since the previous call.
     pub counted: &'p [CountedMinute],
@@ -48,7 +48,8 @@ pub struct ImportProgress<'p> {
 }
 
 impl TrafficSums<'_> {
-    /// Returns the imports of logs with the given first line, longest known beginning first.
+    /// Returns the imports of logs with the given first line, in decreasing order of the length of
+    /// their known beginning.
     ///
     /// # Errors
     ///
@@ -125,7 +126,8 @@ impl TrafficSums<'_> {
         self.db.rows(&sql::LAST_IMPORTS, &values).await
     }
 
-    /// Undoes an import, so that the log can be counted again. Returns the number of its requests.
+    /// Undoes an import, so that the log can be counted again. Returns the number of requests in
+    /// the import.
     ///
     /// Path counts are not changed, since they are approximate.
     ///

@@ -4,53 +4,53 @@ use std::ops::{AddAssign, Range};
 
 use sha2::{Digest as _, Sha256};
 
-/// Length of a key's ID in bits; `SQLite` stores integers of this length in six bytes.
+/// The length of a traffic key's ID in bits; `SQLite` stores integers of this length in six bytes.
 ///
 /// With ten thousand keys, IDs collide in one out of three million databases.
 const ID_BITS: u32 = 47;
 
-/// Dimensions by which requests are counted: the visitor and the decision.
+/// The dimensions by which requests are counted: the visitor and the decision.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TrafficKey {
-    /// Name of the site.
+    /// The name of the site.
     pub site: String,
-    /// Kind of visitor.
+    /// The kind of visitor.
     pub kind: String,
-    /// ID of the robot; empty for human visitors.
+    /// The ID of the robot; empty for human visitors.
     pub robot: String,
-    /// Verdict on the requests' claims; `none` if there was no claim or no verification.
+    /// The verdict on the requests' claims; `none` if there was no claim or no verification.
     pub verdict: String,
-    /// Decision for the requests; in a dry run, the decision that would have been enforced.
+    /// The decision for the requests; in a dry run, the decision that would have been enforced.
     pub decision: String,
-    /// Cause of the decision: the label of a rule, or a word.
+    /// The cause of the decision: a rule's label, or a word that describes another cause.
     pub cause: String,
-    /// First digit of the HTTP status, such as 2 for 200 to 299; 0 for other statuses.
+    /// The first digit of the HTTP status, such as 2 for 200 to 299; 0 for other statuses.
     pub status: u8,
 }
 
-/// Number of requests, with their total size and duration.
+/// The number of requests, with their total size and duration.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TrafficCount {
-    /// Number of counted requests.
+    /// The number of counted requests.
     pub requests: u64,
-    /// Total size of the response bodies that were sent, in bytes.
+    /// The total size of the response bodies that were sent, in bytes.
     pub bytes: u64,
-    /// Total time from the request heads to the ends of the responses, in microseconds.
+    /// The total time from the request heads to the ends of the responses, in microseconds.
     pub micros: u64,
 }
 
-/// Number of requests with the same key in one minute.
+/// The number of requests with the same key in one minute.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CountedMinute {
-    /// Minute, in minutes since the Unix epoch.
+    /// The minute, as the number of minutes since the Unix epoch.
     pub minute: i64,
-    /// Traffic key shared by the requests.
+    /// The traffic key shared by the requests.
     pub key: TrafficKey,
-    /// Count of the requests.
+    /// The count of the requests.
     pub count: TrafficCount,
 }
 
-/// Length of the time spans for which totals are stored.
+/// The length of a time span for which traffic totals are stored.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum TrafficSpan {
     /// Minutes; their totals are stored for 48 hours.
@@ -62,7 +62,8 @@ pub enum TrafficSpan {
 }
 
 impl TrafficKey {
-    /// Returns the key's ID: a hash of its fields, so that all instances compute the same ID.
+    /// Returns the traffic key's ID, a hash of its fields, so that all instances compute the same
+    /// ID.
     pub(super) fn id(&self) -> i64 {
         let mut hash = Sha256::new();
         for text in [
@@ -113,7 +114,7 @@ impl TrafficSpan {
         }
     }
 
-    /// Returns the time for which the span's totals are stored, in minutes; `None` for no limit.
+    /// Returns the time for which the span's totals are stored, in minutes; `None` means no limit.
     pub fn retention_minutes(self) -> Option<i64> {
         match self {
             Self::Minute => Some(48 * 60),
@@ -127,7 +128,8 @@ impl TrafficSpan {
         minute - minute.rem_euclid(self.minutes())
     }
 
-    /// Returns `true` if old totals are packed; the totals of minutes are removed before that.
+    /// Returns `true` if old totals of this span are packed; the totals of minutes are removed
+    /// before they would be packed.
     pub(super) fn is_packed(self) -> bool {
         self != Self::Minute
     }
@@ -141,7 +143,7 @@ impl TrafficSpan {
     }
 
     /// Splits a range of minutes into pieces for which totals exist at `now`: the longest spans in
-    /// the middle, and at the ends shorter spans if these are still stored.
+    /// the middle, and shorter spans at the ends if these are still stored.
     ///
     /// If shorter spans are no longer stored, the piece is extended to whole longer spans.
     ///

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::store::columns::from_sql;
 
-/// Time from the end of a span until it is packed, in minutes; most late counts have arrived by
-/// then.
+/// The time from the end of a span until its totals are packed, in minutes; most late counts have
+/// arrived by then.
 const PACKED_AFTER: i64 = 48 * 60;
 
-/// Number of spans packed per call, since each blocks other writers of an `SQLite` file for up to a
-/// tenth of a second.
+/// The number of spans packed per call; packing a span blocks other writers of an `SQLite` file for
+/// up to a tenth of a second.
 const PACKED_AT_ONCE: usize = 4;
 
 impl TrafficSums<'_> {

@@ -11,16 +11,16 @@ use super::TrafficCount;
 
 const VERSION: u8 = 1;
 
-/// Combined length of version and CRC-32, in bytes.
+/// The combined length of the format version and the CRC-32, in bytes.
 const HEAD_BYTES: usize = 5;
 
-/// Minimum size of one total, in bytes.
+/// The minimum size of one total, in bytes.
 const MIN_SUM_BYTES: usize = 4;
 
-/// Totals by key ID.
+/// Traffic totals by key ID.
 pub(super) type Sums = BTreeMap<i64, TrafficCount>;
 
-/// Reason why packed totals cannot be read.
+/// The reason why packed totals cannot be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unreadable {
     /// The version of the format is unknown.
@@ -28,7 +28,7 @@ pub(super) enum Unreadable {
     Damaged,
 }
 
-/// Reader of packed totals that have been verified; yields totals ordered by key ID.
+/// A reader for packed totals that have been verified; it yields the totals ordered by key ID.
 #[derive(Debug)]
 pub(super) struct PackedSums<'p> {
     rest: &'p [u8],
@@ -36,7 +36,7 @@ pub(super) struct PackedSums<'p> {
     id: i64,
 }
 
-/// Packs totals into bytes.
+/// Packs traffic totals into bytes.
 pub(super) fn pack(sums: &Sums) -> Vec<u8> {
     let mut body = Vec::with_capacity(16 * sums.len() + 8);
     push(&mut body, sums.len() as u64);

@@ -10,13 +10,13 @@ use super::{
     sql,
 };
 
-/// Total of the requests with the same key in a period.
+/// The total of the requests with the same key in a period.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficSum {
-    /// Traffic key shared by the requests.
+    /// The traffic key shared by the requests.
     pub key: TrafficKey,
-    /// Total number, size and duration of the requests.
+    /// The total number, size and duration of the requests.
     pub count: TrafficCount,
 }
 

@@ -13,9 +13,9 @@ use super::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TrafficSeries {
-    /// Keys of all totals in the series.
+    /// The traffic keys of all totals in the series.
     pub keys: Vec<TrafficKey>,
-    /// Time ranges, in the order of the query.
+    /// The traffic in each time range, in the order of the query.
     pub parts: Vec<TrafficRange>,
 }
 
@@ -23,11 +23,11 @@ pub struct TrafficSeries {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficRange {
-    /// Covered minutes; more than requested if only longer spans are stored.
+    /// The minutes covered; more than requested if only longer spans are stored.
     pub minutes: Range<i64>,
-    /// Total of each key, in the order of the series' keys.
+    /// The total for each key, in the order of the series' keys.
     pub sums: Vec<TrafficCount>,
-    /// Traffic in each span, in no particular order; empty if only totals were requested.
+    /// The traffic in each span, in no particular order; empty if only totals were requested.
     pub steps: Vec<TrafficStep>,
 }
 
@@ -35,28 +35,28 @@ pub struct TrafficRange {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrafficStep {
-    /// First minute of the time span.
+    /// The first minute of the time span.
     pub began: i64,
-    /// Length of the time span.
+    /// The length of the time span.
     pub span: TrafficSpan,
-    /// Counts by key, in no particular order.
+    /// The counts by key, in no particular order.
     pub cells: Vec<TrafficCell>,
 }
 
-/// Number of requests with the same key in one time span.
+/// The number of requests with the same key in one time span.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficCell {
-    /// Index of the cell's key in the series' keys.
+    /// The index of the cell's key in the series' keys.
     pub key: u32,
-    /// Number of requests in the cell.
+    /// The number of requests in the cell.
     pub requests: u64,
-    /// Total size of the response bodies, in bytes.
+    /// The total size of the response bodies, in bytes.
     pub bytes: u64,
 }
 
 impl TrafficCell {
-    /// Returns the index of the key in the series' keys.
+    /// Returns the index of the cell's key in the series' keys.
     pub fn place(&self) -> usize {
         self.key as usize
     }

@@ -8,21 +8,21 @@ use super::super::{
     statement::{ByRows, Statement},
 };
 
-/// Numbers of columns in the rows of a key, of a total, and of an import's total.
+/// The numbers of columns in the rows of a key, of a total, and of an import's total.
 pub(super) const KEY_COLUMNS: usize = 8;
 pub(super) const SUM_COLUMNS: usize = 6;
 pub(super) const IMPORTED_COLUMNS: usize = 7;
 
-/// Statement that adds traffic keys.
+/// The statement that adds traffic keys.
 ///
 /// Statements with many rows are slow, because `SQLite` searches all parameters for each parameter.
 pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], keys));
 
-/// Statement that records the counts that an import has added.
+/// The statement that records the counts that an import has added.
 pub(super) static IMPORTED: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], imported));
 
-/// Statement that adds to the traffic totals.
+/// The statement that adds to the traffic totals.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], add));
 
 statements! {
@@ -123,8 +123,8 @@ statements! {
          UNION ALL SELECT MIN(began) FROM traffic_packed WHERE span = $1) AS firsts";
 }
 
-/// `PostgreSQL` statement that locks the totals of a span in the order in which they are written,
-/// to avoid deadlocks.
+/// The `PostgreSQL` statement that locks the totals of a span in the order in which they are
+/// written, to avoid deadlocks.
 pub(super) static LOCK_ROWS: Statement = Statement::new(
     "lock the traffic to be packed",
     "SELECT COUNT(*) FROM (SELECT key_id FROM traffic_counts WHERE span = $1 AND began = $2 \

@@ -17,7 +17,7 @@ use super::{
     resolver::Resolver,
 };
 
-/// Port of a system resolver if none is configured.
+/// The port of a system resolver if no port is configured.
 const DNS_PORT: u16 = 53;
 
 /// Addresses of public resolvers run by three operators, with their long-established names.
@@ -27,21 +27,21 @@ const NAMED: [([u8; 4], &str); 3] = [
     ([9, 9, 9, 9], "dns9.quad9.net."),
 ];
 
-/// Result of checking one resolver.
+/// The result of checking one resolver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ResolverCheck {
-    /// Address of the resolver.
+    /// The address of the resolver.
     pub server: SocketAddr,
-    /// Time until the resolver responded or failed.
+    /// The time until the resolver responded or failed.
     pub took: Duration,
-    /// Reason why the response of the resolver is unusable; `None` if it is usable.
+    /// The reason why the resolver's response is unusable; `None` if the response is usable.
     pub error: Option<&'static str>,
-    /// Whether the resolver did not return the known name of any of three well-known addresses.
+    /// Whether the resolver returned none of the known names of three well-known addresses.
     pub is_without_names: bool,
 }
 
-/// Error returned if the system has no usable resolver configuration.
+/// The error returned if the system has no usable resolver configuration.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the system has no configured resolver: {reason}")]
 pub struct NoResolver {
@@ -87,9 +87,9 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
     Ok(checks)
 }
 
-/// Returns `true` if a resolver returns the known name of a well-known address.
+/// Returns `true` if a resolver returns the known name of any of the well-known addresses.
 ///
-/// A resolver that uses a wildcard, or has no reverse zones, does not return these names.
+/// A resolver that uses a wildcard, or that has no reverse zones, does not return these names.
 pub(super) async fn knows_names(resolver: &Resolver) -> bool {
     for (address, known) in NAMED {
         let names = resolver.names(IpAddr::from(address)).await;

@@ -11,13 +11,13 @@ use super::{
 };
 use crate::verify::{Evidence, Finding, Method};
 
-/// Maximum number of names to check per address.
+/// The maximum number of names to check per address.
 pub(super) const MAX_NAMES: usize = 8;
 
-/// Maximum number of names to quote in a sentence.
+/// The maximum number of names to quote in a sentence.
 const MAX_SHOWN: usize = 2;
 
-/// Response to a DNS query.
+/// A response to a DNS query.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum DnsAnswer<T> {
     /// The query returned records.
@@ -28,38 +28,38 @@ pub(super) enum DnsAnswer<T> {
     Failed(&'static str),
 }
 
-/// DNS response, with the time until which it is valid.
+/// A DNS response, with the time until which the response is valid.
 #[derive(Clone, Debug)]
 pub(super) struct CachedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
     pub(super) until_ms: i64,
 }
 
-/// Host names of an IP address.
+/// The host names of an IP address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Names {
-    /// The first names, at most [`MAX_NAMES`].
+    /// The first host names, at most [`MAX_NAMES`].
     pub(super) first: Vec<Name>,
-    /// Whether the address has more names than these.
+    /// Whether the address has more host names than are stored.
     pub(super) is_cut: bool,
 }
 
-/// Cached DNS responses about an address.
+/// The cached DNS responses about an address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressRecords {
     names: Option<CachedAnswer<Names>>,
-    /// For the name at the same index, whether it resolves back to the address.
+    /// Whether the name at the same index resolves back to the address.
     leads_back: Vec<Option<CachedAnswer<bool>>>,
 }
 
-/// Claim that an address belongs to a robot's operator.
+/// A claim that an address belongs to a robot's operator.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) address: IpAddr,
     pub(super) suffixes: Suffixes,
 }
 
-/// Next step in proving a claim.
+/// The next step in proving a claim.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Query the names of the address.
@@ -98,7 +98,7 @@ impl AddressRecords {
         }
     }
 
-    /// Returns the approximate size of the names in bytes.
+    /// Returns the approximate size of the stored host names in bytes.
     pub(super) fn names_bytes(&self) -> usize {
         match &self.names {
             Some(CachedAnswer {
@@ -109,7 +109,7 @@ impl AddressRecords {
         }
     }
 
-    /// Returns the next step of proving a claim at the given time.
+    /// Returns the next step in proving a claim at the given time.
     pub(super) fn step(&self, claim: &Claim, now_ms: i64) -> Step {
         let Some(known) = self.names.as_ref().filter(|known| known.until_ms > now_ms) else {
             return Step::AskNames;
@@ -163,7 +163,7 @@ impl AddressRecords {
     }
 }
 
-/// Names of an address that do not confirm the claim.
+/// The names of an address that do not confirm the claim.
 struct UnconfirmedNames<'a> {
     until_ms: i64,
     customers_name: Option<&'a Name>,

@@ -14,7 +14,7 @@ type Shared = Arc<tokio::sync::Mutex<AddressRecords>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lookups(Arc<Mutex<HashMap<IpAddr, (usize, Shared)>>>);
 
-/// Participation in the lookup of an address, which ends when the last participant is dropped.
+/// A participant's slot in the lookup of an address; the lookup ends when the last slot is dropped.
 #[derive(Debug)]
 pub(super) struct LookupSlot {
     lookups: Lookups,
@@ -47,7 +47,7 @@ impl Lookups {
 }
 
 impl LookupSlot {
-    /// Waits for the right to query. After that, the records contain the results of other
+    /// Waits for the right to query DNS. The returned records contain the results of other
     /// participants.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
         self.host.lock().await

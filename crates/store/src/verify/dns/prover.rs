@@ -26,18 +26,18 @@ use super::{
 use crate::fetch::AddressKind;
 use crate::verify::Finding;
 
-/// Validity of a proof that did not require any DNS query.
+/// The time for which a proof that did not require any DNS query is valid.
 const SETTLED: Duration = Duration::from_hours(1);
-/// Time after which a proof that did not get a slot may be retried.
+/// The time after which a proof that did not obtain a slot may be retried.
 const RETRY: Duration = Duration::from_secs(30);
-/// Time for which a successful self-test of the resolver is valid.
+/// The time for which a successful self-test of the resolver is valid.
 const TESTED_MS: i64 = 3_600_000;
-/// Time after which a failed resolver self-test is repeated.
+/// The time after which a failed resolver self-test is repeated.
 const TESTED_AGAIN_MS: i64 = 60_000;
-/// Number of bytes in names that take up one unit of cache capacity.
+/// The number of bytes in names that take up one unit of cache capacity.
 const BYTES_A_PLACE: usize = 128;
 
-/// Prover of claims by forward-confirmed reverse DNS.
+/// A prover of claims by forward-confirmed reverse DNS.
 ///
 /// Clones share the resolver, the cache and the limits. It is safe to drop a running proof; any
 /// other proof for the same address continues.
@@ -59,13 +59,13 @@ pub struct DnsProver {
     inner: Arc<Inner>,
 }
 
-/// Finding from DNS about a claim, with its validity.
+/// A finding from DNS about a claim, with the time for which the finding is valid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DnsProof {
-    /// Finding about the claim.
+    /// The finding about the claim.
     pub finding: Finding,
-    /// Time for which the proof is valid, derived from the TTLs of the records.
+    /// The time for which the proof is valid, derived from the TTLs of the records.
     pub valid_for: Duration,
     /// Whether the address has no name. Resolvers without reverse zones report this for every
     /// address.
@@ -82,22 +82,22 @@ struct Inner {
     /// Slots for proofs that are looking up an address.
     turns: Semaphore,
     settings: DnsSettings,
-    /// Time until which the resolver is known to return the names of addresses.
+    /// The time until which the resolver is known to return the names of addresses.
     useful_until_ms: AtomicI64,
-    /// Time until which the resolver is known not to return the names of addresses.
+    /// The time until which the resolver is known not to return the names of addresses.
     useless_until_ms: AtomicI64,
-    /// Locked during a self-test of the resolver.
+    /// The lock that is held during a self-test of the resolver.
     self_test: Mutex<()>,
 }
 
-/// Right to look up an address.
+/// The right to look up an address.
 struct LookupTurn<'a> {
     host: MutexGuard<'a, AddressRecords>,
     _permit: SemaphorePermit<'a>,
 }
 
 impl DnsProver {
-    /// Creates a prover. The system's resolver configuration is read at the first query.
+    /// Creates a DNS prover. The system's resolver configuration is read at the first query.
     pub fn new(settings: DnsSettings) -> Self {
         // Halved, since a semaphore panics beyond this limit, and one of them gets the sum of both.
         let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
@@ -147,7 +147,7 @@ impl DnsProver {
     ///
     /// A suffix is a domain such as `googlebot.com`. Names must end in the suffix at a label
     /// boundary, ignoring case; a name equal to the suffix also matches. An IPv4 address embedded
-    /// in IPv6 is treated as IPv4. Takes at most [`DnsSettings::queue_timeout`] plus
+    /// in IPv6 is treated as IPv4. A proof takes at most [`DnsSettings::queue_timeout`] plus
     /// [`DnsSettings::proof_timeout`].
     pub async fn prove(&self, address: IpAddr, suffixes: &[String]) -> DnsProof {
         let claim = match self.inner.claim(address, suffixes) {
@@ -280,7 +280,7 @@ impl Inner {
         }
     }
 
-    /// Queries the records that are not cached until a proof can be given.
+    /// Queries uncached records until there is a proof.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
         // The same time is used for all queries, so that a response does not expire during the next
         // query.
@@ -311,7 +311,7 @@ impl Inner {
     }
 }
 
-/// Waits for a response, but no longer than until the deadline of the proof.
+/// Waits for a response, but not beyond the deadline of the proof.
 async fn by<T>(
     deadline: Instant,
     now_ms: i64,

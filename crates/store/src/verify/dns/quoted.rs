@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 use hickory_resolver::proto::rr::Name;
 
-/// Maximum number of displayed characters of a name.
+/// The maximum number of displayed characters of a name.
 const MAX_SHOWN: usize = 100;
 
-/// Name in quotation marks: truncated printable ASCII, with other bytes escaped.
+/// A DNS name in quotation marks: printable ASCII, truncated, with other bytes escaped.
 ///
 /// Unprintable bytes, and dots within a label, are written as `\ddd`, as in zone files (RFC 1035
 /// §5.1). The final dot is omitted.
@@ -31,7 +31,7 @@ impl fmt::Display for QuotedName<'_> {
     }
 }
 
-/// Byte in the form in which it is displayed.
+/// A byte in the form in which it is displayed.
 #[derive(Clone, Copy)]
 enum EscapedByte {
     Plain(char),

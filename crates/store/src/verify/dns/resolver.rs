@@ -24,27 +24,28 @@ use super::{
     host::{DnsAnswer, MAX_NAMES, Names},
 };
 
-/// Minimum validity of a response, regardless of the TTLs of its records.
+/// The minimum time for which a DNS response is valid, regardless of the TTLs of its records.
 const MIN_TTL: Duration = Duration::from_mins(1);
-/// Maximum validity of DNS records.
+/// The maximum time for which DNS records are valid.
 const MAX_TTL: Duration = Duration::from_hours(24);
-/// Maximum validity of a response that there are no records.
+/// The maximum time for which a response that reports no records is valid.
 const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);
-/// Validity of a failure: 30 to 60 seconds, so that retries are spread out.
+/// The time for which a failed DNS query is cached: 30 to 60 seconds, so that retries are spread
+/// out.
 const FAILURE_TTL_S: RangeInclusive<u64> = 30..=60;
-/// Maximum timeout, to avoid overflows in time calculations.
+/// The maximum timeout, to avoid overflows in time calculations.
 pub(super) const MAX_TIMEOUT: Duration = Duration::from_hours(24);
-/// Maximum number of consecutive aliases (CNAME) to follow.
+/// The maximum number of consecutive aliases (CNAME) to follow.
 const MAX_ALIASES: usize = 8;
 
-/// DNS resolver, created at the first query.
+/// A DNS resolver, created at the first query.
 #[derive(Debug)]
 pub(super) struct Resolver {
     settings: DnsSettings,
     made: OnceCell<TokioResolver>,
 }
 
-/// DNS response with its validity.
+/// A DNS response, with the time for which the response is valid.
 #[derive(Debug)]
 pub(super) struct TimedAnswer<T> {
     pub(super) answer: DnsAnswer<T>,
@@ -153,7 +154,7 @@ impl<T> TimedAnswer<T> {
     }
 }
 
-/// Returns a failed response, whose validity varies with the query.
+/// Returns a failed response, which is valid for a time that varies with the query.
 pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> TimedAnswer<T> {
     let mut hasher = DefaultHasher::new();
     question.hash(&mut hasher);
@@ -241,9 +242,9 @@ fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
 
 /// Returns `true` if a response without records is authoritative.
 ///
-/// The response "no such name" always is. An empty response is authoritative if it contains the SOA
-/// record of the zone; otherwise it may be a referral, or the end of too long a chain of aliases
-/// (RFC 2308 §2.2).
+/// The response "no such name" is always authoritative. An empty response is authoritative if it
+/// contains the SOA record of the zone; otherwise it may be a referral, or the end of too long a
+/// chain of aliases (RFC 2308 §2.2).
 fn says_nothing(none: &NoRecords) -> bool {
     match none.response_code {
         ResponseCode::NXDomain => true,

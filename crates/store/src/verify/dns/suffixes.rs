@@ -7,7 +7,7 @@ use hickory_resolver::proto::rr::Name;
 use super::quoted::QuotedName;
 use robot_detection_layer::{clock::Clock, registry::is_public_suffix};
 
-/// Zones in which a provider's customers can choose or obtain host names for any program.
+/// DNS zones in which a provider's customers can choose or obtain host names for any program.
 ///
 /// Some operators document such a zone for robots started by their users. However, a name in such a
 /// zone proves only that the robot runs at this provider, as any customer's program may.
@@ -39,10 +39,10 @@ static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     zones.collect()
 });
 
-/// Maximum number of suffixes to list in a sentence.
+/// The maximum number of suffixes to list in a sentence.
 const MAX_SHOWN: usize = 3;
 
-/// Suffixes of an operator's host names.
+/// The suffixes of an operator's host names.
 #[derive(Clone, Debug)]
 pub(super) struct Suffixes(Vec<Suffix>);
 
@@ -53,7 +53,7 @@ struct Suffix {
     is_public: bool,
 }
 
-/// Result of comparing a name with the suffixes.
+/// The result of comparing a name with the suffixes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SuffixMatch {
     /// The name ends in one of the suffixes.
@@ -126,27 +126,28 @@ fn suffix(text: &str) -> Option<Name> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DnsSettings {
-    /// Resolvers to query by UDP, or by TCP if a response is truncated. Empty by default, which
+    /// Resolvers to query over UDP, or over TCP if a response is truncated. Empty by default, which
     /// means that the system's resolvers (`/etc/resolv.conf`) are used; these are read at the first
     /// query.
     pub servers: Vec<SocketAddr>,
-    /// Timeout for a single query; 2 seconds by default.
+    /// The timeout for a single query; 2 seconds by default.
     pub timeout: Duration,
-    /// Maximum number of attempts for a query that fails or times out, at least one; 2 by default.
+    /// The maximum number of attempts for a query that fails or times out, at least one; 2 by
+    /// default.
     pub attempts: usize,
-    /// Total timeout for all queries of a proof; 5 seconds by default.
+    /// The total timeout for all queries of a proof; 5 seconds by default.
     pub proof_timeout: Duration,
-    /// Maximum number of concurrent address lookups, at least one; 64 by default.
+    /// The maximum number of concurrent address lookups, at least one; 64 by default.
     pub concurrency: usize,
-    /// Maximum number of additional proofs that may wait; 16,384 by default.
+    /// The maximum number of additional proofs that may wait; 16,384 by default.
     pub queue: usize,
-    /// Maximum time that a proof may wait before it starts; 30 seconds by default.
+    /// The maximum time that a proof may wait before it starts; 30 seconds by default.
     pub queue_timeout: Duration,
-    /// Maximum number of cached addresses, fewer if their names are long; 50,000 by default.
+    /// The maximum number of cached addresses, fewer if their names are long; 50,000 by default.
     pub cache_entries: u64,
     /// Whether to look up private, loopback, link-local and reserved addresses; `false` by default.
     pub allow_private: bool,
-    /// Clock that determines when cached records expire; the system clock by default.
+    /// The clock that determines when cached records expire; the system clock by default.
     pub clock: Clock,
 }
 

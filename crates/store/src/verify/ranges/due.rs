@@ -1,4 +1,4 @@
-//! Due times of address lists, as pure functions without clock or database.
+//! Due times of address lists, computed by pure functions without a clock or a database.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ const FIRST_RETRY_MS: i64 = 5 * 60 * 1_000;
 const LAST_RETRY_MS: i64 = 6 * 60 * 60 * 1_000;
 const SHORTEST_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns `true` if a list is to be fetched now.
+/// Returns `true` if an address list is due to be fetched.
 ///
-/// A list is due immediately if there is no copy, or if the copy was parsed by other rules;
-/// otherwise, it is due `interval` after the last success. After a failure, it is not due for five
-/// minutes, doubled with each further failure, up to six hours. Times more than a day in the future
-/// are ignored, as the clock must have been set back.
+/// A list is due immediately if there is no copy, or if the copy was parsed by different rules;
+/// otherwise, it is due `interval` after the last success. After a failure, a list is not due for
+/// five minutes; the delay doubles with each further failure, up to six hours. Times more than a
+/// day in the future are ignored, as the clock must have been set back.
 pub(super) fn is_due(listing: &Listing, interval: Duration, now_ms: i64) -> bool {
     let believed = |instant: &i64| *instant <= now_ms.saturating_add(DAY_MS);
     let is_current = listing.published.is_some() && listing.rules == RULES;
@@ -42,15 +42,16 @@ fn delay_ms(failures: u64) -> i64 {
     (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS)
 }
 
-/// Time after which a copy that was held for review is accepted.
+/// The time after which a copy that was held for review is accepted.
 const HELD: Duration = Duration::from_hours(3 * 24);
 
-/// Minimum size of a list for the loss check, as short lists may well lose many ranges.
+/// The minimum size of a list for the loss check; short lists may well lose many ranges.
 const FEWEST: usize = 10;
 
-/// Rejects a copy that contains less than half of the ranges in the previous copy.
+/// Rejects a copy that contains fewer than half of the ranges in the previous copy.
 ///
-/// The check applies for three days; ranges that are missing for longer were removed intentionally.
+/// The check applies for three days; ranges that are missing for longer are assumed to have been
+/// removed intentionally.
 pub(super) fn check_loss(
     before: &Listing,
     new: &PublishedRanges,

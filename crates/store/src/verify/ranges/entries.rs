@@ -4,23 +4,23 @@ use ipnet::IpNet;
 
 use super::{RangesError, prefix};
 
-/// Maximum length of document text that is quoted in an error, in characters.
+/// The maximum length of document text that is quoted in an error, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Entries of an address list document.
+/// The entries of an address list document.
 #[derive(Debug)]
 pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
     max: usize,
     pub(super) created: Option<String>,
-    /// First entry that cannot be parsed, in the form to display.
+    /// The first entry that cannot be parsed, in the form in which it is displayed.
     pub(super) first_unreadable: Option<String>,
 }
 
-/// Entry of an address list document.
+/// An entry of an address list document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Parsed network; `None` if the entry cannot be parsed.
+    /// The parsed network; `None` if the entry cannot be parsed.
     pub(super) net: Option<IpNet>,
     pub(super) is_selected: bool,
 }

@@ -1,6 +1,6 @@
 //! Errors in address list documents.
 
-/// Error in an address list document; the message contains the problem and advice.
+/// An error in an address list document; the message contains the problem and advice.
 ///
 /// If a list is rejected, the last good copy remains in use.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -12,9 +12,9 @@ pub enum RangesError {
          address list"
     )]
     TooLarge {
-        /// Size of the document.
+        /// The size of the document.
         bytes: usize,
-        /// Maximum size of the document.
+        /// The maximum size of the document.
         max_bytes: usize,
     },
     /// The document is not UTF-8 text.
@@ -26,7 +26,7 @@ pub enum RangesError {
     /// The document looks like JSON, but is invalid.
     #[error("the document is damaged JSON: {reason}; try again later")]
     Json {
-        /// Error message of the parser.
+        /// The error message of the parser.
         reason: String,
     },
     /// The JSON document is nested too deeply.
@@ -35,13 +35,13 @@ pub enum RangesError {
          address list"
     )]
     TooDeep {
-        /// Maximum number of nesting levels.
+        /// The maximum number of nesting levels.
         max: usize,
     },
     /// The document has more entries than the limit.
     #[error("the document has more than {max} entries; check that it is the right list")]
     TooMany {
-        /// Maximum number of entries.
+        /// The maximum number of entries.
         max: usize,
     },
     /// The document lists no addresses.
@@ -50,7 +50,7 @@ pub enum RangesError {
     /// The document lists no addresses in the part selected by the URL.
     #[error("the document lists no addresses in {part:?}; correct the text after # in the URL")]
     EmptyPart {
-        /// Fragment of the list's URL.
+        /// The fragment of the list's URL.
         part: String,
     },
     /// Too many entries are not public addresses.
@@ -58,23 +58,23 @@ pub enum RangesError {
         "{bad} of {entries} entries are not public addresses, such as {example:?}; try again later"
     )]
     Damaged {
-        /// Number of entries that are unreadable or not public.
+        /// The number of entries that are unreadable or not public.
         bad: usize,
-        /// Number of all entries.
+        /// The number of all entries.
         entries: usize,
-        /// First entry that is unreadable or not public, truncated.
+        /// The first entry that is unreadable or not public, truncated.
         example: String,
     },
     /// The document lists a range that is too wide to belong to a single owner.
     #[error("the document lists {prefix}, which is too wide to prove anything; use another list")]
     TooWide {
-        /// Address range that is too wide.
+        /// The address range that is too wide.
         prefix: String,
     },
-    /// All ranges together contain more than half of all addresses in existence.
+    /// The ranges together contain more than half of all addresses in existence.
     #[error("the ranges contain more than half of all addresses; check that it is the right list")]
     Everybody,
-    /// All ranges together are too large to belong to a single owner.
+    /// The ranges together are too large to belong to a single owner.
     #[error(
         "the ranges contain more than an eighth of all addresses and prove nothing; use another list"
     )]

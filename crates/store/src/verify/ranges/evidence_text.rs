@@ -7,10 +7,10 @@ use ipnet::IpNet;
 use super::{PublishedRanges, listing::Listing};
 use crate::fetch::shown_url;
 
-/// Maximum length of a URL in a sentence, in characters.
+/// The maximum length of a URL in a sentence, in characters.
 const MAX_URL_CHARS: usize = 200;
 
-/// Reason why the absence of an address from a list proves nothing.
+/// The reason why the absence of an address from a list proves nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Miss {
     NotPublic,
@@ -75,7 +75,7 @@ pub(super) fn no_copy(url: &str, listing: Option<&Listing>) -> String {
     }
 }
 
-/// Returns an age, expressed in its largest unit.
+/// Returns an age as text, expressed in its largest unit.
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     match minutes {

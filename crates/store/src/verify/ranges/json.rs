@@ -14,10 +14,10 @@ use super::{
     names, prefix,
 };
 
-/// Maximum nesting depth of objects and arrays.
+/// The maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 16;
 
-/// Reads one JSON document or several consecutive ones, such as one per line.
+/// Reads an address list from one or more consecutive JSON documents, such as one per line.
 pub(super) fn read(
     text: &str,
     selection: &Selection<'_>,
@@ -48,15 +48,15 @@ pub(super) fn read(
 struct Walker<'s> {
     selection: &'s Selection<'s>,
     found: DocumentEntries,
-    /// Error that caused parsing to stop.
+    /// The error that caused parsing to stop.
     refusal: Option<RangesError>,
 }
 
-/// JSON value to parse next.
+/// A JSON value to parse next.
 struct Value<'w, 's, 'n> {
     walk: &'w mut Walker<'s>,
     depth: usize,
-    /// Name of the member that contains the value, or the array that contains the value.
+    /// The name of the member that contains the value, or that contains the array with the value.
     name: &'n str,
     place: Position,
 }
@@ -66,16 +66,16 @@ enum Position {
     Member {
         is_address: bool,
     },
-    /// In an array that belongs to a member whose name does not indicate addresses.
+    /// The text is in an array of a member whose name does not indicate addresses.
     List,
 }
 
-/// Kind of a parsed JSON value.
+/// The kind of a parsed JSON value.
 enum Item {
     Address,
-    /// Text in an array, but not an address.
+    /// A text in an array that is not an address.
     NoAddress(String),
-    /// Text by which its object is selected.
+    /// A text that selects its object.
     Selector,
     Other,
 }
@@ -236,7 +236,7 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     }
 }
 
-/// Part of a document that is selected by the fragment of the list's URL.
+/// The part of a document that is selected by the fragment of the list's URL.
 ///
 /// Some documents list more than a robot's addresses. The fragment `#hooks` selects the value of
 /// the member `hooks`, and `#service=CHECKS` selects objects whose member `service` is `CHECKS`.
@@ -248,9 +248,9 @@ pub(super) enum Selection<'a> {
     Member(&'a str),
     /// The objects in which a member has a certain text.
     Text {
-        /// Name of the member by which objects are selected.
+        /// The name of the member by which objects are selected.
         member: &'a str,
-        /// Text that the member must have.
+        /// The text that the member must have.
         text: &'a str,
     },
 }

@@ -7,12 +7,13 @@ use ipnet::{IpNet, Ipv6Net};
 use super::{PublishedRanges, RangeSet, RangesError, prefix};
 use crate::fetch::{FetchLimits, Origin, shown_url};
 
-/// Prefix for the names of chosen lists in the store, since these lists are checked by other rules.
+/// The prefix for the stored names of lists chosen by an administrator, which are checked by
+/// different rules.
 const STORED: &str = "list:";
 
-/// Maximum number of IPv4 addresses in an operator's list: an eighth of all addresses.
+/// The maximum number of IPv4 addresses in an operator's list: an eighth of all addresses.
 const MOST_V4: u128 = 1 << 29;
-/// Maximum number of /64 networks in an operator's list, equal to a /12.
+/// The maximum number of /64 networks in an operator's list, equal to a /12.
 const MOST_V6: u128 = 1 << 52;
 
 /// Half of all IPv4 addresses.
@@ -20,12 +21,12 @@ const HALF_V4: u128 = 1 << 31;
 /// Half of all allocated /64 networks (`2000::/3`).
 const HALF_V6: u128 = 1 << 60;
 
-/// Time without a request after which a chosen list is removed from the store: the maximum
+/// The time without a request after which a chosen list is removed from the store: the maximum
 /// configurable interval, 30 days, plus a week. Until then, another instance may still use the
 /// list.
 const UNASKED: Duration = Duration::from_hours(37 * 24);
 
-/// Purpose of an address list.
+/// The purpose of an address list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ListKind {
     /// Addresses of an operator's robots, published by the operator; a listed address proves a
@@ -144,7 +145,7 @@ impl ListKind {
     }
 }
 
-/// Start of the allocated IPv6 addresses (`2000::/3`).
+/// The start of the allocated IPv6 addresses (`2000::/3`).
 const GIVEN_OUT: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
 
 fn is_given_out(net: Ipv6Net) -> bool {

@@ -6,22 +6,22 @@ use super::{PublishedRanges, RangeSet, kind::ListKind, prefix};
 use crate::fetch::Conditions;
 use crate::store::StoredRanges;
 
-/// Version of the parsing rules, incremented whenever the rules change.
+/// The version of the parsing rules, incremented whenever the rules change.
 pub(super) const RULES: u64 = 1;
 
-/// Last good copy of a list, and the results of the most recent attempts to fetch the list.
+/// The last good copy of a list, and the results of the most recent attempts to fetch the list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
     pub(super) published: Option<Arc<PublishedRanges>>,
     pub(super) conditions: Conditions,
     pub(super) rules: u64,
-    /// Time at which the copy was fetched.
+    /// The time at which the copy was fetched.
     pub(super) fetched_ms: Option<i64>,
-    /// Time at which the copy was last confirmed to be current.
+    /// The time at which the copy was last confirmed to be current.
     pub(super) checked_ms: Option<i64>,
-    /// Time of the last attempt to fetch the list.
+    /// The time of the last attempt to fetch the list.
     pub(super) tried_ms: Option<i64>,
-    /// Number of failed attempts since the last success.
+    /// The number of failed attempts since the last success.
     pub(super) failures: u64,
     pub(super) error: Option<String>,
     /// Whether the store contains these prefixes. Their `ETag` must not be stored with other

@@ -6,11 +6,11 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::fetch::AddressKind;
 
-/// Minimum length of an IPv4 prefix to be accepted.
+/// The minimum length of an IPv4 prefix that is accepted.
 // IANA allocated IPv4 by /8, some of them to one holder: a wider range cannot belong to the
 // operator of a robot.
 pub(super) const SHORTEST_V4: u8 = 8;
-/// Minimum length of an IPv6 prefix to be accepted.
+/// The minimum length of an IPv6 prefix that is accepted.
 pub(super) const SHORTEST_V6: u8 = 16;
 
 /// Parses a prefix or a single address, and masks the host bits.

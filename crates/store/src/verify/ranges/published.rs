@@ -11,29 +11,29 @@ use super::{
     lines,
 };
 
-/// Number of valid entries required for each invalid entry.
+/// The number of valid entries required for each invalid entry.
 const GOOD_FOR_ONE_BAD: usize = 19;
 
 /// Address ranges listed in a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedRanges {
-    /// Address ranges that were parsed.
+    /// The address ranges that were parsed.
     pub set: RangeSet,
-    /// Date of the list as stated by the operator, such as `2026-11-20`.
+    /// The date of the list as stated by the operator, such as `2026-11-20`.
     pub created: Option<String>,
-    /// Number of entries that could not be parsed; these may contain any address that is not in the
-    /// ranges.
+    /// The number of entries that could not be parsed; these may contain any address that is not in
+    /// the ranges.
     pub unreadable: usize,
 }
 
 impl PublishedRanges {
-    /// Parses a published document, whatever its structure.
+    /// Parses a published address list document of any structure.
     ///
     /// Documents may be JSON, with prefixes or addresses in suitably named members or in arrays of
     /// texts, or plain text or CSV with one prefix per line. The URL's fragment selects a part of a
-    /// JSON document: `#hooks` the value of the member `hooks`, `#service=CHECKS` the objects whose
-    /// member `service` is `CHECKS`.
+    /// JSON document: `#hooks` selects the value of the member `hooks`, and `#service=CHECKS`
+    /// selects the objects whose member `service` is `CHECKS`.
     ///
     /// A single address is treated as a range, host bits are masked, and IPv4 addresses embedded in
     /// IPv6 are converted to IPv4. Up to one entry in twenty may be unreadable or not public.

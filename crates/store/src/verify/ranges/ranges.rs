@@ -14,10 +14,10 @@ use crate::fetch::{Conditions, shown_url};
 use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 
-/// Age of a list from which the absence of an address no longer contradicts a claim.
+/// The age of a list from which the absence of an address no longer contradicts a claim.
 const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 
-/// Current published address ranges; clones share all state.
+/// The current published address ranges; clones share all state.
 ///
 /// Each list is identified by its exact URL. Readers never wait.
 ///
@@ -42,7 +42,7 @@ pub struct Ranges {
     stale_after: Duration,
 }
 
-/// Handle to one list, for lookups on every request; clones share all state.
+/// A handle to one address list, for lookups on every request; clones share all state.
 #[derive(Clone, Debug)]
 pub struct RangeList {
     slot: Arc<Slot>,
@@ -73,7 +73,7 @@ impl Ranges {
         self
     }
 
-    /// Sets a list as if it had just been fetched.
+    /// Sets the content of a list, as if the list had just been fetched.
     pub fn put(&self, url: &str, published: PublishedRanges) {
         let now_ms = self.clock.now_ms();
         let listing = Listing::fetched(published, Conditions::default(), now_ms);
@@ -95,10 +95,10 @@ impl Ranges {
 
     /// Checks whether a list contains an address. Returns `None` if this cannot be determined.
     ///
-    /// The result is unknown if there is no copy. For an address that is not in the list, it is
-    /// also unknown if the copy is stale or has unreadable entries, or if the address is not
-    /// public, as it may be the address of a front proxy. This function does not allocate, so it
-    /// can be called for every request.
+    /// The result is unknown if there is no copy. For an address that is not in the list, the
+    /// result is also unknown if the copy is stale or has unreadable entries, or if the address is
+    /// not public, as it may be the address of a front proxy. This function does not allocate, so
+    /// it can be called for every request.
     pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
         let slots = self.slots.load();
         let listing = slots.get(url)?.load();
@@ -204,7 +204,7 @@ impl Ranges {
         self.slot(url).store(Some(Arc::new(listing)));
     }
 
-    /// Sets the lists loaded from the store, except those older than the current ones.
+    /// Sets the lists loaded from the store, except lists that are older than the current lists.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
         for (url, listing) in loaded {
             let listing = Arc::new(listing);
@@ -254,7 +254,7 @@ impl RangeList {
     }
 }
 
-/// Returns a listing. If it has no copy, the previously known copy is added.
+/// Returns a listing. If the listing has no copy, the previously known copy is added.
 fn with_copy(listing: &Arc<Listing>, known: Option<&Arc<Listing>>) -> Arc<Listing> {
     let copy = known.and_then(|known| known.published.clone());
     match (&listing.published, copy) {

@@ -17,20 +17,21 @@ use super::{
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
 
-/// Default interval between two downloads of a list.
+/// The default interval between two downloads of a list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
-/// Minimum duration of a lease. A lease also ends when its process ends.
+/// The minimum duration of a lease. A lease also ends when its process ends.
 const SHORTEST_LEASE: Duration = Duration::from_mins(2);
 
-/// Maximum length of a stored failure reason, in characters.
+/// The maximum length of a stored failure reason, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Background task that keeps address lists up to date and stores the last good copies.
+/// A background task that keeps address lists up to date and stores the last good copies.
 ///
 /// Lists are fetched with conditional requests, up to four at a time, and each by one instance
 /// only. If a list is unavailable or damaged, the last good copy remains in use. Each new list is
-/// logged, and each ongoing failure once. During a database outage, lists are only in memory.
+/// logged, and each ongoing failure is logged once. During a database outage, lists are kept only
+/// in memory.
 ///
 /// # Example
 ///
@@ -84,8 +85,8 @@ impl RangesRefresher {
 
     /// Creates a refresher for lists chosen by an administrator.
     ///
-    /// A list may be a local file, which is checked each time and not stored. A copy with less than
-    /// half of the previous number of ranges is held for three days. See
+    /// A list may be a local file, which is checked each time and not stored. A copy with fewer
+    /// than half of the previous number of ranges is held for three days. See
     /// [`PublishedRanges::parse_chosen`] for the format.
     pub fn for_chosen_lists(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
         Self {
@@ -103,7 +104,7 @@ impl RangesRefresher {
         self
     }
 
-    /// Loads the stored lists, except those older than the current ones.
+    /// Loads the stored lists, except lists that are older than the current lists.
     ///
     /// # Errors
     ///
@@ -160,7 +161,7 @@ impl RangesRefresher {
         ListKind::Chosen.is_file(url)
     }
 
-    /// Reads those lists that are local files and have changed.
+    /// Reads the lists that are local files and have changed.
     pub async fn read_files(&self, urls: &[String]) {
         for url in urls.iter().filter(|url| self.kind.is_file(url)) {
             self.ask(url, false).await;
@@ -333,7 +334,7 @@ impl RangesRefresher {
             }
             Err(error) => {
                 let url = shown_url(url);
-                warn!(%url, "could not store the address ranges from {url}, keeping them in \
+                warn!(%url, "could not store the address ranges from {url}; keeping them in \
                              memory: {error}");
             }
         }
@@ -353,7 +354,7 @@ impl RangesRefresher {
                 debug!(%url, "failed to refresh the address ranges from {url} again: {reason}");
             }
             RangesOutcome::Failed(reason) => {
-                warn!(%url, prefixes, "failed to refresh the address ranges from {url}, keeping \
+                warn!(%url, prefixes, "failed to refresh the address ranges from {url}; keeping \
                                        the previous {prefixes}: {reason}");
             }
         }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-/// Report about the refresh of a list.
+/// A report about the refresh of an address list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesReport {
-    /// URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
+    /// The URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
-    /// Outcome of the refresh.
+    /// The outcome of the refresh.
     pub outcome: RangesOutcome,
-    /// Number of prefixes in use after the refresh.
+    /// The number of prefixes in use after the refresh.
     pub prefixes: usize,
-    /// Time since the list was last confirmed to be current.
+    /// The time since the list was last confirmed to be current.
     pub age: Option<Duration>,
 }
 
-/// Result of refreshing a list.
+/// The result of refreshing an address list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RangesOutcome {
     /// The list is new or has changed.
@@ -29,25 +29,25 @@ pub enum RangesOutcome {
     Failed(String),
 }
 
-/// State of an address list.
+/// The state of an address list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesState {
-    /// URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
+    /// The URL of the list, without its password: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
-    /// Number of prefixes in use.
+    /// The number of prefixes in use.
     pub prefixes: usize,
-    /// Number of unreadable entries.
+    /// The number of unreadable entries.
     pub unreadable: usize,
-    /// Date of the list as stated by the operator, such as `2026-11-20`.
+    /// The date of the list as stated by the operator, such as `2026-11-20`.
     pub created: Option<String>,
-    /// Time at which the current list was fetched.
+    /// The time at which the current list was fetched.
     pub fetched_ms: Option<i64>,
-    /// Time at which the list was last confirmed to be current.
+    /// The time at which the list was last confirmed to be current.
     pub checked_ms: Option<i64>,
-    /// Time of the last attempt to fetch the list, successful or not.
+    /// The time of the last attempt to fetch the list, successful or not.
     pub tried_ms: Option<i64>,
-    /// Error of the last attempt to fetch the list, if it failed.
+    /// The error from the last attempt to fetch the list, if that attempt failed.
     pub error: Option<String>,
     /// Whether the copy, if any, is too old for the absence of an address to contradict a claim.
     pub is_stale: bool,

@@ -6,7 +6,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::prefix;
 
-/// Immutable set of IPv4 and IPv6 address ranges.
+/// An immutable set of IPv4 and IPv6 address ranges.
 ///
 /// Prefixes within other prefixes of the set are omitted. The remaining prefixes are disjoint, so a
 /// lookup is a single search in sorted numbers.
@@ -31,7 +31,7 @@ pub struct RangeSet {
     v6_long: SortedPrefixes<u128>,
 }
 
-/// Number of start addresses to search after their block has been found.
+/// The number of start addresses to search after their block has been found.
 const BLOCK: usize = 64;
 
 /// Disjoint prefixes, sorted by first address.
@@ -39,11 +39,11 @@ const BLOCK: usize = 64;
 struct SortedPrefixes<A> {
     starts: Box<[A]>,
     lengths: Box<[u8]>,
-    /// First start address of each block; few enough for the processor's cache.
+    /// The first start address of each block; few enough for the processor's cache.
     heads: Box<[A]>,
 }
 
-/// IP address represented as a number.
+/// An IP address represented as a number.
 trait Address: Copy + Ord {
     /// Returns `true` if the first `length` bits of two addresses are equal.
     fn agrees(self, other: Self, length: u8) -> bool;

@@ -1,4 +1,4 @@
-//! Cache of DNS verdicts by address and robot.
+//! A cache of DNS verdicts by address and robot.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -7,13 +7,13 @@ use moka::sync::Cache;
 use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::registry::Robot;
 
-/// Maximum number of cached verdicts. If there are more, unused verdicts are dropped.
+/// The maximum number of cached verdicts. If there are more, unused verdicts are dropped.
 const MAX_ANSWERS: u64 = 100_000;
 
-/// Time for which an expired verdict may be used while the claim is being verified again.
+/// The time for which an expired verdict may be used while the claim is being verified again.
 const GRACE_MS: i64 = 10 * 60 * 1_000;
 
-/// Key of a cached verdict: address and robot.
+/// The key of a cached verdict: an address and a robot.
 ///
 /// A robot is identified by its memory address, which the cached verdict keeps allocated. The next
 /// refresh of the registry allocates new robots.
@@ -23,21 +23,21 @@ pub(super) struct DnsVerdictKey {
     robot: usize,
 }
 
-/// DNS verdict on the claim that an address belongs to a robot.
+/// A DNS verdict on the claim that an address belongs to a robot.
 #[derive(Debug)]
 pub(super) struct DnsVerdict {
-    /// Verdict that is based on DNS alone.
+    /// The verdict that is based on DNS alone.
     pub(super) verdict: Verdict,
-    /// Evidence for the verdict, as a single sentence.
+    /// The evidence for the verdict, as a single sentence.
     pub(super) evidence: String,
     /// Whether the evidence is that the address has no name.
     pub(super) is_nameless: bool,
     until_ms: i64,
-    /// Reference to the robot, which prevents reuse of the memory address in the key.
+    /// The reference to the robot, which prevents reuse of the memory address in the key.
     robot: Arc<Robot>,
 }
 
-/// Result of looking up a verdict in the cache.
+/// The result of looking up a verdict in the cache.
 #[derive(Debug)]
 pub(super) enum CacheLookup {
     /// The cached verdict is valid.
@@ -48,7 +48,7 @@ pub(super) enum CacheLookup {
     Nothing,
 }
 
-/// Cache of verdicts with a maximum size. Lookups do not take a lock.
+/// A cache of verdicts with a maximum size. Lookups do not take a lock.
 #[derive(Debug)]
 pub(super) struct DnsVerdicts {
     answers: Cache<DnsVerdictKey, Arc<DnsVerdict>>,

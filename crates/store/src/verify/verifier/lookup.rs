@@ -17,13 +17,13 @@ use super::{
     signed::{ReplayedNonce, SignedJob},
 };
 
-/// Timeout of a proof in the background; the individual methods have shorter timeouts.
+/// The timeout for a proof in the background; the individual methods have shorter timeouts.
 const PROOF_TIME: Duration = Duration::from_mins(1);
 
-/// Minimum and maximum validity of a DNS verdict.
+/// The minimum and maximum time for which a DNS verdict is valid.
 const VALID_FOR: (Duration, Duration) = (Duration::from_mins(1), Duration::from_hours(24));
 
-/// Request to be verified, with the input for the lookup.
+/// A request to be verified, with the input for the lookup.
 #[derive(Clone, Copy)]
 pub(super) struct ClaimLookup<'l> {
     pub(super) methods: &'l Methods,
@@ -32,7 +32,7 @@ pub(super) struct ClaimLookup<'l> {
     pub(super) now_ms: i64,
 }
 
-/// Verdict on the signature of a request.
+/// The verdict on the signature of a request.
 #[derive(Debug)]
 struct SignatureLookup {
     found: ClaimFinding,
@@ -40,7 +40,7 @@ struct SignatureLookup {
     is_replay: bool,
 }
 
-/// Action to take for an address without a verdict.
+/// The action to take for an address without a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum UnknownAddress {
     /// Start a proof, and count the request as waiting for the proof.
@@ -61,7 +61,7 @@ impl From<Verdict> for SignatureLookup {
 }
 
 impl Verifier {
-    /// Returns the verdict from memory, and starts any missing proof.
+    /// Returns the verdict on a claim from memory, and starts any missing proof.
     pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> ClaimFinding {
         let SignatureLookup {
             found: by_signature,
@@ -179,8 +179,7 @@ impl Verifier {
         }
     }
 
-    /// Looks up the address in the robot's address list. If the list is missing, it is recorded as
-    /// wanted.
+    /// Looks up the address in the robot's address list. A missing list is recorded as wanted.
     fn find_in_ranges(&self, methods: &Methods, robot: &Robot, address: IpAddr) -> Verdict {
         let Some((ranges, url)) = methods.ranges(robot) else {
             return Verdict::Unverifiable;
@@ -195,7 +194,7 @@ impl Verifier {
         }
     }
 
-    /// Combines the verdicts from address list and DNS, with evidence if the claim is spoofed.
+    /// Combines the verdicts from the address list and DNS, with evidence if the claim is spoofed.
     fn found(
         lookup: &ClaimLookup<'_>,
         address: IpAddr,

@@ -10,7 +10,7 @@ use robot_detection_layer::registry::Robot;
 
 const SWITCHED_OFF: &str = "This method is disabled.";
 
-/// Verification methods. A method that is `None` is disabled.
+/// The verification methods in use. A method that is `None` is disabled.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Methods {

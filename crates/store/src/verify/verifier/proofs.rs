@@ -14,10 +14,11 @@ use robot_detection_layer::registry::Robot;
 
 use super::dns_verdicts::DnsVerdictKey;
 
-/// Maximum number of waiting proofs. If there are more, further claims are not verified for now.
+/// The maximum number of waiting proofs. Once this number is reached, further claims are not
+/// verified for now.
 const MAX_WAITING: usize = 20_000;
 
-/// Maximum number of concurrent proofs for addresses.
+/// The maximum number of concurrent proofs for addresses.
 // Equal to the default number of concurrent address lookups: more would wait there.
 const MAX_WORKERS: usize = 64;
 
@@ -34,23 +35,24 @@ struct State {
     workers: usize,
 }
 
-/// Proof for an address, ready to run.
+/// A proof for an address, ready to run.
 #[derive(Debug)]
 pub(super) struct ProofJob {
     pub(super) robot: Arc<Robot>,
     pub(super) address: IpAddr,
 }
 
-/// Proof for which requests are waiting, or which requests have passed without.
+/// A proof for which requests are waiting, or for which requests have already passed without a
+/// verdict.
 #[derive(Debug)]
 struct RunningProof {
     told: watch::Sender<Option<Verdict>>,
     proof: ClaimProof,
-    /// Number of requests that arrived before the verdict.
+    /// The number of requests that arrived before the verdict.
     requests: u64,
 }
 
-/// Result of requesting a proof.
+/// The result of requesting a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ProofStart {
     /// The proof is waiting or running.
@@ -61,14 +63,14 @@ pub(super) enum ProofStart {
     No,
 }
 
-/// Worker that runs proofs; counted until dropped.
+/// A worker that runs proofs; the worker is counted until it is dropped.
 #[derive(Debug)]
 pub(super) struct Worker<'p> {
     proofs: &'p Proofs,
     is_counted: bool,
 }
 
-/// Guard of a running proof, which removes the proof when dropped.
+/// A guard of a running proof; dropping the guard removes the proof.
 #[derive(Debug)]
 pub(super) struct ProofGuard<'p> {
     proofs: &'p Proofs,

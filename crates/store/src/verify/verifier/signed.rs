@@ -15,13 +15,13 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::layer::{ClaimProof, ClaimedRequest};
 use robot_detection_layer::registry::Robot;
 
-/// Maximum number of requests that are stored while their keys are being fetched.
+/// The maximum number of requests that are stored while their keys are being fetched.
 const MAX_REQUESTS: usize = 64;
 
-/// Maximum number of verdicts that are stored for waiting requests.
+/// The maximum number of verdicts that are stored for waiting requests.
 const MAX_TOLD: u64 = 4_096;
 
-/// Time for which the verdict on a signed request is stored.
+/// The time for which the verdict on a signed request is stored.
 const TOLD_FOR: Duration = Duration::from_mins(1);
 
 /// Proofs of signatures that are in progress or have just ended.
@@ -32,7 +32,7 @@ pub(super) struct SignedProofs {
     places: Arc<Semaphore>,
 }
 
-/// Copy of a signed request, owned by its proof.
+/// A copy of a signed request, owned by the request's proof.
 #[derive(Debug)]
 pub(super) struct SignedJob {
     pub(super) robot: Arc<Robot>,
@@ -59,7 +59,7 @@ impl SignedProofs {
         }
     }
 
-    /// Returns the proof to run, unless there are too many already.
+    /// Returns the proof to run, unless there are already too many proofs.
     ///
     /// If the first proof of a nonce is still running, a second use of the nonce is a replay.
     pub(super) fn begin(
@@ -126,7 +126,7 @@ impl SignedProofs {
     }
 }
 
-/// Error for a nonce that was already used by another request.
+/// The error for a nonce that was already used by another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplayedNonce;
 

@@ -6,10 +6,11 @@ use arc_swap::ArcSwap;
 
 use robot_detection_layer::detect::SigningHost;
 
-/// Maximum number of stored names of signers.
+/// The maximum number of stored names of signers.
 const MAX_NAMES: usize = 200;
 
-/// Maximum number of names within one registrable domain, since its owner can create any number.
+/// The maximum number of names within one registrable domain, since its owner can create any
+/// number.
 const MAX_OF_DOMAIN: usize = 8;
 
 /// Names assigned so far, in order of arrival. Looking up a known name does not take a lock.

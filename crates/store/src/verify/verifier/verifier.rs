@@ -1,4 +1,4 @@
-//! Verifier: the handle through which verdicts are requested.
+//! The verifier, a handle through which verdicts are requested.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 
@@ -21,10 +21,10 @@ use super::{
     signers::Signers,
 };
 
-/// Future that resolves to a verdict; see [`Verifier::settled`].
+/// A future that resolves to a verdict; see [`Verifier::settled`].
 pub type SettledVerdict = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// Verifier of claims, which provides verdicts from memory and runs proofs in the background.
+/// A verifier of claims, which provides verdicts from memory and runs proofs in the background.
 ///
 /// Clones share all state. DNS verdicts on addresses are cached while they are valid, address lists
 /// are in memory, and signatures are checked for each request.
@@ -58,7 +58,7 @@ pub(super) struct Inner {
     pub(super) runtime: Option<Handle>,
 }
 
-/// URLs of missing lists; there cannot be more than the registry contains.
+/// The URLs of missing address lists; there cannot be more URLs than the registry contains.
 #[derive(Debug, Default)]
 pub(super) struct WantedRanges {
     urls: ArcSwap<BTreeSet<String>>,
@@ -102,14 +102,14 @@ impl Verifier {
     /// For a known address, this takes no lock and allocates nothing, except for evidence of a
     /// spoofed request. The first request from an address that requires DNS queries is pending, and
     /// so is a signed request whose key must be fetched; if too many requests are waiting, further
-    /// ones are unverifiable. Call this once per request: a nonce seen a second time proves
-    /// nothing.
+    /// ones are unverifiable. Call this function only once per request: a nonce seen a second time
+    /// proves nothing.
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.finding_now(request).verdict
     }
 
-    /// Returns the verdict. If it is spoofed, evidence is included; if it is pending, a handle to
-    /// the evidence.
+    /// Returns the verdict on a claim, with the evidence if the claim is spoofed, or with a handle
+    /// to the evidence if the verdict is pending.
     pub fn finding_now(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
         match request.claim.robot() {
             Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {

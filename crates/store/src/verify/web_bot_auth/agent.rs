@@ -16,21 +16,21 @@ use robot_detection_layer::registry::Robot;
 
 const NAME: &str = "signature-agent";
 
-/// Value of the `Signature-Agent` header.
+/// The value of the `Signature-Agent` header.
 #[derive(Clone, Debug)]
 pub(super) enum Agents {
     /// The header is missing.
     None,
-    /// Older form of the header: a string.
+    /// The older form of the `Signature-Agent` header: a string.
     One(Box<Item>),
-    /// Current form of the header: a dictionary.
+    /// The current form of the `Signature-Agent` header: a dictionary.
     Many(Dictionary),
 }
 
-/// Way to find keys at a URL, specified by the `type` parameter of a member.
+/// A way to find keys at a URL, specified by the `type` parameter of a `Signature-Agent` member.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Discovery {
-    /// `directory`: keys are at the well-known path of an origin.
+    /// `directory`: the keys are at the well-known path of an origin.
     Directory,
     /// `jwks_uri`: the URL refers to the key set.
     KeySet,
@@ -39,7 +39,7 @@ pub(super) enum Discovery {
     Metadata,
 }
 
-/// URL of keys, which identifies the signer; for a directory, only the origin.
+/// The URL of a signer's keys, which identifies the signer; for a directory, only the origin.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct KeyUrl {
     discovery: Discovery,
@@ -47,7 +47,8 @@ pub(super) struct KeyUrl {
 }
 
 impl Agents {
-    /// Parses the header; a string begins with a quote, a dictionary never does.
+    /// Parses the `Signature-Agent` header; a string begins with a quote, but a dictionary never
+    /// does.
     pub(super) fn read(headers: &HeaderMap) -> Result<Self, Refusal> {
         let Some(text) = combined(headers, NAME)? else {
             return Ok(Self::None);
@@ -65,7 +66,7 @@ impl Agents {
             .map_err(|_| Refusal::Malformed(NAME))
     }
 
-    /// Returns `true` if the header specifies one of the robot's agents.
+    /// Returns `true` if the `Signature-Agent` header specifies one of the robot's agents.
     pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
         let is_known = |item: &Item| {
             KeyUrl::from_member(item, allow_http).is_ok_and(|agent| agent.is_of(robot))
@@ -134,11 +135,12 @@ fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<
 }
 
 impl KeyUrl {
-    /// Maximum number of a robot's agents to search for a key if the request does not specify an
-    /// agent.
+    /// The maximum number of a robot's agents to search for a key if the request does not specify
+    /// an agent.
     pub(super) const MOST: usize = 4;
 
-    /// Parses a member of the header: an `https:` URL and the type of its content.
+    /// Parses a member of the `Signature-Agent` header: an `https:` URL and the type of its
+    /// content.
     fn from_member(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
         let discovery = match item.params.get("type") {
             None => Discovery::Directory,
@@ -159,7 +161,7 @@ impl KeyUrl {
         Self::parse(text, discovery, allow_http).ok_or_else(refusal)
     }
 
-    /// Parses a URL. For a directory, the result contains only the origin.
+    /// Parses the URL of a signer's keys. For a directory, the result contains only the origin.
     pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
         let mut url = Url::parse(text).ok()?;
         let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
@@ -230,7 +232,7 @@ impl KeyUrl {
         host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
     }
 
-    /// Returns how to find the keys at the URL.
+    /// Returns the way to find the keys at the URL.
     pub(super) fn discovery(&self) -> Discovery {
         self.discovery
     }
@@ -239,7 +241,7 @@ impl KeyUrl {
         &self.url
     }
 
-    /// Returns the URL without its scheme; for a directory, this is host and port.
+    /// Returns the URL without its scheme; for a directory, this is the host and port.
     fn authority(&self) -> &str {
         self.url
             .split_once("://")

@@ -8,23 +8,23 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Maximum number of components that a signature may cover.
+/// The maximum number of components that a signature may cover.
 pub(super) const MAX_COMPONENTS: usize = 64;
-/// Maximum size of a signature base in bytes.
+/// The maximum size of a signature base in bytes.
 pub(super) const MAX_BASE_BYTES: usize = 64 * 1024;
 
-/// Signature base of a request.
+/// The signature base of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Base {
     pub(super) bytes: Vec<u8>,
-    /// Assumed scheme, if the actual scheme is unknown and affects the base.
+    /// The assumed scheme, if the actual scheme is unknown and affects the base.
     pub(super) supposed: Option<&'static str>,
 }
 
 /// Returns the possible signature bases of a request.
 ///
-/// There is one base. If the scheme is unknown and the signature covers a component that depends on
-/// the scheme, there is one base for each scheme.
+/// There is usually one base. If the scheme is unknown and the signature covers a component that
+/// depends on the scheme, there is one base for each scheme.
 pub(super) fn signature_bases(
     request: &SignedRequest<'_>,
     input: &InnerList,
@@ -84,12 +84,12 @@ pub(super) fn add_line(base: &mut Vec<u8>, name: &str, value: &[u8]) {
     base.push(b'\n');
 }
 
-/// Returns the line of the signature's parameters, which is the last line of the base.
+/// Returns the line with the signature's parameters, which is the last line of the signature base.
 pub(super) fn last_line(input: &InnerList) -> String {
     format!("\"@signature-params\": {}", spell_list(input))
 }
 
-/// Maximum combined size of all lines of a header field, in bytes.
+/// The maximum combined size of all lines of a header field, in bytes.
 pub(super) const MAX_FIELD_BYTES: usize = 8 * 1024;
 
 /// Returns all lines of a header field combined into one, as for structured fields (RFC 9651 §4.2).

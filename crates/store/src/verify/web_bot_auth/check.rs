@@ -15,7 +15,7 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// State shared by the clones of a signature prover.
+/// The state shared by the clones of a signature prover.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) settings: SignatureSettings,
@@ -25,7 +25,7 @@ pub(super) struct Inner {
     pub(super) unlisted_signers: UnlistedSigners,
 }
 
-/// Signers that are accepted.
+/// The signers that are accepted.
 #[derive(Clone, Copy)]
 pub(super) enum SignerScope<'r> {
     /// The agents of a robot.
@@ -34,7 +34,7 @@ pub(super) enum SignerScope<'r> {
     Anybody,
 }
 
-/// Reason why checking a signature ends early.
+/// The reason why checking a signature ends early.
 pub(super) enum CheckStop {
     Refused(Refusal),
     /// The signature was refused, although its key is published by the robot's own agent.
@@ -48,7 +48,7 @@ impl From<Refusal> for CheckStop {
     }
 }
 
-/// Key, and the agent that publishes it.
+/// A key, and the agent that publishes the key.
 struct PublishedKey {
     key: Key,
     agent: KeyUrl,
@@ -170,7 +170,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Verifies the signature. Returns the scheme if it had to be assumed.
+    /// Verifies a signature. Returns the scheme if the scheme had to be assumed.
     fn fitting(
         &self,
         found: &PublishedKey,

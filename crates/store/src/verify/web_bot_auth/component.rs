@@ -11,7 +11,7 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Header fields that are dictionaries, for `;sf`.
+/// Header fields that are dictionaries, for the parameter `;sf`.
 const DICTIONARIES: &[&str] = &[
     "accept-signature",
     "content-digest",
@@ -23,10 +23,10 @@ const DICTIONARIES: &[&str] = &[
     "want-repr-digest",
 ];
 
-/// Header fields that are lists, for `;sf`.
+/// Header fields that are lists, for the parameter `;sf`.
 const LISTS: &[&str] = &["sec-ch-ua", "sec-ch-ua-full-version-list"];
 
-/// Form of a component, as specified by its parameter.
+/// The form of a component, as specified by its parameter.
 enum ComponentForm<'i> {
     Plain,
     Strict,
@@ -192,7 +192,7 @@ fn strict(name: &str, value: &[u8]) -> Result<String, ComponentError> {
     spelled.ok_or(ComponentError::Missing)
 }
 
-/// Returns a member of a dictionary (RFC 9421 §2.1.2), serialized.
+/// Returns the serialized form of a dictionary member (RFC 9421 §2.1.2).
 fn member(value: &[u8], key: &str) -> Result<String, ComponentError> {
     if value.len() > MAX_FIELD_BYTES {
         return Err(ComponentError::Missing);

@@ -26,25 +26,26 @@ use super::{
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings, FetchError};
 use robot_detection_layer::clock::Clock;
 
-/// Well-known path of a key directory, relative to an origin.
+/// The well-known path of a key directory, relative to an origin.
 pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
-/// Media type of a key directory.
+/// The media type of a key directory.
 pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
 
-/// Media type requested for other key sets and metadata documents.
+/// The media type requested for other key sets and metadata documents.
 ///
 /// The media type of the response is not checked: RFC 7517 §8.5 registers
 /// `application/jwk-set+json`, but key sets are commonly served as plain JSON.
 const JSON: &str = "application/json";
 
 const MAX_BYTES: u64 = 64 * 1024;
-/// Minimum time between two fetches of the same directory.
+/// The minimum time between two fetches of the same key directory.
 const PAUSE_MS: i64 = 60_000;
-/// Freshness of a directory in seconds: minimum, default without `Cache-Control`, and maximum.
+/// The time for which a key directory is fresh, in seconds: minimum, default without
+/// `Cache-Control`, and maximum.
 const MIN_FRESH_S: i64 = 60;
 const USUAL_FRESH_S: i64 = 60 * 60;
 const MAX_FRESH_S: i64 = 24 * 60 * 60;
-/// Time for which keys remain in use while their directory is unavailable.
+/// The time for which keys remain in use while their directory is unavailable.
 const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Key directories, key sets and metadata documents, by URL.
@@ -57,14 +58,14 @@ pub(super) struct Directories {
     clock: Clock,
 }
 
-/// Cache slot for a directory; locked while the directory is being fetched.
+/// A cache slot for a directory, which is locked while the directory is being fetched.
 #[derive(Debug, Default)]
 struct DirectorySlot {
     state: ArcSwap<DirectoryState>,
     fetching: Mutex<()>,
 }
 
-/// State of a cached directory.
+/// The state of a cached directory.
 #[derive(Clone, Debug, Default)]
 struct DirectoryState {
     keys: Option<Arc<[Key]>>,
@@ -73,7 +74,7 @@ struct DirectoryState {
     failure: String,
 }
 
-/// Result of looking up a key in memory.
+/// The result of looking up a key in memory.
 #[derive(Debug)]
 pub(super) enum Lookup {
     /// The directory contains the key.
@@ -105,7 +106,7 @@ impl Directories {
         }
     }
 
-    /// Fetches a directory, unless another task has just done so.
+    /// Fetches a key directory, unless another task has just done so.
     ///
     /// A failure is also stored; known keys are retained.
     pub(super) async fn fetch(&self, origin: &KeyUrl, keyid: &str) -> Result<(), Refusal> {
@@ -206,7 +207,7 @@ impl Directories {
     }
 
     /// Returns the client, which is created at first use so that a machine without root
-    /// certificates can serve.
+    /// certificates can serve requests.
     fn client(&self) -> Result<&DirectClient, FetchError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -270,7 +271,7 @@ impl DirectoryState {
     }
 }
 
-/// Keys, or URL of a key set, in a robot's Client ID Metadata Document.
+/// The keys, or the URL of a key set, in a robot's Client ID Metadata Document.
 enum Metadata {
     Keys(Vec<Key>),
     KeySet(Url),
@@ -325,7 +326,8 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> String {
     lines.join(", ")
 }
 
-/// Returns the freshness in seconds according to `Cache-Control`, within our limits.
+/// Returns the time in seconds for which a response is fresh according to `Cache-Control`, within
+/// our limits.
 fn fresh_s(cache_control: &str) -> i64 {
     let mut fresh = USUAL_FRESH_S;
     for directive in cache_control.split(',') {

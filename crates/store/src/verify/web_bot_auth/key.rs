@@ -13,22 +13,22 @@ use serde_json::Value;
 
 use super::possession::Possession;
 
-/// Maximum number of keys in a directory.
+/// The maximum number of keys in a directory.
 pub(super) const MAX_KEYS: usize = 32;
 
-/// Thumbprints of the keys in RFC 9421 §B.1, whose private halves are published there.
+/// Thumbprints of the test keys in RFC 9421 §B.1, which also publishes their private halves.
 const TEST_KEYS: &[&str] = &[
     "oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA",
     "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",
     "ydQXMtvbsOsZyFir-Y7A8t7fKEM1gbKPvyFkdpu4fvI",
 ];
 
-/// Public key from a directory.
+/// A public key from a directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
-    /// Thumbprint that was calculated from the key.
+    /// The thumbprint that was calculated from the key.
     pub(super) keyid: String,
-    /// Whether the directory's own signature proves possession of the private half.
+    /// Whether the directory's own signature proves possession of the key's private half.
     pub(super) possession: Possession,
     material: Material,
     not_before_s: Option<i64>,

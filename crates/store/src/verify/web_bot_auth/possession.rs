@@ -15,31 +15,32 @@ use super::{
     signature::{Signature, tagged},
 };
 
-/// Tag of the signatures on a directory.
+/// The tag of the signatures on a directory.
 pub(super) const TAG: &str = "http-message-signatures-directory";
 
-/// Whether the publisher of a key has proved possession of its private half.
+/// Whether the publisher of a key has proved possession of the key's private half.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Possession {
     /// The directory is not signed with the key.
     #[default]
     NotSigned,
-    /// The publisher of the key has proved possession of its private half.
+    /// The publisher of the key has proved possession of the key's private half.
     Proven,
     /// The directory's signature by the key is invalid.
     Failed,
 }
 
-/// Host and time of the request for a directory.
+/// The host and time of the request for a directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryRequest<'a> {
-    /// Host, including the port unless it is the scheme's default.
+    /// The host, including the port unless it is the scheme's default.
     pub(super) authority: &'a str,
     pub(super) now_s: i64,
     pub(super) skew_s: i64,
 }
 
-/// Records for each key whether the response's signatures prove possession of its private half.
+/// Records for each key whether the response's signatures prove possession of the key's private
+/// half.
 pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
@@ -79,7 +80,7 @@ fn holds(
     has_begun && !is_over && base.is_some_and(|base| key.verifies(&base, &signature.bytes))
 }
 
-/// Returns the signature base of a response, or `None` unless it covers the requested host.
+/// Returns the signature base of a response, or `None` if it does not cover the requested host.
 fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u8>> {
     if input.items.len() > MAX_COMPONENTS {
         return None;

@@ -18,14 +18,14 @@ use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// Value of the `Accept-Signature` header in a refusal (RFC 9421 §5.1).
+/// The value of the `Accept-Signature` header in a refusal (RFC 9421 §5.1).
 ///
 /// The value requests a signature that [`SignatureProver`] accepts and that is valid for a single
 /// request. The draft recommends sending this header with status 403.
 pub const ACCEPT_SIGNATURE: &str = "sig1=(\"@authority\" \"@method\" \"@path\" \"@query\" \
      \"signature-agent\";key=\"sig1\");created;expires;keyid;nonce;tag=\"web-bot-auth\"";
 
-/// Prover that verifies a robot by the signature of its request.
+/// A prover that verifies a robot by the signature of its request.
 ///
 /// Clones share key directories and used nonces.
 #[derive(Clone, Debug)]
@@ -53,16 +53,16 @@ impl SignatureProver {
         headers.contains_key("signature-input")
     }
 
-    /// Returns `true` if a request has a nonce in its signature, which is then valid for this
-    /// request only.
+    /// Returns `true` if a request's signature has a nonce, which makes the signature valid for
+    /// this request only.
     pub fn is_for_one_request(headers: &HeaderMap) -> bool {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
     }
 
-    /// Returns `true` if a signature of a request has a nonce that was used before.
+    /// Returns `true` if any signature of a request has a nonce that was used before.
     ///
-    /// Call this only for requests that were not verified, since a verified request has used its
-    /// own nonce.
+    /// Call this function only for requests that were not verified, since a verified request has
+    /// used up its own nonce.
     pub fn is_replay(&self, headers: &HeaderMap) -> bool {
         let now_s = self.inner.clock.now_ms().div_euclid(1_000);
         let is_known = |signature: &Signature| {
@@ -76,7 +76,7 @@ impl SignatureProver {
 
     /// Checks a signature, and fetches the key directory if necessary.
     ///
-    /// Call this once per request, since its nonce counts as used the second time.
+    /// Call this function only once per request, since the nonce counts as used the second time.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
         for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
@@ -101,7 +101,7 @@ impl SignatureProver {
     /// Returns the host that signed a request, or the reason why the signer is unknown, without any
     /// I/O. Returns `None` if a key directory must first be fetched.
     ///
-    /// Call this once per request, as with [`prove`](Self::prove).
+    /// Call this function only once per request, as with [`prove`](Self::prove).
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
@@ -157,7 +157,7 @@ impl SignatureProver {
         self.inner.directories.learn(origin, keys);
     }
 
-    /// Checks each signature. The error is the directory that must first be fetched.
+    /// Checks each signature of a request. The error is the directory that must first be fetched.
     fn check_signatures(
         &self,
         request: &SignedRequest<'_>,
@@ -198,7 +198,7 @@ impl SignatureProver {
     }
 }
 
-/// Guard for fetching an unlisted signer's directory; dropping the guard ends the fetch.
+/// A guard for fetching an unlisted signer's directory; dropping the guard ends the fetch.
 struct FetchGuard {
     inner: Arc<Inner>,
     agent: KeyUrl,

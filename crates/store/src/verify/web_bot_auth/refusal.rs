@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Reason why a signature does not confirm a robot. The text is used as evidence.
+/// The reason why a signature does not confirm a robot. The text is used as evidence.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub(super) enum Refusal {
     #[error("{0} is over {max} bytes", max = super::base::MAX_FIELD_BYTES)]
@@ -13,7 +13,7 @@ pub(super) enum Refusal {
     Malformed(&'static str),
     #[error("no signature has the tag \"web-bot-auth\"")]
     OtherTag,
-    #[error("more than {max} signatures", max = super::signature::MAX_SIGNATURES)]
+    #[error("the request has more than {max} signatures", max = super::signature::MAX_SIGNATURES)]
     TooManySignatures,
     #[error("Signature-Input has the label {0}, but Signature does not")]
     NoSignature(String),
@@ -119,7 +119,7 @@ impl Refusal {
     }
 }
 
-/// Returns text from outside for use in evidence: quoted, escaped and truncated.
+/// Returns external text for use in evidence: quoted, escaped and truncated.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     let mut cut: String = text.chars().take(MOST).collect();
@@ -129,24 +129,24 @@ pub(super) fn shown(text: &str) -> String {
     format!("{cut:?}")
 }
 
-/// Limits of a [`SignatureProver`](super::SignatureProver).
+/// The limits of a [`SignatureProver`](super::SignatureProver).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SignatureSettings {
-    /// Maximum time between `created` and `expires`; 24 hours by default.
+    /// The maximum time between `created` and `expires`; 24 hours by default.
     pub max_lifetime: Duration,
-    /// Maximum difference between the signer's clock and ours; 30 seconds by default.
+    /// The maximum difference between the signer's clock and ours; 30 seconds by default.
     pub clock_skew: Duration,
-    /// Maximum number of stored nonces, which prevent signatures from being reused; 262,144 by
+    /// The maximum number of stored nonces, which prevent signatures from being reused; 262,144 by
     /// default.
     ///
     /// Each nonce takes up about 32 bytes until its signature expires. While the maximum number of
     /// nonces is stored, further signatures with a nonce do not confirm any robot.
     pub max_remembered: usize,
-    /// Maximum number of cached key directories; 256 by default.
+    /// The maximum number of cached key directories; 256 by default.
     pub max_directories: usize,
-    /// Maximum number of concurrent fetches of key directories; 4 by default.
+    /// The maximum number of concurrent fetches of key directories; 4 by default.
     pub max_fetches: usize,
-    /// Timeout for fetching a key directory; 5 seconds by default.
+    /// The timeout for fetching a key directory; 5 seconds by default.
     pub fetch_timeout: Duration,
     /// Whether key directories may be fetched over `http:`; `false` by default.
     ///

@@ -7,7 +7,7 @@ use std::{
 
 use ring::digest;
 
-/// Number of shards, each with its own lock, so that requests rarely wait for each other.
+/// The number of shards, each with its own lock, so that requests rarely wait for each other.
 const SHARDS: usize = 16;
 
 /// Used nonces that have not expired; their number is limited.
@@ -22,13 +22,13 @@ pub(super) struct UsedNonces {
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// Expiry time of each nonce, in seconds.
+    /// The expiry time of each nonce, in seconds.
     until_s: HashMap<u128, i64>,
-    /// Earliest time at which a nonce may expire.
+    /// The earliest time at which a nonce may expire.
     sweep_at_s: i64,
 }
 
-/// Result of storing a nonce.
+/// The result of storing a nonce.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NonceStatus {
     New,

@@ -1,4 +1,4 @@
-//! Request whose signature is to be checked.
+//! A request whose signature is to be checked.
 
 use http::{
     HeaderMap, Method,
@@ -7,22 +7,22 @@ use http::{
 };
 use robot_detection_layer::layer::ClaimedRequest;
 
-/// Request as it was received, for checking its signature (RFC 9421 §2.2).
+/// A request as it was received, for checking its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'r> {
-    /// Method of the signed request.
+    /// The method of the signed request.
     pub method: &'r Method,
-    /// Scheme that the client used, `http` or `https`, if known with certainty.
+    /// The scheme that the client used, `http` or `https`, if known with certainty.
     ///
     /// The scheme is known if the connection uses TLS or a trusted proxy reports the scheme. A
     /// request without TLS may have passed through a proxy that terminates TLS without reporting
     /// this, so its signature may be for either scheme.
     pub scheme: Option<&'r str>,
-    /// Host and port that the client requested: `:authority`, or `Host`.
+    /// The host and port that the client requested: `:authority`, or `Host`.
     pub authority: &'r str,
-    /// Path and query, byte for byte as received, such as `/a?b=c` or `*`.
+    /// The path and query, byte for byte as received, such as `/a?b=c` or `*`.
     pub target: &'r str,
-    /// Headers of the signed request, as received.
+    /// The headers of the signed request, as received.
     pub headers: &'r HeaderMap,
 }
 
@@ -43,7 +43,7 @@ impl<'r> From<&ClaimedRequest<'r>> for SignedRequest<'r> {
 }
 
 impl<'r> SignedRequest<'r> {
-    /// Returns the path, or `/` if the target has no path (RFC 9421 §2.2.6).
+    /// Returns the path of the signed request, or `/` if the target has no path (RFC 9421 §2.2.6).
     pub(super) fn path(&self) -> &'r str {
         match self.target.split_once('?').map_or(self.target, |it| it.0) {
             "" => "/",
@@ -51,12 +51,13 @@ impl<'r> SignedRequest<'r> {
         }
     }
 
-    /// Returns the query without the leading `?`, if there is a query.
+    /// Returns the query of the signed request without the leading `?`, if there is a query.
     pub(super) fn query(&self) -> Option<&'r str> {
         self.target.split_once('?').map(|it| it.1)
     }
 
-    /// Returns host and port in lower case, without the scheme's default port (RFC 9421 §2.2.3).
+    /// Returns the host and port in lower case, without the scheme's default port (RFC 9421
+    /// §2.2.3).
     pub(super) fn normal_authority(&self, scheme: &str) -> String {
         let authority = self.authority.to_ascii_lowercase();
         let port = match scheme {

@@ -8,16 +8,16 @@ use super::{
     refusal::{Refusal, shown},
 };
 
-/// Tag of signatures that follow this protocol.
+/// The tag of signatures that follow this protocol.
 pub(super) const TAG: &str = "web-bot-auth";
-/// Maximum number of signatures with this tag to check.
+/// The maximum number of signatures with this tag to check.
 pub(super) const MAX_SIGNATURES: usize = 4;
 
-/// Signature that has this protocol's tag.
+/// A signature that has this protocol's tag.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) label: String,
-    /// Covered components and parameters of the signature.
+    /// The covered components and the parameters of the signature.
     pub(super) input: InnerList,
     pub(super) bytes: Vec<u8>,
 }

@@ -29,14 +29,14 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 
-/// Label of the signatures that we make.
+/// The label of the signatures on the site robot's requests.
 const LABEL: &KeyRef = key_ref("sig1");
-/// Lifetime of the signature on a request, in seconds.
+/// The lifetime of the signature on a site robot request, in seconds.
 const REQUEST_S: i64 = 60;
-/// Cache lifetime of the key directory, and lifetime of its signature, in seconds.
+/// The cache lifetime of the key directory and the lifetime of its signature, in seconds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
-/// Signer of the site robot's requests.
+/// A signer of the site robot's requests.
 ///
 /// Clones share the signing key.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Path of the key directory, relative to the agent's origin.
+    /// The path of the key directory, relative to the agent's origin.
     pub const DIRECTORY_PATH: &str = PATH;
 
     /// Creates a signer that uses the Ed25519 key in a file, in PEM (PKCS #8) or JWK format.
@@ -159,7 +159,7 @@ impl Signer {
         Some([(agent_name, agent), input, signature])
     }
 
-    /// Signs a directory for the agent's host (draft, "Possession Proof").
+    /// Signs the key directory for the agent's host (draft, "Possession Proof").
     fn directory_signature(&self, body: &[u8]) -> Option<[(HeaderName, HeaderValue); 3]> {
         let digest = digest::digest(&digest::SHA256, body);
         let digest = format!("sha-256=:{}:", general_purpose::STANDARD.encode(digest));

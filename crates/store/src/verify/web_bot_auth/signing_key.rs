@@ -1,4 +1,4 @@
-//! Private key with which the site robot's requests are signed.
+//! The private key with which the site robot's requests are signed.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,24 +14,24 @@ use ring::{
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject as _};
 use serde::Deserialize;
 
-/// Error that concerns the file of a signing key.
+/// An error that concerns a signing key file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SigningKeyError {
     /// The key file cannot be read.
     #[error("cannot read the signing key {path:?}: {source}; check the path and its permissions")]
     Read {
-        /// Path of the key file.
+        /// The path of the key file.
         path: PathBuf,
-        /// Error reported by the operating system.
+        /// The error reported by the operating system.
         source: io::Error,
     },
     /// The key file does not exist and cannot be created.
     #[error("cannot create the signing key {path:?}: {source}; check the directory's permissions")]
     Create {
-        /// Path of the key file.
+        /// The path of the key file.
         path: PathBuf,
-        /// Error of the operating system.
+        /// The error reported by the operating system.
         source: io::Error,
     },
     /// The file does not contain a key of the required type.
@@ -40,7 +40,7 @@ pub enum SigningKeyError {
          specify a file that does not exist"
     )]
     NoKey {
-        /// Path of the key file.
+        /// The path of the key file.
         path: PathBuf,
     },
     /// The agent is not an `https:` origin.
@@ -48,7 +48,7 @@ pub enum SigningKeyError {
         "{agent:?} is not the https origin of a site; use, for example, https://www.example.com"
     )]
     BadAgent {
-        /// Configured agent that is not an origin.
+        /// The configured agent that is not an origin.
         agent: String,
     },
     /// The operating system provides no random bytes.

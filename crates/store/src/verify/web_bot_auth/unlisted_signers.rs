@@ -11,13 +11,13 @@ use std::{
 use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::UsedNonces};
 use robot_detection_layer::clock::Clock;
 
-/// Maximum number of cached key directories of unlisted signers.
+/// The maximum number of cached key directories of unlisted signers.
 const MAX_DIRECTORIES: usize = 256;
-/// Maximum number of stored nonces of unlisted signers.
+/// The maximum number of stored nonces of unlisted signers.
 const MAX_REMEMBERED: usize = 1 << 14;
-/// Maximum number of concurrent fetches for unlisted signers.
+/// The maximum number of concurrent fetches for unlisted signers.
 const MAX_FETCHES: usize = 2;
-/// Maximum number of fetches per minute, since a signature may specify any host.
+/// The maximum number of fetches per minute, since a signature may specify any host.
 const FETCHES_A_MINUTE: u32 = 20;
 
 const MINUTE_MS: i64 = 60_000;
@@ -31,7 +31,7 @@ pub(super) struct UnlistedSigners {
     clock: Clock,
 }
 
-/// Number of fetches in the current minute, and fetches in progress.
+/// The number of fetches in the current minute, and the fetches in progress.
 #[derive(Debug, Default)]
 struct FetchBudget {
     under_way: HashSet<KeyUrl>,
@@ -54,8 +54,8 @@ impl UnlistedSigners {
         }
     }
 
-    /// Returns `true` if a directory may be fetched now, that is, it is not already being fetched,
-    /// and no limit is reached.
+    /// Returns `true` if a directory may be fetched now, that is, if it is not already being
+    /// fetched and no limit has been reached.
     pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
         let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
         let mut begun = self.begun();

@@ -14,13 +14,13 @@ use super::{
     CountedPaths, PathCount, PathKey, PathOmissions, sql,
 };
 
-/// Time spans for which path counts are stored, each with its storage time in minutes.
+/// The time spans for which path counts are stored, each with its storage time in minutes.
 pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
     (TrafficSpan::Hour, 48 * 60),
     (TrafficSpan::Day, 400 * 24 * 60),
 ];
 
-/// Primary key of a path count's row.
+/// The primary key of a path count's row.
 type RowKey<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl TrafficSums<'_> {

@@ -4,47 +4,47 @@ use std::ops::AddAssign;
 
 use super::pattern::{path_above, path_pattern};
 
-/// Robot ID under which robots beyond the limit are combined.
+/// The robot ID under which robots beyond the limit are combined.
 const OTHER: &str = "other";
 
 columns! {
-    /// Visitor and requested path, by which requests are counted.
+    /// The visitor and the requested path by which requests are counted.
     #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct PathKey {
-        /// Name of the site.
+        /// The name of the site.
         pub site: String,
-        /// ID of the robot; empty for human visitors.
+        /// The ID of the robot; empty for human visitors.
         pub robot: String,
-        /// Path that was requested, or a pattern of paths.
+        /// The path that was requested, or a pattern of paths.
         pub path: String,
     }
 }
 
 columns! {
-    /// Number of requests for a path.
+    /// The number of requests for a path.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathCount {
-        /// Number of requests for the path.
+        /// The number of requests for the path.
         pub requests: u64,
-        /// Number of responses with a status from 300 to 399.
+        /// The number of responses with a status from 300 to 399.
         pub redirects: u64,
-        /// Number of responses with a status from 400 to 499.
+        /// The number of responses with a status from 400 to 499.
         pub client_errors: u64,
-        /// Number of responses with a status from 500 to 599.
+        /// The number of responses with a status from 500 to 599.
         pub server_errors: u64,
     }
 }
 
 columns! {
-    /// Maximum errors of a site's path counts that are due to omitted rows.
+    /// The maximum errors in a site's path counts that are due to omitted rows.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub struct PathOmissions {
-        /// Maximum number of requests that are missing from a visitor's path because they were
+        /// The maximum number of requests that are missing from a visitor's path because they were
         /// counted under patterns.
         pub paths: u64,
-        /// Maximum number of requests that are missing from any pattern of one visitor.
+        /// The maximum number of requests that are missing from any pattern of one visitor.
         pub patterns: u64,
-        /// Number of requests with an unknown path; each count may be too low by this number.
+        /// The number of requests with an unknown path; each count may be too low by this number.
         pub skipped: u64,
     }
 }
@@ -52,11 +52,11 @@ columns! {
 /// Path counts of one minute, or of the hour or day that starts at this minute.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CountedPaths {
-    /// Minute, in minutes since the Unix epoch.
+    /// The minute, as the number of minutes since the Unix epoch.
     pub minute: i64,
     /// Counts of paths; each key occurs only once.
     pub rows: Vec<(PathKey, PathCount)>,
-    /// Omitted rows, by site name.
+    /// The counts of omitted rows, by site name.
     pub cuts: Vec<(String, PathOmissions)>,
 }
 
@@ -82,7 +82,7 @@ impl PathKey {
         })
     }
 
-    /// Returns the number of more general patterns, at most 3.
+    /// Returns the number of patterns that are more general than this key, at most 3.
     pub(super) fn depth(&self) -> u8 {
         let above = std::iter::successors(path_above(&self.path), |path| path_above(path));
         u8::try_from(above.count()).unwrap_or(u8::MAX)
@@ -90,7 +90,7 @@ impl PathKey {
 }
 
 impl PathCount {
-    /// Creates the count for one request whose status has the given first digit.
+    /// Creates the path count for one request whose HTTP status has the given first digit.
     pub fn one(class: u8) -> Self {
         Self {
             requests: 1,

@@ -2,32 +2,32 @@
 
 use std::fmt::Write as _;
 
-/// Maximum length of a stored path, in bytes; longer paths are stored as their pattern.
+/// The maximum length of a stored path, in bytes; longer paths are stored as their pattern.
 pub const MAX_PATH_BYTES: usize = 120;
 
-/// Pattern that matches every path.
+/// The pattern that matches every path.
 pub(super) const TOP: &str = "/*";
 
-/// Maximum number of segments in a pattern.
+/// The maximum number of segments in a pattern.
 const SEGMENTS: usize = 2;
 
-/// Maximum length of a segment in a pattern, as longer segments are mostly unique titles and
+/// The maximum length of a segment in a pattern; longer segments are mostly unique titles and
 /// tokens.
 const MAX_CHARS: usize = 32;
 const MAX_SEGMENT_BYTES: usize = 48;
 
-/// Maximum number of consecutive letters and digits in a word, as random tokens have more.
+/// The maximum number of consecutive letters and digits in a word; random tokens have more.
 const MAX_RUN: usize = 15;
 
-/// Maximum number of digits in a name, such as a version or a year.
+/// The maximum number of digits in a name, such as a version or a year.
 const MAX_DIGITS: usize = 4;
 
-/// Maximum number of changes between letters and digits, or to upper case, in a name such as
+/// The maximum number of changes between letters and digits, or to upper case, in a name such as
 /// `HowToAsk`.
 const MAX_CHANGES: usize = 2;
 
-/// Minimum length at which hexadecimal digits, or mixed-case letters with digits, are considered a
-/// token.
+/// The minimum length at which hexadecimal digits, or mixed-case letters with digits, are
+/// considered a token.
 const MIN_TOKEN: usize = 8;
 
 /// Returns the text of a normalised path, in the form stored for robots.
@@ -119,7 +119,7 @@ fn name(segment: &[u8]) -> Option<&str> {
     (is_named && !shape.may_be_secret()).then_some(text)
 }
 
-/// Class of a character that may occur in a name.
+/// The class of a character that may occur in a name.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum Kind {
     #[default]
@@ -127,7 +127,7 @@ enum Kind {
     Digit,
     Upper,
     Lower,
-    /// Letter that has neither upper nor lower case.
+    /// A letter that has neither upper nor lower case.
     Uncased,
 }
 
@@ -138,9 +138,9 @@ struct SegmentStatistics {
     digits: usize,
     lower: usize,
     upper: usize,
-    /// Number of hexadecimal digits and of the dashes in a UUID.
+    /// The number of hexadecimal digits and of the dashes in a UUID.
     hexadecimal: usize,
-    /// Length of the current and of the longest sequence of letters and digits.
+    /// The lengths of the current and of the longest sequence of letters and digits.
     run: usize,
     longest: usize,
     changes: usize,
@@ -165,7 +165,8 @@ impl Kind {
 }
 
 impl SegmentStatistics {
-    /// Adds a character. Returns `false` if the character does not occur in names.
+    /// Adds a character to the statistics. Returns `false` if the character does not occur in
+    /// names.
     fn push(&mut self, char: char) -> bool {
         let Some(kind) = Kind::from_char(char) else {
             return false;

@@ -14,26 +14,26 @@ use super::{
 };
 
 columns! {
-    /// Number of a visitor's requests for a path, or for all paths combined under a pattern.
+    /// The number of a visitor's requests for a path, or for all paths combined under a pattern.
     #[derive(Clone, Debug, Eq, PartialEq)]
     #[non_exhaustive]
     pub struct PathSum {
-        /// Visitor and path of the requests.
+        /// The visitor and path of the requests.
         pub key: PathKey,
-        /// Lower bound of the number of requests.
+        /// The lower bound of the number of requests.
         pub count: PathCount,
     }
 }
 
-/// Path counts of a period.
+/// The path counts of a period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PathSums {
     /// Counts of paths and patterns, unordered; each key occurs once.
     pub rows: Vec<PathSum>,
-    /// Maximum errors of the counts, by site name.
+    /// The maximum errors in the counts, by site name.
     pub cuts: BTreeMap<String, PathOmissions>,
-    /// Covered minutes: whole hours if these are stored, otherwise whole days.
+    /// The minutes covered: whole hours if these are stored, otherwise whole days.
     pub minutes: Range<i64>,
 }
 

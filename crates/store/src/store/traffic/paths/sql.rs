@@ -7,11 +7,11 @@ use super::super::{
     sql::values,
 };
 
-/// Number of columns in the row of a path count, and in that of an omission.
+/// The number of columns in the row of a path count, and in the row of an omission.
 pub(super) const ROW_COLUMNS: usize = 11;
 pub(super) const CUT_COLUMNS: usize = 6;
 
-/// Statement that adds to the path counts.
+/// The statement that adds to the path counts.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], add));
 
 statements! {

@@ -50,7 +50,7 @@ fn most(span: TrafficSpan) -> u64 {
     if span == TrafficSpan::Day { 500 } else { 1_000 }
 }
 
-/// Rows of one site and span whose number is to be reduced.
+/// The path count rows of one site and span, whose number is to be reduced.
 struct PathTrimmer<'t, 'd> {
     transaction: &'t mut Transaction<'d>,
     place: (TrafficSpan, i64, &'t str),
