@@ -1,10 +1,11 @@
-//! Estimator for the number of distinct values that needs only a few bytes.
+//! An estimator of the number of distinct values that needs only a few bytes.
 
-/// Registers of a `HyperLogLog`; `N` is a power of two, and the standard error is 1.04 ÷ √N.
+/// The `N` registers of a `HyperLogLog`; `N` is a power of two, and the standard error is 1.04 ÷
+/// √N.
 ///
 /// P. Flajolet et al.: `HyperLogLog`, the analysis of a near-optimal cardinality estimation
-/// algorithm (2007). Small numbers are estimated from the number of empty registers, as proposed
-/// there.
+/// algorithm (2007). Small numbers are estimated from the number of empty registers, as proposed in
+/// that paper.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Distinct<const N: usize>([u8; N]);
 

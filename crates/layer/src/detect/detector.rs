@@ -20,7 +20,7 @@ use crate::registry::{self, Pattern, Purpose, Robot, Source};
 /// Size limits of a detector.
 pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
-    // Each of these runs on every User-Agent; more of them would slow down all requests.
+    // Each of these expressions runs on every User-Agent; more would slow down all requests.
     always: 64,
     // Enough for some 12,000 names.
     table_bytes: 32 << 20,
@@ -65,8 +65,8 @@ pub enum BuildError {
 impl Detector {
     /// Builds a detector for the active robots among `robots`.
     ///
-    /// If several robots have the same ID, the one from the best source is used
-    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and returned by
+    /// If several robots have the same ID, the one from the best source is used (by
+    /// [`Source::precedence`], then by order). Unusable patterns are skipped and returned by
     /// [`Detector::rejected`]: literals that are empty or longer than 512 bytes, and regular
     /// expressions that need more than 1 MiB to compile, that match an empty User-Agent, or that
     /// exceed the limit of 64 expressions without a literal of three bytes.
@@ -82,8 +82,7 @@ impl Detector {
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
         let mut rejected = Vec::new();
         for robot in keep_best_sources(robots) {
-            // A robot without a usable pattern is dropped, so that the next robot gets
-            // its number.
+            // A robot without a usable pattern is dropped, and the next robot gets its number.
             let refused = builder.add(taking_part.len(), &robot);
             let is_usable = refused.len() < robot.patterns.len();
             rejected.extend(
@@ -115,7 +114,7 @@ impl Detector {
     pub fn bundled() -> &'static Self {
         static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
             let robots = registry::bundled().robots.into_iter().map(Arc::new);
-            // Never fails, as tests build the same detector.
+            // This never fails, as tests build the same detector.
             Detector::new(robots).unwrap_or_default()
         });
         &BUNDLED
@@ -127,7 +126,7 @@ impl Detector {
     #[must_use]
     pub fn recognise_unlisted(mut self, recognise: bool) -> Self {
         self.recognises_unlisted = recognise;
-        // Forget the remembered results, which depend on this setting.
+        // Discard the cached results, which depend on this setting.
         let remembers = self.known.is_some();
         self.remember_user_agents(remembers)
     }
@@ -189,7 +188,7 @@ impl Detector {
         if listed.robot.purpose != Purpose::Shared {
             return (Some(Claim::Listed(listed)), Some(hit));
         }
-        // A mark within the shared name does not name a robot.
+        // A mark within a shared User-Agent's name does not reveal a robot.
         let marks = best.marks.outside(&listed.range);
         let named = self.named_unlisted(user_agent, &marks, &listed.range);
         (
@@ -252,7 +251,7 @@ impl Detector {
     /// Returns the claim made by a User-Agent with the given key, using and updating the cache.
     ///
     /// Most User-Agents have been seen before; scanning them again would take a twentieth of the
-    /// time of a passing request and a tenth of that of a redirect.
+    /// time needed for a passing request, or a tenth of the time for a redirect.
     pub(crate) fn claim_cached(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);

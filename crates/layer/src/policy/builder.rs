@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Maximum number of rules in a policy.
-// They are evaluated one after the other for every request of a robot.
+// The rules are evaluated one after the other for every request from a robot.
 const MAX_RULES: usize = 256;
 
 /// Error message for a redirect without a target.
@@ -39,7 +39,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// A builder of a [`Policy`], with the defaults of the original package.
 ///
 /// Methods may be called in any order. Each call extends a list; the first call replaces the
-/// default. Settings are checked by [`build`](Self::build).
+/// default list. Settings are checked by [`build`](Self::build).
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// ```
 #[derive(Clone, Default)]
 pub struct PolicyBuilder {
-    /// `None` stands for the default, also in the fields below.
+    /// In this field and the fields below, `None` stands for the default value.
     filter_patterns: Option<Vec<String>>,
     reading: PathReading,
     redirect_url: Option<String>,
@@ -88,10 +88,10 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets how the site's server interprets paths; defaults to RFC 3986.
+    /// Sets how the site's server interprets paths; by default, as specified by RFC 3986.
     ///
-    /// All patterns and the rules of robots.txt are compared with the path as the server interprets
-    /// it.
+    /// All patterns and the rules of robots.txt are compared with the path that results from this
+    /// interpretation.
     #[must_use]
     pub fn path_reading(mut self, reading: PathReading) -> Self {
         self.reading = reading;
@@ -100,8 +100,8 @@ impl PolicyBuilder {
 
     /// Sets the redirect target for robots (`RedirectURL`); defaults to `/robot-heaven/`.
     ///
-    /// `url` is a path with one leading slash, or an http or https URL. If it is empty, only rules
-    /// with their own redirect URL redirect.
+    /// `url` is a path with one leading slash, or an http or https URL. If `url` is empty, only
+    /// rules with their own redirect URL redirect.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
@@ -117,7 +117,7 @@ impl PolicyBuilder {
 
     /// Adds methods for which requests are redirected; defaults to GET and HEAD.
     ///
-    /// Here, method names are case-insensitive; empty names are ignored.
+    /// The method names passed here are case-insensitive; empty names are ignored.
     #[must_use]
     pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
         self.methods.get_or_insert_default().extend(owned(methods));
@@ -134,7 +134,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds a path that, with everything below it, is never redirected.
+    /// Adds a path that is never redirected, and neither is any path below it.
     ///
     /// Use this for the admin page. Paths intended for robots, such as `/robots.txt`, are always
     /// exempt.
@@ -144,7 +144,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds host names of this site; there are none by default.
+    /// Adds host names of this site; by default, no host names are set.
     ///
     /// A redirect URL on one of these hosts refers to this site, whatever `Host` a front proxy
     /// sends. A name without a port matches every port.

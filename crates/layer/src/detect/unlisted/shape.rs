@@ -39,15 +39,15 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Returns `true` if a User-Agent begins as those of nearly all browsers do; a quick check.
+/// Checks quickly whether a User-Agent begins like those of nearly all browsers.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
     said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
-/// Returns the range of `Mozilla/5.0` if it is written as by programs: followed by nothing, by
-/// `compatible` alone, or directly by another name.
+/// Returns the range of `Mozilla/5.0` if a program appears to have written it: if nothing,
+/// `compatible` alone, or directly another name follows.
 fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     let start = text.iter().position(u8::is_ascii_alphanumeric)?;
     let name = text.get(start..)?;

@@ -1,6 +1,7 @@
 //! The stages of a decision, in order.
 //!
-//! Each stage has its own file with its state and its [`Stage`], and a line in the list below.
+//! Each stage has its own file, which contains its state and its [`Stage`] implementation, and a
+//! line in the list below.
 
 mod canonical;
 mod disposition;
