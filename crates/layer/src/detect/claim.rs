@@ -182,7 +182,7 @@ impl fmt::Display for Claim<'_> {
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
             Self::Signed(_) => f.write_str(SIGNATURE),
             Self::Nameless => f.write_str("missing User-Agent"),
-            Self::Person => f.write_str("User-Agent without a robot"),
+            Self::Person => f.write_str("User-Agent that identifies no robot"),
         }
     }
 }

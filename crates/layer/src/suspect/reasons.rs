@@ -27,7 +27,7 @@ impl Reasons {
         Self(self.0 | bit(reason))
     }
 
-    /// Returns the set; if the condition is true, with the given reason added.
+    /// Returns the set, with the given reason added if `holds` is true.
     #[must_use]
     pub(super) fn with_if(self, holds: bool, reason: Reason) -> Self {
         Self(self.0 | (bit(reason) * u32::from(holds)))

@@ -16,9 +16,9 @@ const MAX_LINE_CHARS: usize = 100;
 pub struct Exported {
     /// The exported text, ending with a line feed.
     pub text: String,
-    /// Number of robots in the exported text.
+    /// The number of robots in the exported text.
     pub robots: usize,
-    /// Robots that are missing from the text, either completely or with some of their patterns.
+    /// The robots that are missing from the text, either completely or with some of their patterns.
     pub left_out: Vec<OmittedRobot>,
 }
 
@@ -26,9 +26,9 @@ pub struct Exported {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OmittedRobot {
-    /// ID of the robot that is left out.
+    /// The ID of the robot that is left out.
     pub id: String,
-    /// Why the robot is left out, in a few words.
+    /// The reason why the robot is left out, in a few words.
     pub reason: &'static str,
 }
 
@@ -85,7 +85,7 @@ impl Exported {
         });
     }
 
-    /// Returns the robots that take part in detection, and records all others as left out.
+    /// Returns the robots that take part in detection, and records all other robots as left out.
     pub(crate) fn active<'r, R: Borrow<Robot>>(&mut self, robots: &'r [R]) -> Vec<&'r R> {
         let mut active = Vec::with_capacity(robots.len());
         for item in robots {

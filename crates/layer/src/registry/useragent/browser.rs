@@ -24,7 +24,7 @@ pub(super) fn is_browser_part(segment: &str) -> bool {
     if is_contact(segment) {
         return true;
     }
-    // Only the first word is compared below, but `Mobile Crawler` is a robot.
+    // Check all words, because only the first word is compared below: `Mobile Crawler` is a robot.
     if words::names_robot(segment) {
         return false;
     }

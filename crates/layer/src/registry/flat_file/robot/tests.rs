@@ -485,7 +485,7 @@ fn skipped_records_are_limited() {
     let parsed = parsed(file);
     assert_eq!(parsed.records, 3001);
     assert_eq!(parsed.skipped.len(), 1001);
-    assert_eq!(parsed.skipped[1000].reason, "2000 more were skipped");
+    assert_eq!(parsed.skipped[1000].reason, "skipped 2000 more records");
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn the_number_of_robots_is_limited() {
 
 #[test]
 fn no_input_takes_quadratic_time() {
-    // Each of these takes minutes if a scan restarts at every step.
+    // Each of these inputs takes minutes to parse if a scan restarts at every step.
     for unit in [
         "robot-",
         "robot-id:",
