@@ -1,4 +1,4 @@
-//! Counts of requests by User-Agent, for the current window and earlier ones.
+//! Counts of requests by User-Agent, for the current window and for earlier windows.
 
 use std::{collections::HashMap, sync::Arc};
 

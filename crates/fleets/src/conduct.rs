@@ -33,8 +33,8 @@ const CLOSED: u32 = 20;
 /// Minimum number of slots with a 429 response; a page whose images are refused causes one or two.
 const RETRY_AFTER: u32 = 6;
 
-/// Maximum share of assets for a sender that is considered to load none, and minimum share for all
-/// visitors for this difference to be significant.
+/// Maximum share of assets for a sender that is considered to load no assets, and minimum share for
+/// all visitors for this difference to be significant.
 const ASSETS: [f64; 2] = [0.02, 0.2];
 
 /// Minimum total weight of the reasons for flagging a sender; one weak reason is not enough.

@@ -39,7 +39,7 @@ impl<const N: usize> Distinct<N> {
         &self.0
     }
 
-    /// Creates an estimator from registers; returns `None` if they are invalid.
+    /// Creates an estimator from registers; returns `None` if the registers are invalid.
     pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
         let most = u64::BITS - N.ilog2() + 1;
         let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);

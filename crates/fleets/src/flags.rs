@@ -35,7 +35,7 @@ pub struct Fleet {
     pub reasons: Reasons,
     /// Statistics of the fleet's requests, starting a few hours before the fleet was flagged.
     pub figures: Figures,
-    /// At most three requested paths, without queries; escape them before display.
+    /// At most three requested paths, without queries; escape the paths before display.
     pub samples: Vec<Arc<str>>,
 }
 

@@ -27,7 +27,7 @@ const MIN_SHARE: f64 = 0.001;
 /// a browser that loads no images sends two or more per visit.
 const MAX_PER_SENDER: f64 = 1.5;
 
-/// Maximum share of assets for a User-Agent that is considered to load none.
+/// Maximum share of assets for a User-Agent that is considered to load no assets.
 const NO_ASSETS: f64 = 0.05;
 
 /// Minimum share of assets in other visitors' requests for a lack of assets to be significant; on a
@@ -66,7 +66,8 @@ const MIN_OTHERS: f64 = 100.0;
 /// Requests from other visitors, with which each User-Agent is compared.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// Request counts of visitors that load assets, for comparison with visitors that load none.
+    /// Request counts of visitors that load assets, for comparison with visitors that load no
+    /// assets.
     counts: Counts,
     /// Numbers of page requests by browser and version.
     versions: BTreeMap<&'static str, BTreeMap<u32, f64>>,
@@ -117,7 +118,7 @@ impl Others {
         all >= MIN_SIBLINGS && share(newer, all) >= NEWER
     }
 
-    /// Returns the reasons why the counts resemble those of a fleet.
+    /// Returns the reasons why the request counts resemble a fleet's request counts.
     fn traits(&self, one: &Counts, user_agent: &str) -> Reasons {
         let others = &self.counts;
         if others.requests < MIN_OTHERS {

@@ -20,7 +20,8 @@ pub struct Observation<'a> {
     pub at_s: i64,
     /// The User-Agent; only its first [`MAX_USER_AGENT_BYTES`] bytes are significant.
     pub user_agent: &'a [u8],
-    /// A number that distinguishes clients with the same User-Agent; 0 if none is available.
+    /// A number that distinguishes clients with the same User-Agent; 0 if no such number is
+    /// available.
     pub fingerprint: u64,
     /// The client's address.
     pub address: IpAddr,

@@ -9,7 +9,8 @@ const WORDS: usize = 1 << 13;
 /// other senders is mistaken for one of these.
 const MOST: u32 = 1 << 15;
 
-/// Senders that loaded assets with the User-Agent and fingerprint of a fleet that loads none.
+/// The senders that loaded assets with the User-Agent and fingerprint of a fleet that loads no
+/// assets.
 ///
 /// Clones share the bits until one of the clones changes.
 #[derive(Clone, Debug, Default)]

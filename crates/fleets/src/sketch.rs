@@ -9,7 +9,7 @@ use crate::{
     observation::MAX_USER_AGENT_BYTES,
 };
 
-/// Maximum number of User-Agents in a sketch; those with the most page requests are included.
+/// Maximum number of User-Agents in a sketch, which are the ones with the most page requests.
 const MAX_TOLD: usize = 64;
 
 /// Minimum number of requests for a User-Agent to be included in a sketch.

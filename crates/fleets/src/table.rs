@@ -10,7 +10,7 @@ const FREE: u64 = 0;
 ///
 /// If all slots for a key are taken, the key decrements the count of the least frequent key and
 /// replaces that key when its count is zero: a million keys that occur only once do not displace
-/// frequent ones.
+/// frequent keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     sets: Vec<[Slot<T>; WAYS]>,

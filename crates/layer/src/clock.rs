@@ -25,7 +25,7 @@ use std::{
 
 /// A clock that returns the time in milliseconds since 1970, UTC.
 ///
-/// Clones share the time: advancing one clone advances all of them.
+/// Clones share the time: advancing one clone advances all clones.
 #[derive(Clone)]
 pub struct Clock {
     time: Time,

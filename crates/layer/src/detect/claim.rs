@@ -26,7 +26,7 @@ crate::words! {
 #[derive(Hash)]
     #[non_exhaustive]
     pub enum Kind {
-        /// A visitor whose User-Agent is not that of a robot.
+        /// A visitor whose User-Agent does not belong to a robot.
         Person = PERSON,
         /// A robot in the registry.
         Listed = "listed",
@@ -34,7 +34,7 @@ crate::words! {
         Unlisted = UNLISTED,
         /// A visitor that sends no User-Agent or an empty one.
         Nameless = NAMELESS,
-        /// A visitor whose User-Agent is shared by many human visitors, such as that of a CDN.
+        /// A visitor whose User-Agent is shared by many human visitors, such as a CDN's User-Agent.
         Shared = SHARED,
     }
 }

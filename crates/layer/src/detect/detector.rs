@@ -71,12 +71,12 @@ impl Detector {
     /// expressions that need more than 1 MiB to compile, that match an empty User-Agent, or that
     /// exceed the limit of 64 expressions without a literal of three bytes.
     ///
-    /// Building a detector with a thousand patterns takes milliseconds, so do not build one per
-    /// request.
+    /// Building a detector with a thousand patterns takes milliseconds, so do not build a detector
+    /// for each request.
     ///
     /// # Errors
     ///
-    /// Returns an error if the literals exceed 4 MiB or if there are too many of them.
+    /// Returns an error if the literals exceed 4 MiB, or if there are too many literals.
     pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
@@ -147,16 +147,16 @@ impl Detector {
 
     /// Returns the robot that a User-Agent identifies, if any.
     ///
-    /// A listed robot takes precedence over an unlisted one. If several listed robots match, the
-    /// most specific one is returned: names of libraries and automated browsers have the lowest
+    /// A listed robot takes precedence over an unlisted robot. If several listed robots match, the
+    /// most specific robot is returned: names of libraries and automated browsers have the lowest
     /// precedence; then the longer literal wins (punctuation at its ends is not counted), then the
     /// better source ([`Source::precedence`]), then the earlier robot. The length of a regular
-    /// expression is that of the shortest literal that it requires.
+    /// expression is the length of the shortest literal that it requires.
     ///
     /// The run time is linear in the length of the User-Agent and does not depend on the number of
     /// patterns; only the first [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) are scanned.
     /// Matching literals never allocates; regular expressions allocate on their first uses. At most
-    /// 64 regular expressions run in addition to those that always run.
+    /// 64 regular expressions run in addition to the expressions that always run.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let claim = self.find(user_agent)?;
@@ -227,8 +227,8 @@ impl Detector {
     /// Returns the claim made by a User-Agent; an empty User-Agent is [nameless](Claim::Nameless).
     ///
     /// A User-Agent that many human visitors share is [shared](Claim::Shared). For any other
-    /// User-Agent, the result is that of [`identify`](Self::identify). If the header is missing,
-    /// pass an empty User-Agent.
+    /// User-Agent, the result is the same as from [`identify`](Self::identify). If the header is
+    /// missing, pass an empty User-Agent.
     ///
     /// # Example
     ///
@@ -302,7 +302,8 @@ impl Detector {
         let mut any = AnyRobot::default();
         matcher.scan(user_agent, &mut any);
         if any.is_found || any.is_shared {
-            // Only the full search finds out whether a robot is named next to a shared name.
+            // Only the full search determines whether a robot is named next to a shared
+            // User-Agent's name.
             return any.is_found || self.identify(user_agent).is_some();
         }
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()

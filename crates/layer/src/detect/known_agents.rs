@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::matcher::Owner;
 use crate::keys::{AgentKey, KeyedWords};
 
-/// Number of cached User-Agents; they occupy 64 KiB.
+/// Number of cached User-Agents, which occupy 64 KiB.
 const AGENTS: usize = 4_096;
 
 /// The word cached for a User-Agent that matches no robot.

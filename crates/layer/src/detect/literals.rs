@@ -109,7 +109,7 @@ pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
 /// Returns a set of literals, at least one of which occurs in every text that the expression
 /// matches.
 ///
-/// Returns `None` if there are no such literals, too many of them, or only short ones.
+/// Returns `None` if there are no such literals, too many literals, or only short literals.
 pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     if let Some(texts) = all_texts(hir) {
         return usable(texts);

@@ -70,7 +70,7 @@ enum Test {
 pub(super) trait HitVisitor {
     /// Returns `true` if the visitor needs to know about hits of this robot's pattern.
     fn wants(&self, owner: Owner) -> bool;
-    /// Returns `true` if a regular expression may run; called when one of its gate literals occurs.
+    /// Returns `true` if a regular expression may run; called when any of its gate literals occurs.
     fn may_run(&mut self, regex: u32) -> bool;
     /// Called for each hit of a pattern.
     fn hit(&mut self, owner: Owner, range: Range<usize>);

@@ -1,4 +1,5 @@
-//! Compilation of imported regular expressions, arranged so that they run as rarely as possible.
+//! Compilation of imported regular expressions, such that the expressions run as rarely as
+//! possible.
 
 use regex::bytes::Regex;
 use regex_syntax::{
@@ -13,7 +14,7 @@ use super::{
     rules::{Edge, Plain},
 };
 
-/// Maximum length of a regular expression; registries come from external sources.
+/// Maximum length of a regular expression, because registries come from external sources.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// Maximum nesting depth of groups in a regular expression.

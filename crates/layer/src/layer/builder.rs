@@ -78,7 +78,7 @@ impl LayerBuilder {
         self
     }
 
-    /// Adds a rule after the existing ones; the first matching rule decides.
+    /// Adds a rule after the existing rules; the first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.policy = self.policy.rule(rule);

@@ -38,8 +38,8 @@ pub(super) struct Head {
 
 /// Creates the bodies of the layer's own responses from their texts.
 ///
-/// [`FromText`] covers all bodies that can be created from a `String`, such as those of axum and
-/// http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
+/// [`FromText`] covers all bodies that can be created from a `String`, such as the bodies of axum
+/// and http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
 /// [`RobotDetectionLayer::refusal_body`](super::RobotDetectionLayer::refusal_body).
 #[diagnostic::on_unimplemented(
     message = "the layer cannot create the body `{R}` from the text of a refusal",

@@ -26,7 +26,7 @@ pub(super) struct Agent<'h> {
 /// Joins several `User-Agent` headers into one, so that the layer and the application read the same
 /// value.
 ///
-/// Some programs read only the first header, while others read all of them (RFC 9110 §5.3).
+/// Some programs read only the first header, while other programs read all headers (RFC 9110 §5.3).
 pub(super) fn join_agents(headers: &mut HeaderMap) {
     // Fast path: no header is repeated.
     if headers.len() == headers.keys_len() {
@@ -155,7 +155,7 @@ pub(super) fn remove_variants(headers: &mut HeaderMap, names: &[Box<str>]) {
         let key = key.as_str().as_bytes();
         names.iter().any(|name| is_confusable(key, name.as_bytes()))
     };
-    // A request may contain several spellings; nearly all requests contain none.
+    // A request may contain several spellings, but nearly all requests contain no such header.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
         headers.remove(forged);
     }
@@ -181,7 +181,7 @@ const TAG: &[u8] = b"tag=\"web-bot-auth\"";
 /// Maximum number of bytes of a header that are examined.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// Returns the claim made by a robot's signature, or `by_name` if the request has none.
+/// Returns the claim made by a robot's signature, or `by_name` if the request is unsigned.
 #[inline]
 pub fn signed_claim<'d>(
     detector: &'d Detector,

@@ -328,7 +328,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Sets the check that finds [suspects](crate::suspect) among human visitors; by default, no
     /// check is made.
     ///
-    /// Suspects are only marked unless a [rule](crate::policy::When::suspect) applies to them.
+    /// Suspects are only marked, unless a [rule](crate::policy::When::suspect) applies to suspects.
     /// Visitors that a rule allows to pass are not marked.
     ///
     /// # Example

@@ -34,18 +34,18 @@
 //! In a [dry run](crate::policy::PolicyBuilder::dry_run), every request passes; the action that
 //! would have been taken is counted in [`Stats`] and reported in [`Outcome`].
 //!
-//! All errors come from the inner service; the layer adds none. The detector and the policy can be
-//! replaced while requests are being served.
+//! All errors come from the inner service; the layer itself returns no errors. The detector and the
+//! policy can be replaced while requests are being served.
 //!
 //! Place the layer outside any login, around the whole application. Inside a nested router, rules
 //! match the originally requested path if the feature `axum` is enabled; without that feature, and
-//! with other routers, they match the path without the prefix.
+//! with other routers, rules match the path without the prefix.
 //!
 //! # Pages served in place
 //!
 //! A page is served directly by rewriting the URL of the request, so the layer must be *around the
-//! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` runs the layer after
-//! routing, where the robot would get the requested page; such requests are refused with 403.
+//! router*: use [`RobotDetectionLayer::around`]. With axum's `Router::layer`, the layer runs after
+//! routing, so that the robot would get the requested page; such requests are refused with 403.
 //!
 //! # Cost
 //!

@@ -46,7 +46,8 @@ pub struct Stats {
     pub would: ByAction<AtomicU64>,
     /// Requests from suspects, which are also counted as requests from human visitors.
     pub suspects: AtomicU64,
-    /// Requests from suspects by reason; a request is counted once for each of its reasons.
+    /// Requests from suspects by reason; a request with several reasons is counted under each
+    /// reason.
     by_reason: [AtomicU64; Reason::ALL.len()],
     /// The first front (such as a CDN) whose User-Agent a request contained.
     front: OnceLock<Arc<Robot>>,

@@ -30,7 +30,7 @@ const MAX_NAME_CHARS: usize = 100;
 pub struct Visit {
     /// The time of the request, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Requested host in lower case; empty if the request has none.
+    /// The request's method, truncated if too long.
     pub method: Box<str>,
     /// The requested host in lower case; empty if the request has no host.
     pub host: Box<str>,
@@ -76,9 +76,9 @@ pub struct VisitSwitch {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Bits for the visits that are to be described, and for the reasons that are on hold.
+    /// Bits for the visits to describe, and for the reasons that are on hold.
     wanted: AtomicU32,
-    /// Number of visits that were not described because their reason was on hold.
+    /// The number of visits that were not described because their reason was on hold.
     held: AtomicU64,
 }
 

@@ -42,9 +42,9 @@ impl Rate {
 
     /// Returns the rate for one of several instances that share a bucket.
     ///
-    /// Each instance pays for all instances until they exchange their counts. Together, the
-    /// instances never serve more requests than one bucket allows, plus one per additional
-    /// instance, because several instances may take the last token.
+    /// Until the instances exchange their counts, each instance takes tokens for all instances.
+    /// Together, the instances never serve more requests than one bucket allows, plus one per
+    /// additional instance, because several instances may take the last token.
     pub(super) fn shared_by(self, sharers: u32) -> Self {
         let price_micros = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
         Self {

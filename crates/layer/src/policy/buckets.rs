@@ -234,7 +234,8 @@ mod tests {
         let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
         let in_time = clients.map(|client| check(&mut buckets, "Abot/1", client, 0));
         assert_eq!(in_time, [true, true, false, false]);
-        // A request refused for its name takes no token from its network.
+        // A request that is refused because of the robot's name takes no token from the network's
+        // bucket.
         assert!(check(&mut buckets, "Bbot", "203.0.113.1", 0));
         assert!(check(&mut buckets, "Cbot", "203.0.113.1", 0));
     }

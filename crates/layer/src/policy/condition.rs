@@ -78,7 +78,7 @@ impl Conditions {
     /// Returns `true` if the conditions can match visitors of the given kind.
     ///
     /// Nameless and shared visitors match only if the rule explicitly includes these visitors,
-    /// because they are not covered by a rule about robots.
+    /// because a rule about robots does not cover them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
         match (&self.visitors, &self.robots) {
             (Some(kinds), _) => kinds.contains(&kind),

@@ -168,8 +168,8 @@ crate::words! {
 pub enum PassReason {
     /// There are no filter patterns, no redirect URL, or no robots to redirect.
     NothingFiltered = "nothing-filtered",
-    /// No filter pattern matches the path. If rules apply to this path, they only slow robots down
-    /// or add headers for all visitors.
+    /// No filter pattern matches the path. Rules that apply to the path only slow robots down or
+    /// add headers for all visitors.
     PathNotFiltered = "path-not-filtered",
     /// Requests with this method are not redirected, and no rule applies to the method.
     Method = "method",

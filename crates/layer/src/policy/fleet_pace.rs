@@ -13,7 +13,7 @@ use std::{
 /// each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SharedLimit {
-    /// A secret shared by all instances, so that they compute the same hash for a sender.
+    /// A secret shared by all instances, so that all instances compute the same hash for a sender.
     pub seed: [u64; 2],
     /// Number of serving instances, including this one.
     pub instances: u32,

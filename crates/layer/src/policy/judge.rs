@@ -20,7 +20,7 @@ use rules::judge_rules;
 pub(super) struct Site {
     /// Whether a filter pattern matches the path.
     is_filtered: bool,
-    /// Whether robots are redirected if no rule applies to them.
+    /// Whether robots to which no rule applies are redirected.
     pub(super) by_default: bool,
     reading: PathReading,
     reach: Effects,

@@ -156,7 +156,7 @@ impl KeyTable {
         all
     }
 
-    /// Adds debts to the debts that have not yet been sent to the other instances.
+    /// Adds debts to the debts that are waiting to be sent to the other instances.
     pub(super) fn note(&self, debts: &[BucketDebt]) {
         for debt in debts {
             self.places(debt.key).note(debt.key, debt.debt_us);
@@ -349,7 +349,7 @@ mod tests {
         for &key in spent.iter().chain(&spent) {
             table.take(key, 0).unwrap();
         }
-        // There are more senders than the table can hold, so some are evicted.
+        // There are more senders than the table can hold, so some senders are evicted.
         for address in 0..4_000_000_u32 {
             table.take(hasher.hash_one(address), 1).unwrap();
         }
@@ -430,7 +430,7 @@ mod tests {
         let tables = fleet(Rate::new(30, hour, 30), 3);
         let mut told = ExchangedDebts::default();
         let served = |table: &KeyTable| (0..100).filter(|_| is_served(table, 7, 0)).count();
-        // An instance without the other instances' counts serves a third.
+        // An instance that has not received the other instances' counts serves a third.
         assert_eq!(served(&tables[0]), 10);
         for left in [20, 13, 8] {
             for table in &tables {

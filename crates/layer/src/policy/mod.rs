@@ -101,10 +101,11 @@
 //! setting at `Report` and add `spoofed` to the verdicts of a rule.
 //!
 //! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does
-//! not apply to impostors, nor does it exempt them from robots.txt. A rule that lets robots pass
-//! and has conditions on the robot but not on verdicts does not apply either; a rule that lets
+//! not apply to impostors, and does not exempt impostors from robots.txt. A rule that lets robots
+//! pass and has conditions on the robot but not on verdicts does not apply either; a rule that lets
 //! every robot pass or that lists the verdict does apply. Impostors have a separate rate limit
-//! under each `Slow` rule and each `Crawl-delay`, so they cannot use up the robot's limit.
+//! under each `Slow` rule and each `Crawl-delay`, so that impostors cannot use up the robot's
+//! limit.
 //!
 //! Verification may take a while, during which the verdict is pending: the first request from an
 //! address does not wait, unless a rule [waits](RuleBuilder::wait). Caches do not consider
@@ -155,10 +156,10 @@
 //! # Headers
 //!
 //! The deciding rule adds its [headers](RuleBuilder::response_header) to the response that
-//! redirects, refuses or slows down, or else to the response of the application or heaven. `Link`,
-//! `WWW-Authenticate` and `X-Robots-Tag` are added to the application's headers; other headers
-//! replace the application's headers ([`ResponseHeaders`]). A page that passes with additional
-//! headers needs `Vary`, unless all visitors get these headers.
+//! redirects, refuses or slows down, or else to the response from the application or from heaven.
+//! `Link`, `WWW-Authenticate` and `X-Robots-Tag` are added to the application's headers; other
+//! headers replace the application's headers ([`ResponseHeaders`]). A page that passes with
+//! additional headers needs `Vary`, unless all visitors get these headers.
 //!
 //! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and optionally by robot; it
 //! does not affect the decision.

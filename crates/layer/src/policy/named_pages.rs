@@ -42,7 +42,7 @@ impl NamedPages {
         }
     }
 
-    /// Checks whether the path and query of a request, as received, are those of a listed page.
+    /// Checks whether a request's path and query, as received, match a listed page.
     pub(super) fn contains(&self, host: Option<&str>, target: &str) -> bool {
         if self.pages.is_empty() {
             return false;

@@ -9,8 +9,8 @@ const STACK_BYTES: usize = 1024;
 ///
 /// `%XX` is decoded once (invalid escapes are unchanged), empty and dot segments are resolved
 /// according to RFC 3986 §5.2.4, and a query or fragment is removed. If the target is in absolute
-/// form, its path is used; if the target has no path (`*`, an authority), `look` gets an empty
-/// slice.
+/// form, its path is used. If the target has no path (`*`, an authority), an empty slice is passed
+/// to `look`.
 pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     PathReading::default().with_path(target, look)
 }
@@ -114,8 +114,8 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
 
 /// Returns `true` if the path of a request contains empty or dot segments, escaped or not.
 ///
-/// Some servers resolve these segments, while others treat them as names. Such a request may
-/// therefore get a page other than the page at the normalized path.
+/// Some servers resolve such segments, while other servers treat the segments as names. Such a
+/// request may therefore get a page other than the page at the normalized path.
 pub(super) fn is_odd(target: &str) -> bool {
     if is_normal(target.as_bytes()) {
         return false;

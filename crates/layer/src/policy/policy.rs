@@ -34,13 +34,13 @@ pub struct Policy {
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
-    /// All redirect targets, including those of rules.
+    /// All redirect targets, including the targets of rules.
     pub(super) heavens: Heavens,
     /// The redirect target for robots, unless a rule specifies another target.
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
-    /// The rules, beginning with those of the overlay.
+    /// The rules, beginning with the overlay's rules.
     pub(super) rules: Vec<Rule>,
     /// The number of rules from the overlay.
     pub(super) overlaid: usize,
@@ -113,8 +113,8 @@ impl Policy {
 
     /// Returns `true` if decisions are only reported and every request passes.
     ///
-    /// Decisions are made as usual, but the caller must not carry them out. No headers are added to
-    /// responses either.
+    /// Decisions are made as usual, but the caller must not carry out the decisions. No headers are
+    /// added to responses either.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run

@@ -196,7 +196,8 @@ impl RateLimiter {
         self.buckets.untold(most)
     }
 
-    /// Stores debts that could not be sent to the other instances, so that they are sent later.
+    /// Stores debts that could not be sent to the other instances, so that the debts are sent
+    /// later.
     pub fn give_back(&self, untold: &[BucketDebt]) {
         self.buckets.note(untold);
     }

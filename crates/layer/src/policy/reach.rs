@@ -1,4 +1,4 @@
-//! Determines which requests may get different responses for robots and for human visitors.
+//! Determination of the requests to which robots may get a different response than human visitors.
 
 use crate::detect::Kind;
 

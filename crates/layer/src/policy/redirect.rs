@@ -1,4 +1,4 @@
-//! Redirect URLs, and the pages of robot heaven that they cover.
+//! Redirect URLs, and the pages of robot heaven that redirect URLs cover.
 
 use std::fmt::Write;
 

@@ -72,7 +72,7 @@ crate::words! {
         Report = "report",
         /// Requests are redirected on every filtered path, regardless of the robot's purpose.
         Redirect = "redirect",
-        /// Requests are refused with 403 on all paths except those that are never redirected.
+        /// Requests are refused with 403 on all paths except the paths that are never redirected.
         Refuse = "refuse",
     }
 }

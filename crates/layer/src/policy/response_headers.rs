@@ -23,7 +23,7 @@ const MAX_LINES: usize = 16;
 /// Maximum number of bytes in a header value.
 const MAX_VALUE_BYTES: usize = 2048;
 
-/// Headers with list values, which a rule adds to the site's headers instead of replacing them.
+/// Headers with list values; a rule adds such headers to the site's headers without replacing any.
 const LISTS: [HeaderName; 3] = [LINK, WWW_AUTHENTICATE, X_ROBOTS_TAG];
 
 /// Headers that no rule may set, grouped by reason.

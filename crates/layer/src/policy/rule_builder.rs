@@ -62,7 +62,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the label of the rule in explanations, instead of its name or number.
+    /// Sets the label of the rule in explanations, which replaces the rule's name or number.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
@@ -132,7 +132,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the text of the response (at most 4 KiB) for a rule that refuses robots or slows them
+    /// Sets the text of the response (at most 4 KiB) for a rule that refuses robots or slows robots
     /// down.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());

@@ -65,7 +65,7 @@ impl Scope {
 
     /// Returns the first condition that does not hold, if any.
     ///
-    /// Conditions on the robot do not hold for a human visitor.
+    /// Conditions on the robot never hold for a human visitor.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,

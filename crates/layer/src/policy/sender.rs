@@ -143,7 +143,7 @@ impl Places {
         Self(Some(find))
     }
 
-    /// Returns the autonomous system and country of an address, as far as they are known.
+    /// Returns the autonomous system and the country of an address, if known.
     #[must_use]
     pub fn find(&self, address: IpAddr) -> Place {
         let find = self.0.as_ref();

@@ -121,7 +121,7 @@ impl fmt::Debug for SharedPolicy {
     }
 }
 
-/// Additional rules that precede those of a policy, and a switch that pauses enforcement.
+/// Additional rules that precede a policy's rules, and a switch that pauses enforcement.
 ///
 /// An overlay is applied to the active policy with
 /// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). The overlay's rules also

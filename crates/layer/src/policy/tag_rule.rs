@@ -14,8 +14,8 @@ const MAX_TAG_RULES: usize = 256;
 
 /// A rule that adds an `X-Robots-Tag` header to responses.
 ///
-/// Without conditions, the rule applies to every response, including those to human visitors, so
-/// that caches and disguised robots see the same header as robots. Each matching rule adds a
+/// Without conditions, the rule applies to every response, including responses to human visitors,
+/// so that caches and disguised robots see the same header as robots. Each matching rule adds a
 /// separate header to the application's headers; robots combine these headers. Redirects to robot
 /// heaven get no tags.
 ///

@@ -39,8 +39,8 @@ macro_rules! conditions {
             /// `nameless` for requests without a User-Agent, and a host for the unlisted robot with
             /// a valid signature from this host.
             ///
-            /// If the registry is refreshed, unknown IDs are allowed because a refresh may add
-            /// them.
+            /// If the registry is refreshed, unknown IDs are allowed because a refresh may add the
+            /// robots.
             robots: texts,
             /// Sets the purposes of the robots that match.
             purposes: [$crate::registry::Purpose],

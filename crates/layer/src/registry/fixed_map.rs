@@ -7,7 +7,7 @@ use std::sync::{
 
 /// A bounded hash table from keys to counters.
 ///
-/// Entries are never removed, so that they can be read without a lock or a copy.
+/// Entries are never removed, so reading requires neither a lock nor a copy.
 #[derive(Debug)]
 pub struct FixedMap<K, N> {
     max: usize,
@@ -216,7 +216,7 @@ mod tests {
             let hashes: Vec<_> = texts.map(|text| hash(&text)).collect();
             let places: HashSet<_> = hashes.iter().map(|hash| hash % 512).collect();
             assert!(hashes.iter().collect::<HashSet<_>>().len() > 490);
-            // A random hash would give 324.
+            // A random hash would result in 324 places.
             assert!(places.len() > 250, "{ending}: {}", places.len());
         }
     }

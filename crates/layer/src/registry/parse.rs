@@ -41,7 +41,7 @@ pub enum ParseError {
     NotThisFormat {
         /// The format that the bytes were expected to be in.
         format: Format,
-        /// A description of the bytes, or of the error in them.
+        /// A description of the bytes, or of the first error in the bytes.
         reason: String,
     },
     /// The program was built without the feature `formats`.
@@ -66,7 +66,7 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Returns the type of the bytes if they cannot be a registry in any format.
+/// Returns a description of the bytes if the bytes cannot be a registry in any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();

@@ -88,7 +88,7 @@ impl Robot {
 pub enum Exclusion {
     /// The robot obeys robots.txt.
     Yes,
-    /// The robot obeys only some rules, or obeys them only sometimes.
+    /// The robot obeys only some rules, or obeys rules only sometimes.
     Partly,
     /// The robot does not obey robots.txt.
     No,

@@ -64,7 +64,7 @@ pub struct BrowserCheck {
     senders: Senders,
 }
 
-/// The connection details of a request, as far as the server knows them; by default, no details.
+/// The connection details of a request that the server knows; by default, no details.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Transport {
     /// Whether the client is known to use HTTPS.

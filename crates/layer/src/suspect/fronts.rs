@@ -22,8 +22,8 @@ const PLACES: usize = 8;
 /// have been hundreds of visitors, and some visitors have sent each of the headers.
 const ENOUGH: u32 = 500;
 
-/// Headers that are considered missing only behind a proxy that has forwarded them before; `true`
-/// for headers that browsers send only over HTTPS.
+/// Headers that are considered missing only behind a proxy that has forwarded such headers before;
+/// `true` for headers that browsers send only over HTTPS.
 const MISSED: [(Field, &str, bool); 9] = [
     (Field::Accept, "Accept", false),
     (Field::Language, "Accept-Language", false),
@@ -124,7 +124,7 @@ impl Fronts {
         fronts.filter(|front| !front.taken_off.is_empty()).collect()
     }
 
-    /// Returns the proxies that have forwarded enough requests, with the headers that they
+    /// Returns the proxies that have forwarded enough requests, with the headers that each proxy
     /// forwarded.
     fn learnt(&self) -> impl Iterator<Item = (IpAddr, u32)> {
         let enough = |front: &&Front| front.requests.load(Relaxed) >= ENOUGH;

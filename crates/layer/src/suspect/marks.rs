@@ -18,7 +18,7 @@ use crate::keys::{AgentKey, halves};
 
 use super::{Reason, Reasons};
 
-/// Number of slots for marked visitors, a power of two; new visitors replace old ones.
+/// Number of slots for marked visitors, a power of two; new visitors replace old visitors.
 const PLACES: usize = 1 << 14;
 
 /// Number of slots that are searched for a visitor.
@@ -250,7 +250,7 @@ impl Marks {
         };
         let place = self.neighbours(key).min_by_key(|place| left_s(place))?;
         let known = place.key.load(Relaxed);
-        // If two visitors compete for the slot, one of them is not marked.
+        // If two visitors compete for the slot, only one visitor is marked.
         if known == TAKEN
             || place
                 .key

@@ -12,7 +12,7 @@ use aho_corasick::{
 /// Number of bytes processed between checks for the end of the User-Agent.
 const BLOCK: usize = 8;
 
-/// An automaton that reports all literals ending at each byte, including overlapping ones.
+/// An automaton that reports all literals that end at each byte, including overlapping literals.
 #[derive(Debug)]
 pub(super) struct Literals {
     symbols: Symbols,

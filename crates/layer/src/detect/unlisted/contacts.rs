@@ -38,8 +38,8 @@ fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || has_any(&PROFILES, text)
 }
 
-/// Returns `true` if a part of Internet Explorer's comment consists only of a URL, such as those
-/// that companies add.
+/// Returns `true` if a part of Internet Explorer's comment consists only of a URL, as added by
+/// companies.
 fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes

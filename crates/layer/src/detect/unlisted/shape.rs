@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 200;
 /// Maximum length of a single word; longer words are probably keys.
 const MAX_WORD_BYTES: usize = 18;
 
-/// Prefixes of library names, in addition to those in the registry.
+/// Prefixes of library names, in addition to the names in the registry.
 const LIBRARIES: &[&str] = &[
     "azsdk-", "nscurl", "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl",
     "php", "pycurl", "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget",
@@ -39,7 +39,7 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Checks quickly whether a User-Agent begins like those of nearly all browsers.
+/// Checks quickly whether a User-Agent begins like the User-Agents of nearly all browsers.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
@@ -109,7 +109,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     None
 }
 
-/// Returns the name after `Mozilla/5.0` unless it is that of a browser, system or device.
+/// Returns the name after `Mozilla/5.0` unless the name belongs to a browser, system or device.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
     if has_platform(text) {

@@ -102,7 +102,7 @@ impl WordsFound {
         said
     }
 
-    /// Returns the range of the word that indicates a program, unless the User-Agent is that of a
+    /// Returns the range of the word that indicates a program, unless the User-Agent belongs to a
     /// human visitor.
     pub(super) fn program(self) -> Option<Range<usize>> {
         let program = if self.is_player {

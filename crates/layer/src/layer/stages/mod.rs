@@ -90,7 +90,8 @@ stages! {
     verdicts: verdicts::VerdictSource,
     /// The stage that enforces robots.txt.
     robots_txt: Enforcer,
-    /// The stage for rules that would affect human visitors but are not confirmed for them.
+    /// The stage for rules that would affect human visitors but are not confirmed for human
+    /// visitors.
     unconfirmed: rules::Unconfirmed,
     /// The stage that serves heaven pages directly.
     copies: in_place::Copies,

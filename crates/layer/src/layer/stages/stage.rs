@@ -1,4 +1,4 @@
-//! The interface of the stages, and the request state that they share.
+//! The interface of the stages, and the request state that all stages share.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,5 @@
-//! The stage for trap paths: robots.txt disallows them, and human visitors see no links to them.
+//! The stage for trap paths: robots.txt disallows these paths, and human visitors see no links to
+//! them.
 
 use std::{sync::Arc, time::Duration};
 

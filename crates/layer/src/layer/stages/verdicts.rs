@@ -279,7 +279,7 @@ impl Stage for VerdictSource {
         requester: Requester<'_>,
         case: &mut RequestState<'_>,
     ) {
-        // Impostors are refused without a rule; a new signature would not make them genuine.
+        // Impostors are refused without a rule; a new signature would not make the claim true.
         if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
             && self.is_refused_as_replay(received, case.policy(), requester.visitor)
         {

@@ -104,12 +104,12 @@ impl Exported {
 /// Maximum number of bytes in a text on one line.
 const MAX_BYTES: usize = 2048;
 
-/// Replaces all characters of an ID with `-` except letters, digits, `.`, `_`, `:` and `-`.
+/// Returns a text on one line, truncated to 2,048 bytes.
 pub(super) fn one_line(text: &str) -> String {
     cut(&tidy(text), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Only the IDs of manually added robots may contain other characters.
+/// Replaces all characters of an ID with `-` except letters, digits, `.`, `_`, `:` and `-`.
 ///
 /// Only IDs of manually added robots may contain other characters.
 pub(super) fn plain_id(id: &str) -> String {

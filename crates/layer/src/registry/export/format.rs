@@ -88,7 +88,7 @@ impl Format {
     }
 }
 
-/// Writes all robots, including those that do not take part in detection.
+/// Writes all robots, including robots that do not take part in detection.
 fn write_all(robots: &[Arc<Robot>]) -> Exported {
     Exported {
         text: write_flat_file(robots.iter().map(AsRef::as_ref)),

@@ -112,8 +112,8 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     Ok(robot)
 }
 
-/// Returns the patterns stated in a record or, if the record states none, the patterns derived from
-/// its User-Agents.
+/// Returns the patterns stated in a record or, without stated patterns, the patterns derived from
+/// the record's User-Agents.
 fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
     let reason = text(record.first("robot-unusable"));
     if !reason.is_empty() {

@@ -37,7 +37,7 @@ pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
     }
 }
 
-/// Chooses the pattern for a name within a User-Agent that starts like that of a browser.
+/// Chooses the pattern for a name within a User-Agent that starts like a browser's User-Agent.
 ///
 /// `introduced` specifies whether the name follows `compatible;`, where robots put their names.
 /// Names that are too short or too vague are compared with the whole User-Agent.

@@ -15,7 +15,7 @@ pub(super) struct Name {
 /// Words that follow a name, as in `Foo at http://…` or `Foo for Unix`.
 const PREPOSITIONS: &[&str] = &["at", "by", "for", "from", "in", "on", "via", "with"];
 
-/// Returns the name at the start of a User-Agent or of one of its segments.
+/// Returns the name at the start of a User-Agent, or at the start of a segment of a User-Agent.
 pub(super) fn name_of(text: &str) -> Option<Name> {
     let mut words: Vec<&str> = Vec::new();
     let mut separator = None;

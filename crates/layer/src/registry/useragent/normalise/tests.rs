@@ -1,7 +1,8 @@
 use super::*;
 use crate::registry::PatternKind::{Exact, Prefix, Product, Token};
 
-/// Declares tests with User-Agents from real records, in which names are replaced by invented ones.
+/// Declares tests with User-Agents from real records, in which names are replaced by invented
+/// names.
 macro_rules! shapes {
     ($($name:ident: $useragent:expr => [$($kind:ident $text:expr),* $(,)?];)*) => {$(
         #[test]
