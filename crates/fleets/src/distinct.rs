@@ -49,7 +49,7 @@ impl<const N: usize> Distinct<N> {
     /// Returns the estimated number of distinct values.
     pub(crate) fn estimate(&self) -> f64 {
         let registers = f64::from(u32::try_from(N).unwrap_or(u32::MAX));
-        // 2^-rank, built from the exponent bits only.
+        // The value is 2^-rank, built only from the exponent bits.
         let part = |rank: &u8| f64::from_bits((1_023 - u64::from(*rank)) << 52);
         let sum: f64 = self.0.iter().map(part).sum();
         let bias = 0.7213 / (1.0 + 1.079 / registers);

@@ -245,7 +245,8 @@ impl Fleets {
             self.number = Some(number);
             return;
         };
-        // A slightly earlier request was reported late; a much earlier one means a corrected clock.
+        // A slightly earlier request was reported late; a much earlier time means a corrected
+        // clock.
         if number <= now && now.saturating_sub(number) <= MAX_GAP {
             return;
         }

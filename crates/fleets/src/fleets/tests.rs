@@ -266,7 +266,7 @@ fn instances_that_exchange_sketches_find_fleets_that_none_finds_alone() {
         .each_ref()
         .map(|fleets| fleets.sketch().to_bytes());
     for (fleets, told) in instances.iter_mut().zip(told.iter().rev()) {
-        // A new sketch replaces the previous one of the instance.
+        // A new sketch replaces the instance's previous sketch.
         for _ in 0..2 {
             let sketch = Sketch::from_bytes(told).unwrap();
             assert!(fleets.hear("other", sketch));

@@ -22,7 +22,7 @@ pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
     // Each of these expressions runs on every User-Agent; more would slow down all requests.
     always: 64,
-    // Enough for some 12,000 names.
+    // This size is enough for about 12,000 names.
     table_bytes: 32 << 20,
 };
 

@@ -38,7 +38,7 @@ pub(super) struct Matcher {
 /// The robot and the pattern that a hit belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Owner {
-    /// Position in the order of specificity; the most specific pattern has the lowest.
+    /// Position in the order of specificity; the most specific pattern has the lowest position.
     pub(super) rank: u32,
     /// Number of the robot, as passed to [`Builder::add`].
     pub(super) robot: u32,

@@ -37,7 +37,7 @@ impl Plan {
     /// Returns a short explanation if the expression is rejected.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT_BYTES {
-            return Err(format!("longer than {MAX_TEXT_BYTES} bytes"));
+            return Err(format!("the pattern exceeds {MAX_TEXT_BYTES} bytes"));
         }
         let hir = ParserBuilder::new()
             .unicode(false)

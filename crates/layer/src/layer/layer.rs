@@ -479,7 +479,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     }
 
     fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
-        // Existing clones keep their settings.
+        // Existing clones retain their settings.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);
         Self {

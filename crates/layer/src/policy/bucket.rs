@@ -109,7 +109,7 @@ impl Bucket {
 impl Default for Bucket {
     fn default() -> Self {
         Self {
-            // Always full.
+            // A new bucket is full at any time.
             full_us: AtomicI64::new(i64::MIN),
         }
     }

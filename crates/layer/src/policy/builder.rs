@@ -215,7 +215,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets the lookup of autonomous systems and countries by address. By default, autonomous
+    /// Sets the lookup of autonomous systems and countries by address. By default, all autonomous
     /// systems and countries are unknown.
     #[must_use]
     pub fn places(mut self, places: Places) -> Self {

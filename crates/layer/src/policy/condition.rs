@@ -67,8 +67,8 @@ impl Conditions {
                 fails(holds, Mismatch::Source)
             })
             .or_else(|| {
-                // The verdict is checked last, so that a mismatch of the verdict means that all
-                // else matches. Only then does a request wait for a verdict.
+                // The verdict is checked last, so that a mismatch of the verdict means that
+                // everything else matches. Only then does a request wait for a verdict.
                 let verdicts = self.verdicts.as_ref()?;
                 let holds = !visitor.claims_nothing() && verdicts.contains(&verdict);
                 fails(holds, Mismatch::Verdict)
@@ -267,7 +267,7 @@ impl RobotSet {
     pub(super) fn new(ids: &[String]) -> Self {
         let ids = ids.iter().map(|id| id.trim());
         let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
-        // A listed robot with this id does not count as unlisted.
+        // A listed robot with this ID does not count as unlisted.
         let unlisted = ids.remove(UNLISTED);
         let nameless = ids.remove(NAMELESS);
         Self {

@@ -17,7 +17,7 @@ pub(super) struct FilterPattern {
 }
 
 impl FilterPattern {
-    /// Parses a pattern. An error contains the reason and a correction.
+    /// Parses a pattern. Errors contain the reason and a correction.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
         let tokens = Parser::default().parse(pattern)?;
@@ -111,7 +111,7 @@ impl FilterPattern {
     }
 }
 
-/// Parses lists of patterns. An error contains the invalid pattern and the reason.
+/// Parses lists of patterns. Errors contain the invalid pattern and the reason.
 pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (String, String)> {
     let mut patterns = Vec::new();
     for spelled in items.iter().flat_map(|item| split_csv(item)) {

@@ -32,7 +32,7 @@ impl Heavens {
         }
     }
 
-    /// Adds the target of a redirect URL. An error contains the reason and a correction.
+    /// Adds the target of a redirect URL. Errors contain the reason and a correction.
     pub(super) fn add(
         &mut self,
         url: &str,

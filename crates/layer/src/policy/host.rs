@@ -15,7 +15,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Parses `name` or `name:port`. An error contains the reason and a correction.
+    /// Parses `name` or `name:port`. Errors contain the reason and a correction.
     pub(super) fn parse(host: &str) -> Result<Self, String> {
         let (name, port) = split(host);
         if host.contains('/') || !is_name(name) {

@@ -540,7 +540,8 @@ mod tests {
             }
         }
 
-        /// The reason is that tokens taken by other instances since the last exchange are unknown.
+        /// The limit can be exceeded because tokens taken by others since the last exchange are
+        /// unknown.
         #[test]
         fn instances_exceed_a_limit_by_at_most_half_a_burst_and_two_per_other_instance(
             instances in 1..6_usize,

@@ -23,7 +23,7 @@ pub struct Redirect {
 
 /// Parses a redirect URL into a `Location` value and a guard that recognizes the URL's pages.
 ///
-/// An error contains the reason and a correction.
+/// Errors contain the reason and a correction.
 pub(super) fn parse(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
     check_characters(url)?;
     if url.starts_with("//") {

@@ -17,7 +17,7 @@ pub struct Refuse {
 }
 
 impl Refuse {
-    /// Creates a refusal from settings. An error contains the key of the setting and the reason.
+    /// Creates a refusal from settings. Errors contain the key of the setting and the reason.
     pub(super) fn new(
         status: Option<u16>,
         text: Option<&str>,

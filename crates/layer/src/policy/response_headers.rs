@@ -66,8 +66,8 @@ pub struct ResponseHeaders {
 }
 
 impl ResponseHeaders {
-    /// Creates the headers of a rule from settings. An error contains the key of the setting and
-    /// the reason.
+    /// Creates the headers of a rule from settings. Errors contain the key of the setting and the
+    /// reason.
     pub(super) fn new(
         action: Action,
         lines: &[(String, String)],
@@ -86,7 +86,7 @@ impl ResponseHeaders {
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
 
-    /// Creates an `X-Robots-Tag` header from a value. An error contains the reason.
+    /// Creates an `X-Robots-Tag` header from a value. Errors contain the reason.
     pub(super) fn tag(value: &str) -> Result<Self, String> {
         let mut headers = Self::default();
         headers.add_tag(value)?;

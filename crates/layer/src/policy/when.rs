@@ -301,7 +301,7 @@ impl When {
     }
 }
 
-/// Parses each item of a list. An error contains the first invalid item.
+/// Parses each item of a list. Errors contain the first invalid item.
 fn read<T>(
     key: &'static str,
     items: Option<&[String]>,
@@ -326,7 +326,7 @@ fn country(text: &str) -> Result<[u8; 2], String> {
     }
 }
 
-/// Parses method names. An error contains the first name that is not a token (RFC 9110 §9.1).
+/// Parses method names. Errors contain the first name that is not a token (RFC 9110 §9.1).
 pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
     items
         .iter()
@@ -342,7 +342,7 @@ pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Parses host names. An error contains the first invalid name and the reason.
+/// Parses host names. Errors contain the first invalid name and the reason.
 pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String)> {
     let parse = |host: &String| {
         let host = host.trim();

@@ -7,7 +7,7 @@ use std::{
 
 use super::Format;
 
-/// Minimum number of records from which the usual fields can be determined.
+/// Minimum number of records in a file for the usual fields to be determined.
 const FEWEST_RECORDS: usize = 10;
 /// Percentage of records that must have a field for the field to be considered usual.
 const USUAL_PERCENT: usize = 98;

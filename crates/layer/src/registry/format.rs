@@ -31,7 +31,7 @@ pub(super) struct FormatRow {
 
 type Reader = fn(&[u8], &Source) -> Result<Parsed, String>;
 
-/// Refers to a parser that requires the feature `formats`.
+/// Expands to a parser that requires the feature `formats`.
 #[cfg(feature = "formats")]
 macro_rules! published {
     ($reader:ident) => {
@@ -39,7 +39,7 @@ macro_rules! published {
     };
 }
 
-/// Refers to no parser, because the feature is not enabled.
+/// Expands to `None`, because the feature that contains the parser is not enabled.
 #[cfg(not(feature = "formats"))]
 macro_rules! published {
     ($reader:ident) => {

@@ -71,7 +71,7 @@ reasons! {
     /// The `Sec-Fetch-*` headers are missing over HTTPS.
     FetchMetadataMissing = "fetch-metadata-missing", 4, "sec-fetch-mode",
         "over HTTPS, this browser sends Sec-Fetch headers";
-    /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` are missing.
+    /// One or two of `Sec-Fetch-Site`, `Sec-Fetch-Mode` and `Sec-Fetch-Dest` are missing.
     FetchMetadataIncomplete = "fetch-metadata-incomplete", 7, "sec-fetch-mode",
         "browsers send Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest together";
     /// `Accept` is missing.

@@ -52,7 +52,7 @@ impl Table {
         &self.families
     }
 
-    /// Parses a table. An error contains the record and the field.
+    /// Parses a table. Errors contain the invalid record and field.
     fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let mut families = Vec::new();

@@ -47,7 +47,8 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number and the range of each literal in a text until `found` breaks.
+    /// Calls `found` with the number and range of each literal in a text, until `found` returns a
+    /// break.
     #[inline]
     pub(super) fn find(
         &self,

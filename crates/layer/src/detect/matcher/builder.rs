@@ -195,7 +195,7 @@ impl Builder {
                 self.draft(literal, place, Test::Rule(rule));
                 Ok(())
             }
-            _ => Err(format!("longer than {MAX_LITERAL_BYTES} bytes")),
+            _ => Err(format!("the pattern exceeds {MAX_LITERAL_BYTES} bytes")),
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     words_found::{Words, has_any, has_platform, words},
 };
 
-/// A text that reveals a robot if its rule is satisfied.
+/// A text that reveals a robot if the rule of the mark is satisfied.
 #[derive(Debug)]
 pub(in crate::detect) struct Mark {
     pub(in crate::detect) literal: &'static str,
@@ -135,8 +135,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("(at)", Sign::Address, Rule::Address),
     mark("[at]", Sign::Address, Rule::Address),
     mark(" at ", Sign::Address, Rule::Address),
-    // Lookups of Log4j (CVE-2021-44228), functions of Bash (CVE-2014-6271), and text that
-    // attacks a page, a shell, a path or a query.
+    // Log4j lookups (CVE-2021-44228), Bash functions (CVE-2014-6271), and text that attacks a page,
+    // a shell, a path or a query.
     attack("${"),
     attack("() {"),
     attack("<script"),

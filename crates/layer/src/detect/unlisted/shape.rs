@@ -11,7 +11,7 @@ use super::{
 /// Maximum length of a User-Agent whose shape is examined.
 const MAX_BYTES: usize = 200;
 
-/// Maximum length of a single word; longer words are probably keys.
+/// Maximum length of a single word; longer words are probably keys rather than names.
 const MAX_WORD_BYTES: usize = 18;
 
 /// Prefixes of library names, in addition to the names in the registry.

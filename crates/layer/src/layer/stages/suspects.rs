@@ -40,11 +40,12 @@ pub trait People: Send + Sync {
         true
     }
 
-    /// Returns the effect of the sender's confirmation to be human, or `None` without one.
+    /// Returns the effect of the sender's confirmation that it is human, or `None` if there is
+    /// none.
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
 }
 
-/// The effect of a suspect's confirmation to be human.
+/// The effect of a suspect's confirmation that it is human.
 #[derive(Clone, Debug, Default)]
 pub struct Release {
     /// The reasons that remain after the confirmation.
@@ -165,7 +166,7 @@ impl Stage for Suspects {
     }
 
     /// Finds the reasons to suspect a visitor, unless a rule allows the visitor to pass or the
-    /// visitor has confirmed to be human.
+    /// visitor has confirmed that it is human.
     fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
         if !case.is_person || !self.are_sought {
             return;

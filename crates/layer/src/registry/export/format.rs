@@ -15,7 +15,7 @@ pub enum ExportFormat {
     Nginx,
     /// A `HAProxy` map, in which each line contains a regular expression and a robot's ID.
     HaProxy,
-    /// Groups for robots.txt that exclude the robots.
+    /// Groups of a robots.txt that exclude the exported robots.
     RobotsTxt,
 }
 

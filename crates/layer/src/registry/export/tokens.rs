@@ -51,7 +51,7 @@ fn token_of_line(line: &str) -> Option<Pattern> {
     token(&clean(without_comment(line))).ok()
 }
 
-/// The comment at the start of the list.
+/// The comment at the start of an exported list.
 const HEADER: &str = "\
 # Robots, one token per line. A token matches anywhere in the User-Agent, ignoring case,
 # unless it is preceded by a letter or digit, or followed by a letter.

@@ -18,11 +18,11 @@ struct Segment<'a> {
 /// The position of a segment in a User-Agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// Directly after `compatible;`.
+    /// The segment directly follows `compatible;`.
     Introduced,
-    /// After the first segment that follows `compatible;`, in the same parentheses.
+    /// The segment is in the same parentheses, after the first segment that follows `compatible;`.
     Behind,
-    /// Anywhere else in the User-Agent.
+    /// The segment is anywhere else in the User-Agent.
     Elsewhere,
 }
 
