@@ -106,7 +106,8 @@ impl Reasons {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` if the request is for an asset, and fleets with these reasons never send it.
+    /// Returns `true` if the request is for an asset, and a fleet with these reasons never sends
+    /// such requests.
     ///
     /// For a fleet without referrers, only a request for an asset that has a referrer is attributed
     /// to another visitor: other visitors with the fleet's User-Agent may have hidden that the

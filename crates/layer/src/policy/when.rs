@@ -55,7 +55,7 @@ macro_rules! conditions {
             /// [share](crate::detect::Kind::Shared) a User-Agent match only if they are listed
             /// explicitly.
             visitors: [$crate::detect::Kind],
-            /// Sets the verdicts on the robots' claims that match.
+            /// Sets the verdicts on robots' claims for which a rule matches.
             ///
             /// Without verification, all claims are unverifiable; claims of unlisted robots are
             /// always unverifiable.
