@@ -242,7 +242,7 @@ mod tests {
     fn errors_name_the_place_of_wrong_host_values() {
         for (text, expected) in cases(
             r#"
-            [[robots_txt.host]]\nhosts = ['a.example/x'] => c.toml:2: robots_txt.host.hosts: "a.example/x": it is not a host name
+            [[robots_txt.host]]\nhosts = ['a.example/x'] => c.toml:2: robots_txt.host.hosts: "a.example/x": invalid host name
             [[robots_txt.host]]\nhosts = ['a.example']\nmain_mirror = 'http://a.example' => c.toml:3: robots_txt.host.main_mirror: "http://a.example": 
             [[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80' => c.toml:4: robots_txt.host.hosts: a.example is listed twice
             [[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example' => c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; move the hosts

@@ -361,11 +361,11 @@ fn invalid_settings_are_rejected_with_a_correction() {
     for (builder, text) in [
         (
             Policy::builder().filter_patterns(["/a/*, b/*"]),
-            r#"filter pattern "b/*": it starts with neither / nor *"#,
+            r#"filter pattern "b/*": the pattern starts with neither / nor *"#,
         ),
         (
             Policy::builder().filter_patterns(["/a[b"]),
-            r#"filter pattern "/a[b": its [ has no ]; write \["#,
+            r#"filter pattern "/a[b": the [ has no matching ]; write \["#,
         ),
         (
             Policy::builder().filter_patterns(vec!["/a"; 257]),
@@ -383,10 +383,7 @@ fn invalid_settings_are_rejected_with_a_correction() {
             Policy::builder().methods(["GET, HEAD"]),
             r#"method "GET, HEAD" is not"#,
         ),
-        (
-            Policy::builder().never("admin"),
-            "write the path from the root",
-        ),
+        (Policy::builder().never("admin"), "write the full path"),
         (Policy::builder().never("/"), "the whole site"),
         (
             Policy::builder().never("/a/../b"),
@@ -394,7 +391,7 @@ fn invalid_settings_are_rejected_with_a_correction() {
         ),
         (
             Policy::builder().own_hosts(["https://a.example"]),
-            r#"host "https://a.example" of this site: it is not a host name"#,
+            r#"host "https://a.example" of this site: invalid host name"#,
         ),
     ] {
         let refused = builder.build().unwrap_err().to_string();

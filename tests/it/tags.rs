@@ -187,7 +187,7 @@ fn invalid_tables_are_rejected_with_their_place() {
         ),
         (
             "value = 'all'\npath = 'a'",
-            ":4: x_robots_tag.path: \"a\": it starts with neither",
+            ":4: x_robots_tag.path: \"a\": the pattern starts with neither",
         ),
         (
             "value = 'all'\npath = ''",

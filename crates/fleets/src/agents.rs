@@ -1,4 +1,4 @@
-//! Counts of requests by User-Agent, for the current window and earlier ones.
+//! Counts of requests by User-Agent, for the current window and for earlier windows.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,15 +22,15 @@ pub(crate) const SAMPLES: usize = 3;
 /// Maximum length of a sample path in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 96;
 
-/// Minimum number of requests for a User-Agent's texts to be stored, so that rare User-Agents need
-/// no memory.
+/// Minimum number of requests before a User-Agent's texts are stored, so that rare User-Agents need
+/// no memory for texts.
 const WITH_TEXT: f64 = 8.0;
 
-/// Decay factor applied to counts after each window: halves them in three hours, so that a fleet
-/// that sends four requests a minute reaches the minimum for an evaluation within a day.
+/// Decay factor applied to counts after each window. It halves the counts in three hours, so that a
+/// fleet that sends four requests a minute reaches the minimum for an evaluation within a day.
 const LEFT: f64 = 0.962_223_5;
 
-/// Number of windows in a day, after which usual shares are known.
+/// Number of windows in a day, after which the usual share of each User-Agent is known.
 const DAY: u32 = 144;
 
 /// Number of windows over which usual shares are averaged: a week.
@@ -39,14 +39,14 @@ const WEEK: u32 = 1_008;
 /// Request counts for one User-Agent and fingerprint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
-    /// The senders are counted in `addresses` until the counts are read.
+    /// The request counts; the senders are counted in `addresses` until the counts are read.
     pub(crate) counts: Counts,
     pub(crate) addresses: Distinct<256>,
     pub(crate) paths: Distinct<64>,
     pub(crate) label: Label,
 }
 
-/// Texts to display for a User-Agent.
+/// The texts displayed for a User-Agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Label {
     pub(crate) user_agent: Arc<str>,
@@ -62,7 +62,7 @@ pub(crate) struct Hashes {
 }
 
 impl Agent {
-    /// Returns the counts, with the estimated number of addresses as senders.
+    /// Returns the request counts, with the estimated number of addresses as the senders.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             senders: self.addresses.estimate(),
@@ -129,7 +129,7 @@ fn text(bytes: &[u8], most: usize) -> Arc<str> {
     text.split_at(end.unwrap_or(0)).0.into()
 }
 
-/// User-Agents seen in a window.
+/// The User-Agents seen in a window.
 #[derive(Debug)]
 pub(crate) struct Window {
     table: Table<Agent>,
@@ -144,18 +144,18 @@ impl Window {
         }
     }
 
-    /// Returns the entry for a request's User-Agent; `None` if there is no room for it.
+    /// Returns the entry for a request's User-Agent, or `None` if the window has no room for it.
     pub(crate) fn come(&mut self, agent: u64) -> Option<&mut Agent> {
         self.table.come(agent)
     }
 
-    /// Counts a request in the total.
+    /// Counts a request in the window's total.
     pub(crate) fn count(&mut self, is_page: bool) {
         self.total.requests += 1.0;
         self.total.pages += if is_page { 1.0 } else { 0.0 };
     }
 
-    /// Returns the sum of this instance's counts and those of other instances.
+    /// Returns the sum of this instance's counts and the counts in other instances' sketches.
     pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> WindowTotal {
         let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
         let mut sum = WindowTotal {
@@ -171,7 +171,7 @@ impl Window {
         sum
     }
 
-    /// Returns the sketch for other instances.
+    /// Returns the sketch of the window, to be sent to other instances.
     pub(crate) fn sketch(&self, number: i64, seed: u64) -> Sketch {
         Sketch::new(number, seed, self.total, self.table.iter())
     }
@@ -188,14 +188,14 @@ impl Window {
     }
 }
 
-/// User-Agents seen in a window by all instances.
+/// The User-Agents seen in a window by all instances.
 #[derive(Debug, Default)]
 pub(crate) struct WindowTotal {
     agents: HashMap<u64, Agent>,
     total: Counts,
 }
 
-/// Requests in previous windows, with decreasing weight.
+/// Request counts of previous windows; the older a window, the lower its weight.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     agents: HashMap<u64, Remembered>,
@@ -203,12 +203,12 @@ pub(crate) struct History {
     windows: u32,
 }
 
-/// Counts remembered for a User-Agent.
+/// The counts of previous windows that are remembered for a User-Agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) agent: Agent,
     counts: Counts,
-    /// Average share of all page requests.
+    /// The User-Agent's average share of all page requests.
     usual: f64,
 }
 
@@ -219,9 +219,10 @@ pub(crate) struct RecentActivity {
     pub(crate) agent: Agent,
     pub(crate) window: Counts,
     pub(crate) counts: Counts,
-    /// Share of all page requests in the window or in the last few hours, whichever is larger.
+    /// The User-Agent's share of all page requests in the window or in the last few hours,
+    /// whichever is larger.
     pub(crate) share: f64,
-    /// Usual share of all page requests, if known.
+    /// The User-Agent's usual share of all page requests, if known.
     pub(crate) usual: Option<f64>,
 }
 
@@ -243,7 +244,7 @@ impl History {
                 .agents
                 .get(key)
                 .map_or(0.0, |agent| agent.counts.pages);
-            // A window without pages has no shares.
+            // Without page requests, there are no shares to average.
             if window.total.pages > 0.0 {
                 known.usual += (share(pages, window.total.pages) - known.usual) * weight;
             }
@@ -293,7 +294,7 @@ impl History {
         lately
     }
 
-    /// Removes the User-Agents with the fewest page requests if there are too many.
+    /// Removes the User-Agents with the fewest page requests if too many are remembered.
     fn forget(&mut self) {
         self.agents.retain(|_, known| known.counts.requests >= 1.0);
         let excess = self.agents.len().saturating_sub(MAX_PAST);

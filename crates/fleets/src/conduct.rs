@@ -17,30 +17,30 @@ const MAX_NETWORKS: usize = 2_048;
 /// Length of a slot in seconds; a window consists of sixty slots.
 const SLOT_S: i64 = 10;
 
-/// Minimum number of requests for missing pages from a sender that is assumed to guess names.
+/// Minimum number of requests for missing pages before a sender is assumed to guess names.
 const NOT_FOUND: u32 = 20;
 
 /// Number of page requests in ten minutes that is too high for a human visitor.
 const BREADTH: f64 = 60.0;
 
-/// Minimum number of active slots, and of page requests, of a sender that makes no pauses.
+/// Minimum number of active slots, and of pages, for a sender that is considered to make no pauses.
 const NO_PAUSES: u32 = 54;
 const NO_PAUSES_PAGES: f64 = 30.0;
 
-/// Minimum number of requests for paths disallowed by robots.txt that counts as a reason.
+/// Minimum number of requests for paths disallowed by robots.txt before a sender is flagged.
 const CLOSED: u32 = 20;
 
-/// Minimum number of slots with a 429 response; a page whose images are refused has one or two.
+/// Minimum number of slots with a 429 response; a page whose images are refused causes one or two.
 const RETRY_AFTER: u32 = 6;
 
-/// Maximum share of assets for a sender that loads none, and minimum share for all visitors for
-/// this to be significant.
+/// Maximum share of assets for a sender that is considered to load no assets, and minimum share for
+/// all visitors for this difference to be significant.
 const ASSETS: [f64; 2] = [0.02, 0.2];
 
-/// Minimum total weight of the reasons for flagging a sender; more than a single weak reason.
+/// Minimum total weight of the reasons for flagging a sender; one weak reason is not enough.
 const FLAGGED: u32 = 3;
 
-/// Requests from an address or a network in a window.
+/// The requests from an address or a network in a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     place: Option<Place>,
@@ -49,14 +49,14 @@ pub(crate) struct Activity {
     pub(crate) missing: u32,
     closed: u32,
     traps: u32,
-    /// Bit set of path hashes, from which the number of paths is estimated (at most 250).
+    /// A bit set of path hashes, from which the number of paths is estimated (at most 250).
     paths: u64,
-    /// Bit sets of the slots with a request, and of those with a 429 response.
+    /// Bit sets of the slots with a request, and of the slots with a 429 response.
     active: u64,
     told: u64,
 }
 
-/// Address or network, identified by its significant bits.
+/// An address or a network, identified by its significant bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Place {
     pub(crate) address: IpAddr,
@@ -64,12 +64,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the range of one sender: an IPv4 address or an IPv6 /64.
+    /// Returns the address range of a single sender: an IPv4 address or an IPv6 /64.
     pub(crate) fn sender(address: IpAddr) -> Self {
         Self::of(address, 32, 64)
     }
 
-    /// Returns the network: an IPv4 /24 or an IPv6 /48.
+    /// Returns the network of an address: an IPv4 /24 or an IPv6 /48.
     pub(crate) fn network(address: IpAddr) -> Self {
         Self::of(address, 24, 48)
     }
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// Addresses and networks seen in a window.
+/// The addresses and networks seen in a window.
 #[derive(Debug)]
 pub(crate) struct Walks {
     senders: Table<Activity>,
@@ -159,7 +159,7 @@ impl Activity {
         self.traps += u32::from(seen.closed == Some(Closed::Trap));
     }
 
-    /// Returns the reasons why this is not the behaviour of the given number of human visitors.
+    /// Returns the reasons why the given number of human visitors would not behave like this.
     fn reasons(&self, people: u32, assets: f64) -> Reasons {
         let (many, paths) = (f64::from(people), self.paths());
         let is_half = |part: u32| 2 * part >= self.pages;
@@ -180,12 +180,12 @@ impl Activity {
                 Reason::Closed,
                 self.closed >= CLOSED * people && is_half(self.closed),
             )
-            // Not sufficient alone, as the visitor may just be curious.
+            // A trap alone is not sufficient, as the visitor may just be curious.
             .with(Reason::Trap, self.traps >= people)
             .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
     }
 
-    /// Returns the sum of the requests in this window and a later one.
+    /// Returns the sum of the requests in this window and in a later window.
     pub(crate) fn with(mut self, later: &Self) -> Self {
         self.requests = self.requests.saturating_add(later.requests);
         self.pages = self.pages.saturating_add(later.pages);
@@ -194,7 +194,7 @@ impl Activity {
         self
     }
 
-    /// Returns the approximate number of paths, estimated from the bits that are not set.
+    /// Returns the approximate number of distinct paths, estimated from the unset bits of `paths`.
     pub(crate) fn paths(&self) -> f64 {
         let free = self.paths.count_zeros().max(1);
         // If all 64 bits are set, the estimate is about 266, its maximum.

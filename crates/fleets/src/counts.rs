@@ -1,10 +1,10 @@
-//! Counts of requests.
+//! Weighted counts of requests.
 
 /// Counts of requests; older requests have less weight, so the counts are not whole numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) requests: f64,
-    /// Requests for pages, not assets.
+    /// Requests for pages, as opposed to assets.
     pub(crate) pages: f64,
     /// Number of addresses, summed over the windows.
     pub(crate) senders: f64,
@@ -30,13 +30,13 @@ impl Counts {
         self.unseen += other.unseen * part;
     }
 
-    /// Returns the sum of these counts and others.
+    /// Returns the sum of these counts and `other`.
     pub(crate) fn with(mut self, other: &Self) -> Self {
         self.add(other, 1.0);
         self
     }
 
-    /// Returns the counts as numbers, except for the senders.
+    /// Returns all counts except the number of senders.
     pub(crate) fn of_requests(&self) -> [f64; 6] {
         [
             self.requests,
@@ -48,7 +48,7 @@ impl Counts {
         ]
     }
 
-    /// Creates counts from the result of [`of_requests`](Self::of_requests).
+    /// Creates counts without senders from the result of [`of_requests`](Self::of_requests).
     pub(crate) fn of_numbers(numbers: [f64; 6]) -> Self {
         let [requests, pages, referred, conditional, deep, unseen] = numbers;
         Self {

@@ -1,10 +1,11 @@
-//! Estimator for the number of distinct values that needs only a few bytes.
+//! An estimator of the number of distinct values that needs only a few bytes.
 
-/// Registers of a `HyperLogLog`; `N` is a power of two, and the standard error is 1.04 ÷ √N.
+/// The `N` registers of a `HyperLogLog`; `N` is a power of two, and the standard error is 1.04 ÷
+/// √N.
 ///
 /// P. Flajolet et al.: `HyperLogLog`, the analysis of a near-optimal cardinality estimation
-/// algorithm (2007). Small numbers are estimated from the number of empty registers, as proposed
-/// there.
+/// algorithm (2007). Small numbers are estimated from the number of empty registers, as proposed in
+/// that paper.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Distinct<const N: usize>([u8; N]);
 
@@ -38,7 +39,7 @@ impl<const N: usize> Distinct<N> {
         &self.0
     }
 
-    /// Creates an estimator from registers; returns `None` if they are invalid.
+    /// Creates an estimator from registers; returns `None` if the registers are invalid.
     pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
         let most = u64::BITS - N.ilog2() + 1;
         let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);
@@ -48,7 +49,7 @@ impl<const N: usize> Distinct<N> {
     /// Returns the estimated number of distinct values.
     pub(crate) fn estimate(&self) -> f64 {
         let registers = f64::from(u32::try_from(N).unwrap_or(u32::MAX));
-        // 2^-rank, built from the exponent bits only.
+        // The value is 2^-rank, built only from the exponent bits.
         let part = |rank: &u8| f64::from_bits((1_023 - u64::from(*rank)) << 52);
         let sum: f64 = self.0.iter().map(part).sum();
         let bias = 0.7213 / (1.0 + 1.079 / registers);

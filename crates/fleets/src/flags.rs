@@ -1,4 +1,4 @@
-//! Immutable result of an evaluation.
+//! The immutable result of an evaluation of fleets, addresses and networks.
 
 use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc};
 
@@ -15,31 +15,31 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Flags {
     pub(crate) hasher: FixedState,
-    /// Flagged fleets, sorted by key.
+    /// The flagged fleets, sorted by key.
     pub(crate) fleets: Vec<Fleet>,
-    /// Flagged addresses and networks, sorted by address.
+    /// The flagged addresses and networks, sorted by address.
     pub(crate) conduct: Vec<Conduct>,
     pub(crate) released: NonMembers,
 }
 
-/// Fleet of robots that share one User-Agent and fingerprint.
+/// A fleet of robots that share a User-Agent and a fingerprint.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Fleet {
     pub(crate) key: u64,
-    /// User-Agent as received, truncated and converted to UTF-8; escape it before display.
+    /// The User-Agent as received, truncated and converted to UTF-8; escape it before display.
     pub user_agent: Arc<str>,
-    /// Time when the fleet was flagged, in seconds since 1970.
+    /// The time when the fleet was flagged, in seconds since 1970.
     pub since_s: i64,
-    /// Reasons why the fleet is flagged.
+    /// The reasons why the fleet is flagged.
     pub reasons: Reasons,
-    /// Figures that cover the time since a few hours before the fleet was flagged.
+    /// Statistics of the fleet's requests, starting a few hours before the fleet was flagged.
     pub figures: Figures,
-    /// At most three requested paths, without queries; escape them before display.
+    /// At most three requested paths, without queries; escape the paths before display.
     pub samples: Vec<Arc<str>>,
 }
 
-/// Figures of a fleet.
+/// Statistics of a fleet's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Figures {
@@ -49,30 +49,30 @@ pub struct Figures {
     pub addresses: u64,
     /// Approximate number of requests per address within ten minutes.
     pub per_address: f64,
-    /// Share of the requests that are for assets.
+    /// The share of the fleet's requests that are for assets.
     pub assets: f64,
-    /// Largest share of all page requests, in one window or over a few hours.
+    /// The fleet's largest share of all page requests, in one window or over a few hours.
     pub share: f64,
-    /// Usual share of all page requests, known after a day.
+    /// The User-Agent's usual share of all page requests, which is known after a day.
     pub usual_share: Option<f64>,
 }
 
-/// Address or network that behaves unlike human visitors.
+/// An address or a network that behaves unlike human visitors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conduct {
     pub(crate) place: Place,
-    /// Time when the address or network was flagged, in seconds since 1970.
+    /// The time when the address or network was flagged, in seconds since 1970.
     pub since_s: i64,
-    /// Reasons why the address or network is flagged.
+    /// The reasons why the address or network is flagged.
     pub reasons: Reasons,
     /// Number of requests since a few minutes before the address or network was flagged.
     pub requests: u64,
-    /// Number of requested pages.
+    /// Number of requests for pages.
     pub pages: u64,
     /// Approximate number of distinct pages in one window, at most 266.
     pub paths: u64,
-    /// Number of requested pages that are missing or forbidden.
+    /// Number of requests for pages that are missing or forbidden.
     pub missing: u64,
 }
 
@@ -83,7 +83,7 @@ impl Flags {
         self.fleets.is_empty() && self.conduct.is_empty()
     }
 
-    /// Returns the fleet with the given User-Agent and fingerprint.
+    /// Returns the flagged fleet with the given User-Agent and fingerprint, if any.
     ///
     /// The lookup costs a hash and a few comparisons, or nothing if there are no fleets.
     #[must_use]
@@ -96,10 +96,11 @@ impl Flags {
         self.fleets.get(at.ok()?)
     }
 
-    /// Returns the fleet that a request belongs to.
+    /// Returns the flagged fleet that a request belongs to, if any.
     ///
-    /// A request does not belong to the fleet if it or an earlier request of its sender contradicts
-    /// the fleet's behaviour: the sender is a human visitor with the same browser.
+    /// A request does not belong to the fleet if the request, or an earlier one from the same
+    /// sender, contradicts the fleet's behaviour: the sender is a human visitor with the same
+    /// browser.
     #[must_use]
     pub fn fleet_for(&self, seen: &Observation<'_>) -> Option<&Fleet> {
         let fleet = self.fleet(seen.user_agent, seen.fingerprint)?;
@@ -110,7 +111,7 @@ impl Flags {
         (!is_another).then_some(fleet)
     }
 
-    /// Returns the flagged behaviour of an address or its network.
+    /// Returns the flagged behaviour of an address or of its network, if any.
     #[must_use]
     pub fn conduct(&self, address: IpAddr) -> Option<&Conduct> {
         if self.conduct.is_empty() {
@@ -141,7 +142,7 @@ impl Flags {
 }
 
 impl Fleet {
-    /// Returns `true` if both have the same User-Agent and fingerprint.
+    /// Returns `true` if both fleets have the same User-Agent and fingerprint.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key
@@ -149,7 +150,7 @@ impl Fleet {
 }
 
 impl Conduct {
-    /// Returns `true` if both describe the same address or network.
+    /// Returns `true` if both values describe the same address or network.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.place == other.place
@@ -172,12 +173,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns the key of a sender with a User-Agent and a fingerprint.
+/// Returns the hash key of a sender, given the key of its User-Agent and fingerprint.
 pub(crate) fn sender_key(hasher: &FixedState, agent: u64, address: IpAddr) -> u64 {
     hasher.hash_one((agent, Place::sender(address)))
 }
 
-/// Returns the key of a User-Agent and a fingerprint.
+/// Returns the hash key of a User-Agent and a fingerprint, taken together.
 pub(crate) fn agent_key(hasher: &FixedState, user_agent: &[u8], fingerprint: u64) -> u64 {
     let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
     // Zero marks a free slot in tables.

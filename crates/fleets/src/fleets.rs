@@ -1,4 +1,4 @@
-//! Detection of fleets from observed requests.
+//! A detector of fleets that evaluates observed requests.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -31,38 +31,39 @@ const WELL_BEHAVED: u32 = 6;
 /// fleets pause at night.
 const SILENT: u32 = 144;
 
-/// Number of page requests after which a fleet's recent requests are evaluated again.
+/// Number of new page requests after which a flagged fleet is evaluated again.
 const JUDGED_PAGES: f64 = 20.0;
 
 /// Seconds after which an address or network is no longer flagged.
 const CONDUCT_S: u64 = 3_600;
 
-/// Maximum number of flagged fleets, and of flagged addresses and networks; the smallest are
-/// dropped.
+/// Maximum number of flagged fleets, and of flagged addresses and networks; the entries with the
+/// fewest requests are dropped.
 const MAX_FLEETS: usize = 64;
 const MAX_CONDUCT: usize = 256;
 
-/// Maximum number of other instances whose sketches are included.
+/// Maximum number of other instances whose sketches are included in an evaluation.
 const MAX_OTHERS: usize = 8;
 
-/// Maximum number of empty windows for which counts are aged one by one; after more, all counts are
-/// zero.
+/// Maximum number of consecutive empty windows that age the counts. After this number, all counts
+/// are close to zero.
 const MAX_GAP: i64 = 200;
 
-/// Sketches of the requests of clients that claim to be browsers, with the flagged fleets.
+/// Sketches of requests from clients that claim to be browsers, and the fleets flagged so far.
 ///
 /// Requests should arrive in chronological order; an older request is counted in the current
-/// window. A time more than a day and a half in the past means that the clock was set back.
+/// window. If the time of a request is more than a day and a half in the past, the clock is assumed
+/// to have been set back.
 #[derive(Debug)]
 pub struct Fleets {
     hasher: FixedState,
-    /// Number of the window since 1970; `None` before the first request.
+    /// Number of the current window, counted from 1970; `None` before the first request.
     number: Option<i64>,
     window: Window,
     walks: Walks,
     seen: RecentPaths,
     past: History,
-    /// Sketches of the window from other instances.
+    /// Sketches of the current window that other instances have sent.
     others: BTreeMap<Box<str>, Sketch>,
     standing: HashMap<u64, ActiveFleet>,
     /// Senders with a fleet's User-Agent that do not belong to the fleet.
@@ -70,29 +71,29 @@ pub struct Fleets {
     conduct: BTreeMap<Place, Noted>,
 }
 
-/// Fleet that is currently flagged.
+/// A fleet that is currently flagged.
 #[derive(Clone, Debug)]
 struct ActiveFleet {
     since_s: i64,
     reasons: Reasons,
-    /// Counts of the windows that have ended.
+    /// The fleet's request counts in windows that have ended.
     ended: Counts,
     agent: Agent,
     share: f64,
     usual: Option<f64>,
-    /// Counts of the windows not yet evaluated, because there were too few pages.
+    /// The fleet's request counts in windows with too few page requests to be evaluated so far.
     unjudged: Counts,
     /// Number of windows since the fleet last behaved like a fleet.
     idle: u32,
 }
 
-/// Address or network that is currently flagged.
+/// An address or a network that is currently flagged.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     since_s: i64,
     last_s: i64,
     reasons: Reasons,
-    /// Requests in the windows that have ended.
+    /// Requests from the address or network in windows that have ended.
     ended: Activity,
     now: Activity,
 }
@@ -145,16 +146,17 @@ impl Fleets {
             .add(seen, hashes.target, |place| hasher.hash_one(place));
     }
 
-    /// Returns the sketch of the current window, for other instances.
+    /// Returns the sketch of the current window, to be sent to other instances.
     #[must_use]
     pub fn sketch(&self) -> Sketch {
         let number = self.number.unwrap_or_default();
         self.window.sketch(number, self.seed_number())
     }
 
-    /// Stores the sketch from another instance, replacing its previous one.
+    /// Stores a sketch from another instance, replacing that instance's previous sketch.
     ///
-    /// Returns `false` if the window or the seed differs, or if there are too many instances.
+    /// Returns `false` if the sketch has another window or seed, or if there are too many
+    /// instances.
     pub fn hear(&mut self, instance: &str, sketch: Sketch) -> bool {
         let is_of_now = self.number == Some(sketch.number) && sketch.seed == self.seed_number();
         let is_known = self.others.contains_key(instance);
@@ -236,18 +238,19 @@ impl Fleets {
         }
     }
 
-    /// Ends all windows before a point in time.
+    /// Ends all windows that precede the given time.
     fn pass(&mut self, at_s: i64) {
         let number = at_s.div_euclid(WINDOW_S);
         let Some(now) = self.number else {
             self.number = Some(number);
             return;
         };
-        // A little earlier is a request reported late; much earlier is a corrected clock.
+        // A slightly earlier request was reported late; a much earlier time means a corrected
+        // clock.
         if number <= now && now.saturating_sub(number) <= MAX_GAP {
             return;
         }
-        // Also detect fleets with all requests in the last seconds of a window.
+        // Also detect fleets that send all their requests in the last seconds of a window.
         self.look((now + 1) * WINDOW_S - 1);
         self.number = Some(number);
         self.end();
@@ -309,7 +312,7 @@ impl ActiveFleet {
         }
     }
 
-    /// Updates the fleet with its recent requests.
+    /// Updates the fleet's addresses and share with its recent requests.
     fn see(&mut self, one: &RecentActivity) {
         self.agent.addresses.merge(&one.agent.addresses);
         self.share = self.share.max(one.share);
@@ -380,7 +383,7 @@ impl Noted {
     }
 }
 
-/// Removes the entries with the smallest numbers until at most `most` are left.
+/// Removes the entries with the smallest numbers until at most `most` entries are left.
 fn drop_least(
     fleets: &mut HashMap<u64, ActiveFleet>,
     most: usize,

@@ -1,4 +1,4 @@
-//! Evaluation of fleets: pure functions of counts, with thresholds.
+//! Evaluation of fleets by pure functions that compare request counts with thresholds.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use crate::reason::{Reason, Reasons};
 /// Minimum number of page requests for an evaluation, to rule out chance.
 const MIN_PAGES: f64 = 60.0;
 
-/// Minimum number of paths for an evaluation: feed readers, monitors and mail scanners request few.
+/// Minimum number of paths for an evaluation, because feed readers, monitors and mail scanners
+/// request few paths.
 const MIN_PATHS: f64 = 20.0;
 
 /// Minimum share of all page requests for a User-Agent to be evaluated while its usual share is
@@ -23,36 +24,37 @@ const TIMES_USUAL: f64 = 5.0;
 const MIN_SHARE: f64 = 0.001;
 
 /// Maximum number of requests per address: a human visitor's browser sends a dozen for a page, and
-/// one that loads no images two or more per visit.
+/// a browser that loads no images sends two or more per visit.
 const MAX_PER_SENDER: f64 = 1.5;
 
-/// Maximum share of assets for a User-Agent that is considered to load none.
+/// Maximum share of assets for a User-Agent that is considered to load no assets.
 const NO_ASSETS: f64 = 0.05;
 
-/// Minimum share of assets among other visitors' requests for loading none to be significant; on a
-/// site whose assets are hosted elsewhere, no visitor loads any.
+/// Minimum share of assets in other visitors' requests for a lack of assets to be significant; on a
+/// site whose assets are hosted elsewhere, no visitor loads any assets.
 const OTHERS_ASSETS: f64 = 0.2;
 
-/// Share of pages with a referrer: maximum for a fleet, and minimum for other visitors.
+/// Share of page requests with a referrer: maximum for a fleet, and minimum for other visitors.
 const REFERRED: [f64; 2] = [0.02, 0.2];
 
 /// Share of conditional requests: maximum for a fleet, and minimum for other visitors.
 const CONDITIONAL: [f64; 2] = [0.002, 0.02];
 
-/// Share of new pages that makes a User-Agent unusual if the share for other visitors is at most
-/// half of this.
+/// Minimum share of new pages for a User-Agent to be unusual, if the share for other visitors is at
+/// most half of this value.
 const UNSEEN: f64 = 0.4;
 
 /// Share of deep pages: minimum for a fleet, and maximum for other visitors.
 const DEEP: [f64; 2] = [0.9, 0.6];
 
-/// Minimum share of newer versions in a browser's page requests for a version to be old, and
-/// minimum number of these requests.
+/// Minimum share of newer versions, in page requests from a browser's other versions, for a version
+/// to be old; and minimum number of these page requests.
 const NEWER: f64 = 0.6;
 const MIN_SIBLINGS: f64 = 50.0;
 
-/// Minimum total weight of the reasons for flagging a fleet. Share, number of addresses, and lack
-/// of assets and a cache are not sufficient: text browsers show all of these on some days.
+/// Minimum total weight of the reasons for flagging a fleet. A fleet's share, number of addresses,
+/// and lack of assets and a cache are not sufficient, because text browsers have all of these
+/// traits on some days.
 const FLAGGED: u32 = 10;
 
 /// Minimum total weight of the reasons for a fleet to remain flagged.
@@ -64,9 +66,10 @@ const MIN_OTHERS: f64 = 100.0;
 /// Requests from other visitors, with which each User-Agent is compared.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// Counts for visitors that load assets, with which visitors that load none are compared.
+    /// Request counts of visitors that load assets, for comparison with visitors that load no
+    /// assets.
     counts: Counts,
-    /// Page requests by browser and version.
+    /// Numbers of page requests by browser and version.
     versions: BTreeMap<&'static str, BTreeMap<u32, f64>>,
 }
 
@@ -85,14 +88,14 @@ impl Others {
                 *versions.entry(version).or_default() += one.counts.pages;
             }
         }
-        // On a site without assets, no visitor loads any.
+        // On a site without assets, no visitor loads any assets.
         if others.counts.requests < MIN_OTHERS {
             others.counts = everybody;
         }
         others
     }
 
-    /// Returns the share of assets, or 0 if there are too few visitors.
+    /// Returns the share of assets in other visitors' requests, or 0 if there are too few requests.
     pub(crate) fn asset_share(&self) -> f64 {
         if self.counts.requests < MIN_OTHERS {
             return 0.0;
@@ -115,7 +118,7 @@ impl Others {
         all >= MIN_SIBLINGS && share(newer, all) >= NEWER
     }
 
-    /// Returns the reasons why the counts resemble those of a fleet.
+    /// Returns the reasons why the request counts resemble a fleet's request counts.
     fn traits(&self, one: &Counts, user_agent: &str) -> Reasons {
         let others = &self.counts;
         if others.requests < MIN_OTHERS {
@@ -162,7 +165,7 @@ impl Others {
     }
 }
 
-/// Returns the reasons why a User-Agent belongs to a fleet; `None` if it does not.
+/// Returns the reasons why a User-Agent belongs to a fleet, or `None` if it does not.
 pub(crate) fn fleet(one: &RecentActivity, others: &Others) -> Option<Reasons> {
     if one.agent.paths.estimate() < MIN_PATHS {
         return None;
@@ -182,8 +185,8 @@ pub(crate) fn fleet(one: &RecentActivity, others: &Others) -> Option<Reasons> {
 /// Returns `true` if the reasons are sufficient and include one that human visitors never cause.
 fn is_fleet(reasons: Reasons) -> bool {
     let has = |reason| reasons.contains(reason);
-    // Human visitors with the User-Agent load assets, and must not be flagged because of a fleet
-    // with the same one. On sites without assets, require unseen pages without referrers.
+    // Human visitors with a fleet's User-Agent load assets, and must not be flagged because of the
+    // fleet. On sites without assets, require unseen pages without referrers.
     let is_nobody = has(Reason::NoAssets) || has(Reason::NoReferrers) && has(Reason::Unseen);
     has(Reason::Share) && is_nobody && reasons.weight() >= FLAGGED
 }
@@ -193,8 +196,8 @@ pub(crate) fn goes_on(window: &Counts, user_agent: &str, others: &Others) -> boo
     others.traits(window, user_agent).weight() >= GOES_ON
 }
 
-/// Texts that precede a browser's version, most specific first: Edge and Opera also contain
-/// Chrome's.
+/// Texts that precede a browser's version, most specific first: the User-Agents of Edge and Opera
+/// also contain Chrome's version.
 const FAMILIES: [&str; 7] = [
     "Edg/",
     "OPR/",

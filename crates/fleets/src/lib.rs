@@ -1,10 +1,10 @@
 //! Detection of fleets of robots that claim to be browsers.
 //!
-//! A single request of such a fleet looks human; the common behaviour of thousands of addresses
-//! does not. [`Fleets`] receives an [`Observation`] of each request, keeps sketches by User-Agent
-//! and fingerprint in windows of ten minutes, and evaluates them with pure functions and named
-//! thresholds. The result is an immutable set of [`Flags`]: fleets with their [`Reason`]s, and
-//! [`Conduct`], which lists addresses and networks that behave unlike human visitors.
+//! A single request from such a fleet looks human; the common behaviour of thousands of addresses
+//! does not. [`Fleets`] receives an [`Observation`] of each request, stores sketches by User-Agent
+//! and fingerprint in windows of ten minutes, and evaluates the sketches with pure functions and
+//! named thresholds. The result is an immutable set of [`Flags`]: fleets with their [`Reason`]s,
+//! and [`Conduct`], which lists addresses and networks that behave unlike human visitors.
 //!
 //! Memory is bounded for any input: 3.5 MiB at most, including sketches from other instances; an
 //! evaluation temporarily needs the same amount again. The crate does no I/O, reads no clock, and

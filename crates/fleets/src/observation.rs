@@ -1,47 +1,48 @@
-//! Observations of requests.
+//! Observations of requests, from which fleets are detected.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Number of bytes of a User-Agent that are significant.
+/// Number of bytes at the start of a User-Agent that are significant.
 pub const MAX_USER_AGENT_BYTES: usize = 184;
 
-/// Number of bytes of a path with its query that are significant.
+/// Number of bytes at the start of a path and its query that are significant.
 pub const MAX_TARGET_BYTES: usize = 184;
 
-/// Minimum number of segments of a path that counts as deep.
+/// Minimum number of segments for a path to be considered deep.
 const DEEP: usize = 3;
 
-/// GET or HEAD request from a client that claims to be a browser.
+/// A GET or HEAD request from a client that claims to be a browser.
 ///
-/// Do not report requests from robots or submitted forms.
+/// Do not report requests from declared robots, or requests that submit a form.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
-    /// Time of the request, in seconds since 1970.
+    /// The time of the request, in seconds since 1970.
     pub at_s: i64,
-    /// User-Agent, of which the first [`MAX_USER_AGENT_BYTES`] are significant.
+    /// The User-Agent; only its first [`MAX_USER_AGENT_BYTES`] bytes are significant.
     pub user_agent: &'a [u8],
-    /// Number that distinguishes clients with the same User-Agent; 0 if none is available.
+    /// A number that distinguishes clients with the same User-Agent; 0 if no such number is
+    /// available.
     pub fingerprint: u64,
-    /// Client address.
+    /// The client's address.
     pub address: IpAddr,
-    /// Path and query as received, of which the first [`MAX_TARGET_BYTES`] are significant.
+    /// The path and query as received; only the first [`MAX_TARGET_BYTES`] bytes are significant.
     pub target: &'a [u8],
-    /// Status of the response, or 0 if unknown.
+    /// The HTTP status of the response, or 0 if unknown.
     pub status: u16,
     /// Whether the request has a referrer.
     pub has_referrer: bool,
     /// Whether the request is conditional on a cached response.
     pub is_conditional: bool,
-    /// Kind of the path if robots.txt disallows it for robots without a group of their own.
+    /// The kind of the path if robots.txt disallows it for robots without a group of their own.
     pub closed: Option<Closed>,
 }
 
-/// Kind of a path that robots.txt disallows.
+/// The kind of a path that robots.txt disallows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
-    /// Path that may be shown to human visitors.
+    /// A path that may be shown to human visitors.
     Path,
-    /// Trap, which is never shown to human visitors.
+    /// A trap: a path that is never shown to human visitors.
     Trap,
 }
 
@@ -70,7 +71,7 @@ impl<'a> Observation<'a> {
         cut(self.target, MAX_TARGET_BYTES)
     }
 
-    /// Returns `true` if the path has many segments, or a query.
+    /// Returns `true` if the path has at least three segments, or a query.
     pub(crate) fn is_deep(&self) -> bool {
         let path = path(self.target);
         let segments = path.split(|byte| *byte == b'/');
@@ -83,25 +84,25 @@ impl<'a> Observation<'a> {
     }
 }
 
-/// Purpose of a path, determined by its name.
+/// The purpose of a path, determined by its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathKind {
-    /// Page to read.
+    /// A page that visitors read.
     Page,
-    /// Asset of a page: an image, a style sheet or a script.
+    /// An asset of a page, such as an image, a style sheet or a script.
     Asset,
-    /// Path that is not counted, because programs request it legitimately: a feed, robots.txt or a
+    /// A path that is not counted because programs request it legitimately: a feed, robots.txt or a
     /// sitemap.
     Apart,
 }
 
-/// Extensions of assets.
+/// File extensions of assets.
 const ASSETS: [&str; 25] = [
     "css", "js", "mjs", "map", "json", "wasm", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg",
     "ico", "woff", "woff2", "ttf", "otf", "mp3", "mp4", "m4a", "m4s", "ogg", "webm", "ts",
 ];
 
-/// Extensions, and last path segments, that are not counted.
+/// File extensions and last path segments of paths that are not counted.
 const APART: [&str; 7] = [
     "rss",
     "atom",
@@ -134,7 +135,7 @@ impl PathKind {
     }
 }
 
-/// Returns a target without its query.
+/// Returns a request target without its query.
 pub(crate) fn path(target: &[u8]) -> &[u8] {
     let mut parts = target.split(|byte| matches!(byte, b'?' | b'#'));
     parts.next().unwrap_or_default()

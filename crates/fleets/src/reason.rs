@@ -6,51 +6,51 @@ use crate::observation::{Observation, PathKind};
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $Name:ident: $code:literal, $weight:literal, $text:literal;)*) => {
-        /// Reason to consider a User-Agent, an address or a network automated.
+        /// A reason to consider a User-Agent, an address or a network automated.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum Reason {
             $($(#[$doc])* $Name,)*
         }
 
-        /// Reasons with their codes, weights, and sentences for administrators.
+        /// All reasons with their codes, weights, and sentences for administrators.
         const TABLE: &[(Reason, &str, u32, &str)] = &[$((Reason::$Name, $code, $weight, $text),)*];
     };
 }
 
 reasons! {
-    /// Fleet: its share of all page requests is far above its usual share.
+    /// The fleet's share of all page requests is far above its usual share.
     Share: "fleet-share", 2, "requests a far larger share of the pages than usual";
-    /// Fleet: sends about one request from each address.
+    /// The fleet sends about one request from each address.
     OneRequest: "fleet-one-request", 3, "sends about one request from each address";
-    /// Fleet: loads no images, styles or scripts.
+    /// The fleet loads no images, styles or scripts.
     NoAssets: "fleet-no-assets", 3, "loads no images, styles or scripts, unlike other visitors";
-    /// Fleet: sends no referrers.
+    /// The fleet sends no referrers.
     NoReferrers: "fleet-no-referrers", 2, "sends no referrers, while other visitors follow links";
-    /// Fleet: sends no conditional requests for cached pages.
+    /// The fleet sends no conditional requests for cached pages.
     NoConditional: "fleet-no-conditional", 1, "sends no conditional requests, unlike other visitors";
-    /// Fleet: requests pages that no other visitor requests.
+    /// The fleet requests pages that no other visitor requests.
     Unseen: "fleet-unseen", 3, "requests pages that no other visitor requests";
-    /// Fleet: requests only pages deep in the site.
+    /// The fleet requests only pages deep in the site.
     Deep: "fleet-deep", 1, "requests only pages deep in the site";
-    /// Fleet: uses an older browser version than other visitors.
+    /// The fleet uses an older browser version than other visitors.
     OldVersion: "fleet-old-version", 1, "uses a browser version that other visitors no longer use";
-    /// Address or network: most of its requests are for missing pages.
+    /// Most requests from the address or network are for missing pages.
     NotFound: "conduct-not-found", 3, "requests many missing pages";
-    /// Address or network: requests many pages, but none of their assets.
+    /// The address or network requests many pages, but none of their assets.
     Breadth: "conduct-breadth", 3, "requests many pages, but none of their assets";
-    /// Address or network: makes no pauses for ten minutes.
+    /// The address or network sends requests for ten minutes without a pause.
     NoPauses: "conduct-no-pauses", 2, "makes no pauses for ten minutes";
-    /// Address or network: most of its requests are disallowed by robots.txt.
+    /// Most requests from the address or network are disallowed by robots.txt.
     Closed: "conduct-closed", 2, "requests pages that robots.txt disallows";
-    /// Address or network: requested a trap.
+    /// The address or network requested a trap.
     Trap: "conduct-trap", 2, "requests a trap path, which human visitors are never shown";
-    /// Address or network: continues after being told to wait (429).
+    /// The address or network continues to send requests after a 429 response.
     RetryAfter: "conduct-retry-after", 3, "continues after being told to wait";
 }
 
 impl Reason {
-    /// Returns all reasons; those for fleets come first.
+    /// Returns all reasons; the reasons for fleets come first.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.0)
     }
@@ -67,7 +67,7 @@ impl Reason {
         self.row().map_or(0, |row| row.2)
     }
 
-    /// Returns a sentence without its subject, which is a fleet, an address or a network.
+    /// Returns the sentence for the reason without its subject (a fleet, an address or a network).
     #[must_use]
     pub fn sentence(self) -> &'static str {
         self.row().map_or("", |row| row.3)
@@ -84,7 +84,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Set of reasons.
+/// A set of reasons.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Reasons(u16);
 
@@ -106,7 +106,8 @@ impl Reasons {
         self.iter().map(Reason::weight).sum()
     }
 
-    /// Returns `true` for a request that a fleet with these reasons never sends: one for an asset.
+    /// Returns `true` if the request is for an asset, and a fleet with these reasons never sends
+    /// such requests.
     ///
     /// For a fleet without referrers, only a request for an asset that has a referrer is attributed
     /// to another visitor: other visitors with the fleet's User-Agent may have hidden that the

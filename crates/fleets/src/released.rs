@@ -5,22 +5,23 @@ use std::sync::Arc;
 /// Size of the bit set in words: 64 KiB.
 const WORDS: usize = 1 << 13;
 
-/// Maximum number of senders: one bit in sixteen is then set, and one in sixteen other senders is
-/// also released.
+/// Maximum number of senders. With this number, one bit in sixteen is set, so that one in sixteen
+/// other senders is mistaken for one of these.
 const MOST: u32 = 1 << 15;
 
-/// Senders that loaded assets with the User-Agent and fingerprint of a fleet that loads none.
+/// The senders that loaded assets with the User-Agent and fingerprint of a fleet that loads no
+/// assets.
 ///
-/// Clones share the bits until one of them changes.
+/// Clones share the bits until one of the clones changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NonMembers {
-    /// Bits of the set; empty while there are no senders.
+    /// The bits of the set; empty while there are no senders.
     words: Arc<Vec<u64>>,
     senders: u32,
 }
 
 impl NonMembers {
-    /// Adds a sender by the hash of fleet and sender; clears the set first if it is full.
+    /// Adds a sender, given the hash of fleet and sender. A full set is cleared first.
     pub(crate) fn add(&mut self, hash: u64) {
         if self.has(hash) {
             return;

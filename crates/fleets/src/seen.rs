@@ -1,4 +1,4 @@
-//! Recently requested paths.
+//! An approximate set of recently requested paths.
 
 /// Size of a generation's bit set in words: 256 KiB.
 const WORDS: usize = 1 << 15;
@@ -9,8 +9,8 @@ const MOST: u32 = 1 << 18;
 /// Duration of a generation: a path not requested for a day or two counts as new.
 const LASTS_S: i64 = 86_400;
 
-/// Approximate set of the paths requested in the last day or two; one in five new paths is mistaken
-/// for a seen one.
+/// An approximate set of the paths requested in the last day or two; one in five new paths is
+/// mistaken for a path in the set.
 #[derive(Debug)]
 pub(crate) struct RecentPaths {
     now: Vec<u64>,
@@ -66,7 +66,7 @@ mod tests {
         let mut seen = RecentPaths::new();
         let asked = [0, 1, LASTS_S, 4 * LASTS_S, 5 * LASTS_S, 6 * LASTS_S];
         let is_new = asked.map(|at_s| seen.note(77, at_s));
-        // Each request for the path counts.
+        // Each request for the path renews its entry.
         assert_eq!(is_new, [true, false, false, false, false, false]);
         for day in 7..9 {
             seen.note(1 << 40, day * LASTS_S);

@@ -9,7 +9,7 @@ use crate::{
     observation::MAX_USER_AGENT_BYTES,
 };
 
-/// Maximum number of User-Agents in a sketch; those with the most page requests are included.
+/// Maximum number of User-Agents in a sketch, which are the ones with the most page requests.
 const MAX_TOLD: usize = 64;
 
 /// Minimum number of requests for a User-Agent to be included in a sketch.
@@ -18,26 +18,26 @@ const MIN_REQUESTS: f64 = 4.0;
 /// First byte of a sketch: the version of the format.
 const VERSION: u8 = 1;
 
-/// Approximate summary of the requests that one instance has seen in a window.
+/// An approximate summary of the requests that one instance has seen in a window.
 ///
 /// Sketches of the same window can be added: counts are summed, and an address in several sketches
 /// is counted only once.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     pub(crate) number: i64,
-    /// Number derived from the seed: sketches with another seed have different keys.
+    /// A number derived from the seed; sketches with different seeds have different keys.
     pub(crate) seed: u64,
     pub(crate) total: Counts,
     pub(crate) agents: Vec<(u64, Agent)>,
 }
 
-/// Error for bytes that are not a sketch of this version.
+/// The error returned for bytes that are not a sketch in this version's format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct InvalidSketch;
 
 impl fmt::Display for InvalidSketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bytes are not a sketch of this version")
+        f.write_str("the bytes are not a sketch in this version's format")
     }
 }
 
@@ -88,7 +88,7 @@ impl Sketch {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are of another version, too long, or are invalid.
+    /// Returns an error if the bytes are in another version's format, too long, or invalid.
     pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, InvalidSketch> {
         Self::read(&mut bytes).ok_or(InvalidSketch)
     }
@@ -134,7 +134,7 @@ impl Sketch {
     }
 }
 
-/// Writes the counts of a window, which are whole numbers.
+/// Writes the request counts of a window, which are whole numbers.
 fn write_counts(counts: &Counts, out: &mut Vec<u8>) {
     for count in counts.of_requests() {
         out.extend(count.to_le_bytes());

@@ -1,15 +1,16 @@
-//! Table of bounded size that keeps the most frequent keys.
+//! A table of bounded size that retains the most frequent keys.
 
 /// Number of slots in which a key can be stored.
 const WAYS: usize = 8;
 
-/// Key of a free slot.
+/// The key that marks a free slot.
 const FREE: u64 = 0;
 
-/// Values by keys, which are seeded hashes.
+/// A table of values by key. The keys are seeded hashes.
 ///
-/// If all slots for a key are taken, the key decrements the count of the least frequent one and
-/// replaces it at zero: a million keys that occur only once do not displace frequent ones.
+/// If all slots for a key are taken, the key decrements the count of the least frequent key and
+/// replaces that key when its count is zero: a million keys that occur only once do not displace
+/// frequent keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     sets: Vec<[Slot<T>; WAYS]>,
@@ -31,7 +32,7 @@ impl<T: Default> Table<T> {
         }
     }
 
-    /// Counts an occurrence of a key and returns its value, if there is a slot for it.
+    /// Counts an occurrence of a key, and returns the key's value if there is a slot for the key.
     pub(crate) fn come(&mut self, key: u64) -> Option<&mut T> {
         // Zero marks a free slot.
         let key = key.max(1);

@@ -1,7 +1,7 @@
 //! A clock that follows the system time or that a test controls.
 //!
-//! Everything that compares dates accepts a [`Clock`], so that a test can advance the time by
-//! thirty days without waiting.
+//! All types that compare dates accept a [`Clock`], so that a test can advance the time by thirty
+//! days without waiting.
 //!
 //! # Example
 //!
@@ -25,7 +25,7 @@ use std::{
 
 /// A clock that returns the time in milliseconds since 1970, UTC.
 ///
-/// Clones share the time: advancing one clone advances all of them.
+/// Clones share the time: advancing one clone advances all clones.
 #[derive(Clone)]
 pub struct Clock {
     time: Time,
@@ -114,7 +114,7 @@ impl fmt::Debug for Clock {
 fn system_now_ms() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        // A system clock before 1970 was never set.
+        // A system clock that shows a time before 1970 was never set.
         .map_or(0, duration_ms)
 }
 

@@ -1,9 +1,9 @@
 //! Distinguishes robots from human visitors by the `User-Agent` header, and applies rules to
 //! robots.
 //!
-//! A [`registry`] lists the known robots, [`detect`] finds them in a header, a [`policy`] decides
-//! about their requests, and the Tower [`layer`] carries out the decision. Nothing in this crate
-//! requires a database, a network or a runtime.
+//! A [`registry`] lists the known robots, [`detect`] recognises robots by their User-Agent, a
+//! [`policy`] decides about their requests, and the Tower [`layer`] carries out the decision. This
+//! crate requires neither a database, nor a network, nor a runtime.
 //!
 //! Applications should use this crate through the `robot-detection` crate.
 

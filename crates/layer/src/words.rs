@@ -1,5 +1,5 @@
-//! Macro for enums with a word for each value (for settings, logs and JSON), and parsing of word
-//! lists.
+//! A macro for enums with a word for each value (for settings, logs and JSON), and a parser for
+//! word lists.
 
 /// Declares an enum with a word for each value: `ALL`, `as_str`, `from_word` and `Display`.
 #[doc(hidden)]
@@ -23,7 +23,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)+ }
             }
 
-            /// Returns the value for the given word.
+            /// Returns the value for the given word, if any.
             #[must_use]
             $visibility fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == word)

@@ -116,7 +116,7 @@ mod tests {
             [[rule]]\naction='redirect'\nrequests=5 => c.toml:3: rule.requests: the action redirect does not use this key
             [[rule]]\naction='serve'\nredirect_url='https://a.example/' => c.toml:3: rule.redirect_url: https://a.example/ is on another site
             [[rule]]\naction='pass'\nmethods=['GE T'] => c.toml:3: rule.methods: "GE T" is not an HTTP method name
-            [[rule]]\naction='pass'\n\nhosts=['a/b'] => c.toml:4: rule.hosts: "a/b": it is not a host name
+            [[rule]]\naction='pass'\n\nhosts=['a/b'] => c.toml:4: rule.hosts: "a/b": invalid host name
             [[x_robots_tag]]\nvalue='noindex'\nhosts=[] => c.toml:3: x_robots_tag.hosts: the list is empty
             [[rule]]\naction='pass'\nverdicts='verfied' => c.toml:3: rule.verdicts: "verfied" is not a valid verdict; did you mean "verified"?
             [[x_robots_tag]]\nvalue='noindex'\nverdicts=['real'] => c.toml:3: x_robots_tag.verdicts: "real" is not a valid verdict

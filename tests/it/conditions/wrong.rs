@@ -31,13 +31,13 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("addresses = []", "rule.addresses: the list is empty"),
     (
         "request_headers = ['a b']",
-        "c.toml:4: rule.request_headers: \"a b\": it is not a header condition",
+        "c.toml:4: rule.request_headers: \"a b\": not a header condition",
     ),
     (
         "request_headers = []",
         "rule.request_headers: the list is empty",
     ),
-    ("user_agents = ['a\\']", "it ends in a lone backslash"),
+    ("user_agents = ['a\\']", "the pattern ends in a backslash"),
     ("user_agents = []", "rule.user_agents: the list is empty"),
     (
         "people = true",
@@ -132,7 +132,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
     (
         "[geoip]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
-        "rule.countries: \"Germany\": it is not a country code; write two letters, such as DE",
+        "rule.countries: \"Germany\": not a country code; write two letters, such as DE",
     ),
     (
         "[geoip]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",

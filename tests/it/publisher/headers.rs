@@ -266,7 +266,7 @@ fn invalid_headers_are_rejected_with_their_place() {
         ),
         (
             "{ \"X-A\" = \"a\\r\\nSet-Cookie: b\" }",
-            ":4: rule.headers: \"X-A\": its value contains a character",
+            ":4: rule.headers: \"X-A\": the value contains a character",
         ),
         (
             "{ 'X-A' = ['1', '2'] }",

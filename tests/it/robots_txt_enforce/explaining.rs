@@ -34,7 +34,7 @@ const CASES: [[&str; 5]; 9] = [
         "/private/a",
         GOOGLEBOT,
         "",
-        "robots.txt  The request passes and is counted: robots_txt.enforce is report.",
+        "robots.txt  The request passes and is counted, because robots_txt.enforce is report.",
         "pass",
     ],
     [

@@ -32,7 +32,7 @@ fn rules_that_never_match_or_redirect_wrongly_are_rejected() {
         (pass().operators([""]), "operators", "the list is empty"),
         (pass().sources([]), "sources", "the list is empty"),
         (pass().paths([" , "]), "path", "the list is empty"),
-        (pass().paths(["/a[b"]), "path", "its [ has no ]"),
+        (pass().paths(["/a[b"]), "path", "the [ has no matching ]"),
         (
             pass().redirect_url("/x/"),
             "redirect_url",

@@ -203,11 +203,11 @@ fn invalid_rules_are_rejected_with_their_line() {
         ),
         (
             "[[rule]]\naction = 'pass'\nsources = ['A B']",
-            ":4: rule.sources: \"A B\": a source name consists",
+            ":4: rule.sources: \"A B\": a source name must consist",
         ),
         (
             "[[rule]]\naction = 'pass'\npath = '/a[b'",
-            ":4: rule.path: \"/a[b\": its [ has no ]",
+            ":4: rule.path: \"/a[b\": the [ has no matching ]",
         ),
         (
             "[[rule]]\naction = 'pass'\n[[rule]]\naction = 'redirect'\nredirect_url = '//evil.example/'",

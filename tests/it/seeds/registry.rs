@@ -276,7 +276,7 @@ fn a_file_of_another_format_is_rejected_with_its_format_named() {
         &Source::web_robots_db(),
     );
     let text = error.unwrap_err().to_string();
-    assert!(text.ends_with("it looks like matomo"), "{text}");
+    assert!(text.ends_with("the file looks like matomo"), "{text}");
     for (format, name) in [
         (Format::CrawlerUserAgents, "era1.txt"),
         (Format::AiRobotsTxt, "crawler-user-agents.json"),

@@ -269,7 +269,7 @@ fn the_explanation_starts_with_the_verdict_and_its_evidence() {
     assert_eq!(
         steps(&policy, MEMBERS, Spoofed, "verdict"),
         [
-            "The claim is spoofed: the data that the robot's operator publishes contradicts it.",
+            "The claim is spoofed: data published by the robot's operator contradicts the claim.",
             "The address is in no range of \"ranges.json\".",
             "The method \"GET\" is one of the redirected methods GET, HEAD.",
             "The path, read as \"/members-only-stuff/a\", matches the filter pattern /members-only-stuff/*.",
@@ -278,7 +278,7 @@ fn the_explanation_starts_with_the_verdict_and_its_evidence() {
             "The path does not belong to robot heaven, /robot-heaven/.",
             "The User-Agent identifies the robot \"googlebot\" by the token \"Googlebot\".",
             "The robot is configured to always pass, but the claim is spoofed.",
-            "The claim is spoofed, which is only reported.",
+            "The claim is spoofed, but spoofed claims are only reported.",
             "Rule 1 does not match: the verdict is spoofed.",
             "Rule 2 does not match: the claim is spoofed, and the rule does not include spoofed claims.",
             "The robot's purpose, search, is one of the redirected purposes.",
@@ -294,7 +294,7 @@ fn the_explanation_starts_with_the_verdict_and_its_evidence() {
         ),
         (
             Unverifiable,
-            "The claim is unverifiable: there is no way to verify it here.",
+            "The claim is unverifiable: no verification method is available.",
         ),
         (
             Pending,

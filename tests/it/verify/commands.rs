@@ -157,7 +157,7 @@ async fn a_public_suffix_is_rejected_as_a_host_suffix() {
         let told = String::from_utf8(added.stderr).unwrap();
         assert!(told.contains("host_suffixes: "), "{told}");
         assert!(
-            told.contains("anyone can register a name below it"),
+            told.contains("anyone can register a name below this suffix"),
             "{told}"
         );
     }

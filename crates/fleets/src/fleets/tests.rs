@@ -13,7 +13,7 @@ fn address(number: u32) -> IpAddr {
     Ipv6Addr::from_bits(network << 80 | u128::from(number >> 16) << 64 | 1).into()
 }
 
-/// Observes ten human visitors in a minute, each with a page and nine assets.
+/// Observes ten human visitors in a minute, each of which requests a page and nine assets.
 fn people(fleets: &mut Fleets, minute: i64) {
     for person in 0..10_u32 {
         for part in 0..10_u32 {
@@ -162,7 +162,7 @@ fn conduct_is_looked_up_by_any_address_of_a_sender() {
     assert!(fleets.judge(4_400).conducts().is_empty());
 }
 
-/// Evaluates hour by hour; a fleet sends a request each second in the hours that are `true`.
+/// Evaluates requests hour by hour; a fleet sends one each second in the hours that are `true`.
 fn hours(hours: &[bool]) -> Vec<bool> {
     let (mut fleets, mut number) = (Fleets::new(5), 0);
     let hour = |(at, is_there): (usize, &bool)| {
@@ -209,7 +209,7 @@ fn corrected_clock_does_not_stop_detection() {
     part_of_fleet(&mut fleets, |_| true);
     assert_eq!(fleets.judge(550).fleets().len(), 1);
     assert_eq!(fleets.sketch().number, 0);
-    // A minute earlier is the same window, or the one before.
+    // A time a minute earlier is in the same window or in the previous one.
     fleets.judge(650);
     fleets.judge(590);
     assert_eq!(fleets.sketch().number, 1);
@@ -266,7 +266,7 @@ fn instances_that_exchange_sketches_find_fleets_that_none_finds_alone() {
         .each_ref()
         .map(|fleets| fleets.sketch().to_bytes());
     for (fleets, told) in instances.iter_mut().zip(told.iter().rev()) {
-        // A new sketch replaces the previous one of the instance.
+        // A new sketch replaces the instance's previous sketch.
         for _ in 0..2 {
             let sketch = Sketch::from_bytes(told).unwrap();
             assert!(fleets.hear("other", sketch));

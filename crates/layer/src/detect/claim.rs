@@ -22,11 +22,11 @@ const PERSON: &str = "person";
 const SIGNATURE: &str = "signature of the request";
 
 crate::words! {
-    /// Kind of visitor that a request claims to come from.
+    /// The kind of visitor that a request claims to come from.
 #[derive(Hash)]
     #[non_exhaustive]
     pub enum Kind {
-        /// A visitor whose User-Agent is not that of a robot.
+        /// A visitor whose User-Agent does not belong to a robot.
         Person = PERSON,
         /// A robot in the registry.
         Listed = "listed",
@@ -34,7 +34,7 @@ crate::words! {
         Unlisted = UNLISTED,
         /// A visitor that sends no User-Agent or an empty one.
         Nameless = NAMELESS,
-        /// A visitor whose User-Agent is shared by many human visitors, such as that of a CDN.
+        /// A visitor whose User-Agent is shared by many human visitors, such as a CDN's User-Agent.
         Shared = SHARED,
     }
 }
@@ -85,7 +85,7 @@ pub struct Listed<'d> {
     pub robot: &'d Arc<Robot>,
     /// The pattern that matched; `None` if the request's signature identifies the robot.
     pub pattern: Option<&'d Pattern>,
-    /// Byte range of the User-Agent that the pattern matched.
+    /// The byte range in the User-Agent that the pattern matched.
     pub range: Range<usize>,
 }
 
@@ -160,7 +160,7 @@ impl<'d> Claim<'d> {
         }
     }
 
-    /// Returns the byte range of the User-Agent that identifies the robot.
+    /// Returns the byte range in the User-Agent that identifies the robot.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
@@ -182,13 +182,13 @@ impl fmt::Display for Claim<'_> {
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
             Self::Signed(_) => f.write_str(SIGNATURE),
             Self::Nameless => f.write_str("missing User-Agent"),
-            Self::Person => f.write_str("User-Agent without a robot"),
+            Self::Person => f.write_str("User-Agent that identifies no robot"),
         }
     }
 }
 
 crate::words! {
-    /// Verdict on a visitor's claim to be a certain robot.
+    /// The verdict on a visitor's claim to be a certain robot.
     ///
     /// The `verify` module verifies claims; without that module, every claim is unverifiable.
 #[derive(Default, Hash)]
@@ -197,7 +197,7 @@ crate::words! {
         Verified = "verified",
         /// Data published by the robot's operator contradicts the claim.
         Spoofed = "spoofed",
-        /// The operator publishes nothing to verify the claim with, or the data could not be
+        /// The operator publishes no data to verify the claim with, or the data could not be
         /// retrieved.
         #[default]
         Unverifiable = "unverifiable",

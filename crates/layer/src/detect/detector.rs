@@ -20,9 +20,9 @@ use crate::registry::{self, Pattern, Purpose, Robot, Source};
 /// Size limits of a detector.
 pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
-    // Each of these runs on every User-Agent; more of them would slow down all requests.
+    // Each of these expressions runs on every User-Agent; more would slow down all requests.
     always: 64,
-    // Enough for some 12,000 names.
+    // This size is enough for about 12,000 names.
     table_bytes: 32 << 20,
 };
 
@@ -65,25 +65,24 @@ pub enum BuildError {
 impl Detector {
     /// Builds a detector for the active robots among `robots`.
     ///
-    /// If several robots have the same ID, the one from the best source is used
-    /// ([`Source::precedence`], then the order). Unusable patterns are skipped and returned by
+    /// If several robots have the same ID, the one from the best source is used (by
+    /// [`Source::precedence`], then by order). Unusable patterns are skipped and returned by
     /// [`Detector::rejected`]: literals that are empty or longer than 512 bytes, and regular
     /// expressions that need more than 1 MiB to compile, that match an empty User-Agent, or that
     /// exceed the limit of 64 expressions without a literal of three bytes.
     ///
-    /// Building a detector with a thousand patterns takes milliseconds, so do not build one per
-    /// request.
+    /// Building a detector with a thousand patterns takes milliseconds, so do not build a detector
+    /// for each request.
     ///
     /// # Errors
     ///
-    /// Returns an error if the literals exceed 4 MiB or if there are too many of them.
+    /// Returns an error if the literals exceed 4 MiB, or if there are too many literals.
     pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
         let mut rejected = Vec::new();
         for robot in keep_best_sources(robots) {
-            // A robot without a usable pattern is dropped, so that the next robot gets
-            // its number.
+            // A robot without a usable pattern is dropped, and the next robot gets its number.
             let refused = builder.add(taking_part.len(), &robot);
             let is_usable = refused.len() < robot.patterns.len();
             rejected.extend(
@@ -115,7 +114,7 @@ impl Detector {
     pub fn bundled() -> &'static Self {
         static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
             let robots = registry::bundled().robots.into_iter().map(Arc::new);
-            // Never fails, as tests build the same detector.
+            // This never fails, as tests build the same detector.
             Detector::new(robots).unwrap_or_default()
         });
         &BUNDLED
@@ -127,7 +126,7 @@ impl Detector {
     #[must_use]
     pub fn recognise_unlisted(mut self, recognise: bool) -> Self {
         self.recognises_unlisted = recognise;
-        // Forget the remembered results, which depend on this setting.
+        // Discard the cached results, which depend on this setting.
         let remembers = self.known.is_some();
         self.remember_user_agents(remembers)
     }
@@ -148,16 +147,16 @@ impl Detector {
 
     /// Returns the robot that a User-Agent identifies, if any.
     ///
-    /// A listed robot takes precedence over an unlisted one. If several listed robots match, the
-    /// most specific one is returned: names of libraries and automated browsers have the lowest
+    /// A listed robot takes precedence over an unlisted robot. If several listed robots match, the
+    /// most specific robot is returned: names of libraries and automated browsers have the lowest
     /// precedence; then the longer literal wins (punctuation at its ends is not counted), then the
     /// better source ([`Source::precedence`]), then the earlier robot. The length of a regular
-    /// expression is that of the shortest literal that it requires.
+    /// expression is the length of the shortest literal that it requires.
     ///
     /// The run time is linear in the length of the User-Agent and does not depend on the number of
     /// patterns; only the first [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) are scanned.
     /// Matching literals never allocates; regular expressions allocate on their first uses. At most
-    /// 64 regular expressions run in addition to those that always run.
+    /// 64 regular expressions run in addition to the expressions that always run.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let claim = self.find(user_agent)?;
@@ -189,7 +188,7 @@ impl Detector {
         if listed.robot.purpose != Purpose::Shared {
             return (Some(Claim::Listed(listed)), Some(hit));
         }
-        // A mark within the shared name does not name a robot.
+        // A mark within a shared User-Agent's name does not reveal a robot.
         let marks = best.marks.outside(&listed.range);
         let named = self.named_unlisted(user_agent, &marks, &listed.range);
         (
@@ -228,8 +227,8 @@ impl Detector {
     /// Returns the claim made by a User-Agent; an empty User-Agent is [nameless](Claim::Nameless).
     ///
     /// A User-Agent that many human visitors share is [shared](Claim::Shared). For any other
-    /// User-Agent, the result is that of [`identify`](Self::identify). If the header is missing,
-    /// pass an empty User-Agent.
+    /// User-Agent, the result is the same as from [`identify`](Self::identify). If the header is
+    /// missing, pass an empty User-Agent.
     ///
     /// # Example
     ///
@@ -252,7 +251,7 @@ impl Detector {
     /// Returns the claim made by a User-Agent with the given key, using and updating the cache.
     ///
     /// Most User-Agents have been seen before; scanning them again would take a twentieth of the
-    /// time of a passing request and a tenth of that of a redirect.
+    /// time needed for a passing request, or a tenth of the time for a redirect.
     pub(crate) fn claim_cached(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);
@@ -303,7 +302,8 @@ impl Detector {
         let mut any = AnyRobot::default();
         matcher.scan(user_agent, &mut any);
         if any.is_found || any.is_shared {
-            // Only the full search finds out whether a robot is named next to a shared name.
+            // Only the full search determines whether a robot is named next to a shared
+            // User-Agent's name.
             return any.is_found || self.identify(user_agent).is_some();
         }
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()

@@ -54,10 +54,11 @@ impl<'d> Duplicates<'d> {
 
     /// Returns the robot that is detected instead of the given active robot.
     ///
-    /// This is the robot with the same ID in a better source, or the robot that is detected for
-    /// every name in the given robot's patterns; if several robots are detected, the one for the
-    /// first name. If two sources are the same or equally good, the earlier robot wins. Returns
-    /// `None` if the given robot has a name that no other robot has, or if it can never match.
+    /// The returned robot has the same ID and a better source, or is detected for every name in the
+    /// given robot's patterns; if several robots are detected, the robot for the first name is
+    /// returned. If two sources are the same or equally good, the earlier robot wins. Returns
+    /// `None` if the given robot has a name that no other robot has, or has no pattern that can
+    /// match.
     #[must_use]
     pub fn winner(&self, robot: &Robot) -> Option<&'d Arc<Robot>> {
         if !robot.is_active() {

@@ -15,7 +15,7 @@ use crate::registry::{
 ///
 /// The flat file contains all robots. The other formats contain only detectable robots and, if the
 /// format allows comments, list the omitted robots in comments. nginx and `HAProxy` apply the first
-/// matching expression, so expressions for them are sorted by the precedence of
+/// matching expression, so expressions for these programs are sorted by the precedence of
 /// [`Detector::identify`](super::Detector::identify). No format contains the generic rule for
 /// unlisted robots.
 ///

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::matcher::Owner;
 use crate::keys::{AgentKey, KeyedWords};
 
-/// Number of cached User-Agents; they occupy 64 KiB.
+/// Number of cached User-Agents, which occupy 64 KiB.
 const AGENTS: usize = 4_096;
 
-/// Cached word for a User-Agent that matches no robot.
+/// The word cached for a User-Agent that matches no robot.
 const NOBODY: u64 = 0;
 
 /// Number of bits for each part of a [`Hit`] packed into a word, from the lowest bits up.
@@ -17,7 +17,7 @@ const LENGTH_BITS: u32 = 10;
 const PATTERN_BITS: u32 = 16;
 const ROBOT_BITS: u32 = u64::BITS - PATTERN_BITS - LENGTH_BITS - START_BITS;
 
-/// A robot's pattern and the range of the User-Agent that the pattern matched.
+/// A robot's pattern and the range in the User-Agent that the pattern matched.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hit {
     pub(super) robot: u32,
@@ -70,7 +70,7 @@ pub(super) enum CachedResult {
     Robot(Hit),
 }
 
-/// A lock-free cache of the results for recent User-Agents; stores no texts.
+/// A lock-free cache of the detection results for recent User-Agents; it stores no texts.
 #[derive(Debug, Default)]
 pub(super) struct KnownAgents(KeyedWords<AGENTS>);
 

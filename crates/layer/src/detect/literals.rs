@@ -2,13 +2,14 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Minimum length of a gate literal; shorter literals occur in too many User-Agents.
+/// Minimum length of a gate literal, which must occur for a regular expression to run; shorter
+/// literals occur in too many User-Agents.
 const MIN_GATE_BYTES: usize = 3;
 
 /// Maximum number of literals of one regular expression.
 const MAX_LITERALS: usize = 64;
 
-/// Maximum length of a literal joined from parts.
+/// Maximum length of a literal joined from parts of a regular expression.
 const MAX_JOINED_BYTES: usize = 256;
 
 /// Maximum number of bytes in a character class that is expanded; each byte multiplies the
@@ -18,8 +19,8 @@ const MAX_CLASS: usize = 4;
 /// Maximum repetition count that is expanded, because each repetition adds literals.
 const MAX_REPEATS: u32 = 4;
 
-/// Text found in nearly every User-Agent; literals from it are poor gates because they always
-/// match.
+/// Text found in nearly every User-Agent; literals that occur in this text are poor gates because
+/// they always match.
 const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
     +https://www. .com .org .net .html mozilla/4.0 (compatible; msie \
     (windows nt 10.0; win64; x64) applewebkit/537.36 (khtml, like gecko) \
@@ -108,7 +109,7 @@ pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
 /// Returns a set of literals, at least one of which occurs in every text that the expression
 /// matches.
 ///
-/// Returns `None` if there are no such literals, too many of them, or only short ones.
+/// Returns `None` if there are no such literals, too many literals, or only short literals.
 pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     if let Some(texts) = all_texts(hir) {
         return usable(texts);
@@ -159,7 +160,7 @@ fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     }
     candidates.extend(usable(run));
     candidates.into_iter().max_by_key(|literals| {
-        // Prefer rare over long: a gate that is always open saves nothing.
+        // Prefer rare literals to long ones: a gate that is always open saves nothing.
         let rare = !literals.iter().any(Literal::is_common);
         (rare, shortest(literals), usize::MAX - literals.len())
     })
@@ -188,7 +189,7 @@ fn class_texts(class: &Class) -> Option<Vec<Literal>> {
         let lower = byte.to_ascii_lowercase();
         let upper = byte.to_ascii_uppercase();
         let caseless = lower != upper && has(lower) && has(upper);
-        // Both cases of a letter are one text, in lower case.
+        // Both cases of a letter count as one text, in lower case.
         if !(caseless && byte == upper) {
             texts.push(Literal::from_byte(byte, caseless));
         }

@@ -16,7 +16,7 @@ pub(super) use builder::{Builder, Limits};
 #[cfg(feature = "formats")]
 pub(super) use ranked::Ranked;
 
-/// Number of bytes of a User-Agent that are scanned; a match must end within them.
+/// Number of bytes of a User-Agent that are scanned; a match must end within these bytes.
 pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 
 /// The literals, rules and regular expressions of all robots.
@@ -38,14 +38,14 @@ pub(super) struct Matcher {
 /// The robot and the pattern that a hit belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Owner {
-    /// Position in the order of specificity; the most specific pattern has the lowest.
+    /// Position in the order of specificity; the most specific pattern has the lowest position.
     pub(super) rank: u32,
     /// Number of the robot, as passed to [`Builder::add`].
     pub(super) robot: u32,
     /// Index of the pattern among the robot's patterns.
     pub(super) pattern: u32,
-    /// Whether the pattern belongs to a shared User-Agent, or the best source lists its name as
-    /// one.
+    /// Whether the pattern belongs to a shared User-Agent, or the best source lists the pattern's
+    /// name as a shared User-Agent.
     pub(super) is_shared: bool,
 }
 
@@ -56,7 +56,7 @@ struct Form {
     test: Test,
 }
 
-/// Test to run when the literal of a form occurs.
+/// The test that runs when the literal of a form occurs.
 #[derive(Clone, Copy, Debug)]
 enum Test {
     Rule(Rule),
@@ -68,9 +68,9 @@ enum Test {
 
 /// Receives the hits found by a scan.
 pub(super) trait HitVisitor {
-    /// Returns `true` if a hit of this robot's pattern is of interest.
+    /// Returns `true` if the visitor needs to know about hits of this robot's pattern.
     fn wants(&self, owner: Owner) -> bool;
-    /// Returns `true` if a regular expression may run; called when one of its gate literals occurs.
+    /// Returns `true` if a regular expression may run; called when any of its gate literals occurs.
     fn may_run(&mut self, regex: u32) -> bool;
     /// Called for each hit of a pattern.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
@@ -86,7 +86,7 @@ pub(super) trait HitVisitor {
 impl Matcher {
     /// Scans a User-Agent and passes each hit to `visitor`.
     pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl HitVisitor) {
-        // One more byte, so that the rules see that the text continues.
+        // Include one more byte, so that the rules see that the text continues.
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
@@ -151,7 +151,7 @@ impl Matcher {
             Test::Regex(_) | Test::Mark(_) => None,
         };
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES)
-            // Tested last, as it scans the text before, and few patterns get here.
+            // Tested last, as this scans the preceding text, and few patterns reach this test.
             && !is_compared(text, range.start)
         {
             visitor.hit(form.owner, range);

@@ -8,10 +8,10 @@
 //!
 //! All literals are compiled into one automaton of the `aho-corasick` crate, which scans a
 //! User-Agent once, regardless of the number of robots, and reports every literal, including
-//! overlapping ones. At each occurrence, the detector checks the rule of the pattern's
-//! [`PatternKind`](crate::registry::PatternKind), and that the name is not part of a comparison
-//! such as `like Googlebot`. A regular expression that is equivalent to literals is compiled to
-//! literals; any other expression runs only if a literal that it requires occurs.
+//! overlapping literals. At each occurrence, the detector checks that the rule of the pattern's
+//! [`PatternKind`](crate::registry::PatternKind) is satisfied, and that the name is not part of a
+//! comparison such as `like Googlebot`. A regular expression that is equivalent to literals is
+//! compiled to literals; any other expression runs only if a literal that it requires occurs.
 //!
 //! Only ASCII letters and digits count as such: every other byte, including all bytes from 0x80, is
 //! a boundary. Literals are compared without regard to ASCII case. Matches must end within the
@@ -30,8 +30,9 @@
 //! (`Battle.net/1.3`), random letters, and the URLs used by old browsers, companies and phone
 //! profiles do not count.
 //!
-//! Such robots are reported as [`Claim::Unlisted`] with the ID [`UNLISTED`], so that a site can
-//! treat them differently. Their marks are found in the same pass.
+//! Robots that the generic rule detects are reported as [`Claim::Unlisted`] with the ID
+//! [`UNLISTED`], so that a site can treat these robots differently. Their marks are found in the
+//! same pass.
 //!
 //! # Signed requests
 //!

@@ -1,4 +1,5 @@
-//! Compilation of imported regular expressions, arranged so that they run as rarely as possible.
+//! Compilation of imported regular expressions, such that the expressions run as rarely as
+//! possible.
 
 use regex::bytes::Regex;
 use regex_syntax::{
@@ -13,7 +14,7 @@ use super::{
     rules::{Edge, Plain},
 };
 
-/// Maximum length of a regular expression; registries come from external sources.
+/// Maximum length of a regular expression, because registries come from external sources.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// Maximum nesting depth of groups in a regular expression.
@@ -36,7 +37,7 @@ impl Plan {
     /// Returns a short explanation if the expression is rejected.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT_BYTES {
-            return Err(format!("longer than {MAX_TEXT_BYTES} bytes"));
+            return Err(format!("the pattern exceeds {MAX_TEXT_BYTES} bytes"));
         }
         let hir = ParserBuilder::new()
             .unicode(false)
@@ -205,20 +206,20 @@ mod tests {
             ("[0-9]{3}[a-z]{3}", "always"),
             (
                 "[a-z]+",
-                "refused: the regular expression is too general: it would match browsers",
+                "refused: the regular expression is too general and would match browsers",
             ),
             ("ab.cd", "always"),
             (
                 "",
-                "refused: the regular expression is too general: it would match browsers",
+                "refused: the regular expression is too general and would match browsers",
             ),
             (
                 "^$",
-                "refused: the regular expression is too general: it would match browsers",
+                "refused: the regular expression is too general and would match browsers",
             ),
             (
                 "a?",
-                "refused: the regular expression is too general: it would match browsers",
+                "refused: the regular expression is too general and would match browsers",
             ),
             ("(", "refused: unclosed group"),
             (

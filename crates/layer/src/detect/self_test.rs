@@ -1,4 +1,4 @@
-//! A self-test which ensures that no pattern matches a browser.
+//! A self-test that ensures that no pattern matches a browser.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ pub struct BrowserHit<'r> {
     pub robot: &'r Robot,
     /// The pattern that matches the browser.
     pub pattern: &'r Pattern,
-    /// User-Agent of the browser that the pattern matches.
+    /// The User-Agent of the browser that the pattern matches.
     pub browser: &'static str,
 }
 
-/// Returns the browsers' User-Agents, which no pattern may match.
+/// Returns the User-Agents of browsers that no pattern may match.
 pub fn browsers() -> impl Iterator<Item = &'static str> {
     include_str!("browsers.txt")
         .lines()

@@ -15,9 +15,9 @@ const MAX_AGENTS: usize = 16;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Signed {
-    /// The unlisted robot, if the User-Agent reveals one as well.
+    /// The unlisted robot that the User-Agent reveals, if any.
     pub unlisted: Option<Unlisted>,
-    /// Host that signed the request, if the signature is valid.
+    /// The host that signed the request, if the signature is valid.
     pub signer: Option<SigningHost>,
 }
 
@@ -95,8 +95,8 @@ pub(super) struct Signers {
 }
 
 impl Signers {
-    /// Maps each signature agent to its robot; if several robots use it, to the first one in the
-    /// best source.
+    /// Maps each signature agent to its robot; if several robots use the same agent, to the first
+    /// such robot in the best source.
     pub(super) fn of(robots: &[Arc<Robot>]) -> Self {
         let mut by_agent: HashMap<Box<str>, u32> = HashMap::new();
         for (number, robot) in (0..).zip(robots) {
@@ -123,7 +123,7 @@ impl Detector {
     ///
     /// A signed request comes from a robot, whatever its User-Agent. If the User-Agent identifies a
     /// listed robot that is neither a library nor an automated browser, the claim is that robot.
-    /// Otherwise the claim is the robot with that agent in the registry
+    /// Otherwise the claim is the robot whose registry record contains the agent
     /// ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)), or a
     /// [signed](Claim::Signed) claim if unlisted robots are [detected](Self::recognise_unlisted).
     /// The claim is not verified.
@@ -190,7 +190,7 @@ impl Detector {
 /// Accepts both the current form (a dictionary of strings) and the older form (a string).
 fn agents_of(header: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
-    // Every second part is quoted text.
+    // Every second part of the header is quoted text.
     let texts = header.split(|&byte| byte == b'"').skip(1).step_by(2);
     texts.filter_map(|text| agent(str::from_utf8(text).ok()?))
 }

@@ -8,15 +8,15 @@ use crate::registry::{Purpose, Robot};
 /// Sort key of a claim; the most specific claim sorts first.
 ///
 /// A robot's own name precedes the names of libraries and automated browsers, because robots are
-/// built with these; shared User-Agents come last. Ties are broken by the longer name, the better
-/// source, and the order of robots and patterns. Punctuation at the ends of a literal is not part
-/// of the name: `Googlebot` and `Googlebot/` in two sources are the same name.
+/// built with libraries and browsers; shared User-Agents come last. Ties are broken by the longer
+/// name, the better source, and the order of robots and patterns. Punctuation at the ends of a
+/// literal is not part of the name: `Googlebot` and `Googlebot/` in two sources are the same name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 // The derived order compares the fields from first to last.
 pub(super) struct Specificity {
-    /// Whether this is a mark of unlisted robots; every robot's name takes precedence over it.
+    /// Whether this is the key of a mark of unlisted robots; all robot names precede such marks.
     pub(super) is_mark: bool,
-    /// Whether this is a shared User-Agent; every robot's name takes precedence over it.
+    /// Whether this is the key of a shared User-Agent; all robot names precede such User-Agents.
     pub(super) shared: bool,
     pub(super) weak: bool,
     length: Reverse<usize>,

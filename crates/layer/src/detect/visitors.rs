@@ -11,7 +11,7 @@ use super::{
 /// a malicious User-Agent.
 const MAX_RUNS: usize = 64;
 
-/// A scan visitor that keeps the most specific hit, or the leftmost among equally specific ones.
+/// A scan visitor that retains the most specific hit, or the leftmost of equally specific hits.
 pub(super) struct MostSpecific {
     pub(super) hit: Option<(Owner, Range<usize>)>,
     /// Regular expressions that have run; created when the first gate literal occurs, which is
@@ -53,7 +53,7 @@ impl HitVisitor for MostSpecific {
     }
 
     fn mark(&mut self, mark: u8, start: usize) {
-        // Next to a shared name, a robot may be named too.
+        // A robot may be named next to a shared User-Agent's name.
         let best = self.hit.as_ref();
         if self.recognises_unlisted && best.is_none_or(|(owner, _)| owner.is_shared) {
             self.marks.push(mark, start);

@@ -35,7 +35,7 @@ impl AgentKey {
                 mixed(state, *block)
             });
         let last = match text.last_chunk::<BLOCK_BYTES>() {
-            // This block overlaps the previous one, which does no harm.
+            // This block overlaps the previous one, which is harmless.
             Some(block) => *block,
             None => padded(rest),
         };

@@ -7,7 +7,7 @@ pub(crate) use agent_key::{AgentKey, halves};
 pub(crate) use keyed_words::KeyedWords;
 pub(crate) use keyed_words::SeenKeys;
 
-/// Returns the slot of a key among `places` slots, a power of two.
+/// Returns the slot of a key in a table of `places` slots, which is a power of two.
 fn place_of(key: u64, places: usize) -> usize {
     // A multiplication mixes the upper bits best.
     usize::try_from(key >> 40).unwrap_or_default() & (places - 1)

@@ -24,7 +24,7 @@ use super::{
 /// Header that requests a signature (RFC 9421 §5.1).
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
-/// A function that finds the heaven page generated from a requested page, for a redirected robot.
+/// A function that finds the heaven page generated from the page that a robot has requested.
 type FindPage = dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync;
 
 /// The current policy with its prepared response heads, which are created once per policy.
@@ -32,7 +32,7 @@ type FindPage = dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync;
 pub(super) struct PreparedAnswers {
     prepared: Arc<ArcSwap<Answers>>,
     pub(super) own_pages: Option<Arc<FindPage>>,
-    /// Function that returns the `Accept-Signature` header of a refusal.
+    /// A function that returns the `Accept-Signature` header of a refusal.
     pub(super) accept_signature: Option<Arc<dyn Fn() -> Option<HeaderValue> + Send + Sync>>,
 }
 
@@ -40,22 +40,22 @@ pub(super) struct PreparedAnswers {
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) policy: Arc<Policy>,
-    /// Version of the shared policy, read just before the policy was loaded.
+    /// The version of the shared policy, read just before the policy was loaded.
     version: u64,
     /// One response head per redirect of the policy, in order.
     redirects: Vec<Option<Head>>,
     /// One prepared response per rule, in order.
     rules: Vec<RuleAnswer>,
-    /// Response to a request with a spoofed claim.
+    /// The response to a request with a spoofed claim.
     spoofed: Head,
 }
 
 /// A rule's prepared response.
 #[derive(Debug)]
 enum RuleAnswer {
-    /// No prepared response: the rule lets the request pass or redirects as usual.
+    /// No prepared response: the rule lets the request pass or redirects it as usual.
     Nothing,
-    /// Response head for a refusal, a rate limit, or a redirect with additional headers.
+    /// The response head for a refusal, a rate limit, or a redirect with additional headers.
     Answer(Head),
     /// A heaven page that the rule serves directly.
     Page(PathAndQuery),
@@ -228,7 +228,7 @@ impl RuleAnswer {
         } else if let Some(page) = rule.served() {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
-                // No valid policy has such a page; never show the requested one.
+                // No valid policy has such a page; never show the requested page instead.
                 Err(_) => Self::Answer(Head::forbidden()),
             }
         } else {

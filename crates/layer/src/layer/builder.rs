@@ -15,9 +15,9 @@ use super::RobotDetectionLayer;
 
 /// A builder that creates a [`RobotDetectionLayer`] with its own registry and policy.
 ///
-/// The settings and their defaults are those of [`PolicyBuilder`]; the robots are those of the
-/// bundled registry. Methods can be called in any order: each call extends a list or replaces a
-/// single value.
+/// The builder has the settings and defaults of [`PolicyBuilder`], and the robots of the bundled
+/// registry. Methods can be called in any order: each call extends a list or replaces a single
+/// value.
 ///
 /// # Example
 ///
@@ -78,14 +78,14 @@ impl LayerBuilder {
         self
     }
 
-    /// Adds a rule after the existing ones; the first matching rule decides.
+    /// Adds a rule after the existing rules; the first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.policy = self.policy.rule(rule);
         self
     }
 
-    /// Adds a path that, with everything below it, is never redirected.
+    /// Adds a path that is never redirected, and neither is any path below it.
     #[must_use]
     pub fn never(mut self, path: impl Into<String>) -> Self {
         self.policy = self.policy.never(path);
@@ -135,7 +135,7 @@ impl LayerBuilder {
         self
     }
 
-    /// Sets the robots.txt that robots must obey; there is none by default.
+    /// Sets the robots.txt that robots must obey; by default, there is no robots.txt.
     ///
     /// Accepts one [`RobotsTxt`](robot_detection_robots_txt::RobotsTxt) for all hosts, or
     /// [`RobotsFiles`] with one file per host. The layer does not serve the files.
@@ -166,7 +166,7 @@ impl LayerBuilder {
         self
     }
 
-    /// Sets the request header that sends the robot's ID to an upstream; there is none by default.
+    /// Sets the request header that sends the robot's ID to an upstream; by default, no ID is sent.
     ///
     /// See [`RobotDetectionLayer::identification_header`].
     #[must_use]
@@ -178,7 +178,7 @@ impl LayerBuilder {
     /// Builds the layer.
     ///
     /// Building the first layer with the bundled registry takes a fraction of a second; later
-    /// layers share its tables unless robots are [added](Self::add_robots).
+    /// layers share the registry's tables unless robots are [added](Self::add_robots).
     ///
     /// # Errors
     ///

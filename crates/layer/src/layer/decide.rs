@@ -1,4 +1,4 @@
-//! Decides about a request by running the stages in order.
+//! The decision about a request, made by running the stages in order.
 
 use std::{fmt, sync::Arc};
 
@@ -19,7 +19,7 @@ use super::{
     stages::{Addresses, Disposition, ReceivedRequest, RequestState, Stage, Stages},
 };
 
-/// Cause reported for a suspect to which no rule applies.
+/// The cause reported for a suspect to which no rule applies.
 const SUSPECT: &str = "suspect";
 
 /// State shared by all services created by a layer.
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) stats: Arc<Stats>,
 }
 
-/// Capabilities of the interface that a request arrives through.
+/// The capabilities of the interface that a request arrives through.
 pub(super) struct RequestInterface<'t, T> {
     pub(super) bodies: &'t T,
     /// Whether the inner service routes by URL, so that rewriting the URL has an effect.
@@ -213,7 +213,7 @@ impl Shared {
     }
 }
 
-/// Prints the main differences between layers in a few lines.
+/// Prints the main properties that differ between layers.
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let policy = self.policy.load();
@@ -227,8 +227,8 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Adds the response headers of the policy and of the deciding rule; the latter are omitted for the
-/// program's own requests.
+/// Adds the response headers of the policy and of the deciding rule; the rule's headers are omitted
+/// for the program's own requests.
 fn add_headers<B>(
     received: &ReceivedRequest<'_, B>,
     visitor: Option<Visitor<'_>>,

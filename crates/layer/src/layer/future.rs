@@ -37,7 +37,7 @@ pin_project! {
             #[pin]
             future: F,
             additions: Additions,
-            // Added to the response's extensions.
+            // The outcome is added to the response's extensions.
             outcome: Option<Outcome>,
         },
         Answered {
@@ -49,9 +49,9 @@ pin_project! {
 /// Headers and observers to add to the response when a request passes.
 #[derive(Debug, Default)]
 pub struct Additions {
-    /// Whether the response gets `Vary: User-Agent`.
+    /// Whether `Vary: User-Agent` is added to the response.
     pub(super) varies: bool,
-    /// Headers that rules add.
+    /// Response headers that rules add.
     pub(super) headers: Vec<Arc<ResponseHeaders>>,
     /// Whether the response is a page served directly instead of the requested page.
     pub(super) is_in_place: bool,
@@ -64,7 +64,7 @@ pub struct Additions {
     pub(super) is_learnt_from: bool,
     /// The form (HTML or Markdown) in which the page is served.
     pub(super) form: Form,
-    /// Header by which the application may mark the visitor as human.
+    /// The header by which the application may mark the visitor as human.
     pub(super) word: Option<ExpectedPersonHeader>,
 }
 
@@ -151,7 +151,7 @@ impl Additions {
 
     /// Applies the additions to a response.
     pub fn add_to<B>(&mut self, response: &mut Response<B>) {
-        // First, because a rule may add a header of the same name.
+        // Done first, because a rule may add a header with the same name.
         if let Some(word) = &self.word {
             word.take(response.headers_mut());
         }

@@ -15,13 +15,13 @@ use crate::policy::{
     Action, Answer, CountedViolation, RateLimiter, Redirect, Refuse, ResponseHeaders,
 };
 
-/// `Retry-After` value for refused robots, sent with statuses that ask clients to retry later.
+/// The `Retry-After` value for refused robots, sent with statuses that ask clients to retry later.
 const REFUSED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A response head without a body.
 ///
-/// Contains no headers about the connection, the length of the body, or the date; the server sets
-/// these.
+/// The head contains no headers about the connection, the length of the body, or the date; the
+/// server sets these headers.
 #[derive(Debug)]
 pub struct ReadyHead {
     status: StatusCode,
@@ -38,8 +38,8 @@ pub(super) struct Head {
 
 /// Creates the bodies of the layer's own responses from their texts.
 ///
-/// [`FromText`] covers all bodies that can be created from a `String`, such as those of axum and
-/// http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
+/// [`FromText`] covers all bodies that can be created from a `String`, such as the bodies of axum
+/// and http-body-util. For other bodies, pass a function `Fn(String) -> Body` to
 /// [`RobotDetectionLayer::refusal_body`](super::RobotDetectionLayer::refusal_body).
 #[diagnostic::on_unimplemented(
     message = "the layer cannot create the body `{R}` from the text of a refusal",
@@ -81,7 +81,7 @@ impl<R, F: Fn(String) -> R> RefusalBody<R> for F {
 pub(super) struct StageAnswer {
     pub(super) head: Head,
     pub(super) action: Action,
-    /// Short name of the cause, if neither the policy nor a rule decided.
+    /// The short name of the cause, if neither the policy nor a rule decided.
     pub(super) cause: Option<&'static str>,
 }
 
@@ -104,7 +104,7 @@ impl ReadyHead {
     /// Returns the status line and the headers in HTTP/1.1 format.
     pub fn lines(&self) -> &[u8] {
         self.lines.get_or_init(|| {
-            // hyper's placeholder, so that both implementations write the same line.
+            // Use hyper's placeholder, so that both implementations write the same line.
             let reason = self.status.canonical_reason().unwrap_or("<none>");
             let line = format!("HTTP/1.1 {} {reason}\r\n", self.status.as_str());
             let mut lines = line.into_bytes();
@@ -156,7 +156,7 @@ impl Head {
         let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
         let mut headers = uncached(plain_text());
         match status {
-            // RFC 9110 §15.5.2: a 401 must name a scheme.
+            // RFC 9110 §15.5.2: a 401 response must specify a scheme.
             StatusCode::UNAUTHORIZED => {
                 let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
                 headers.push((WWW_AUTHENTICATE, challenge));

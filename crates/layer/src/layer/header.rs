@@ -12,7 +12,7 @@ use crate::policy::{self, Policy};
 /// The claim made by a request, with its User-Agent.
 pub(super) struct Claimed<'d, 'h> {
     pub(super) claim: Option<Claim<'d>>,
-    /// The User-Agent header that makes the claim; the first one if there are several.
+    /// The User-Agent header that makes the claim; the first header if there are several.
     pub(super) agent: Agent<'h>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Agent<'h> {
 /// Joins several `User-Agent` headers into one, so that the layer and the application read the same
 /// value.
 ///
-/// Some programs read only the first header, while others read all of them (RFC 9110 §5.3).
+/// Some programs read only the first header, while other programs read all headers (RFC 9110 §5.3).
 pub(super) fn join_agents(headers: &mut HeaderMap) {
     // Fast path: no header is repeated.
     if headers.len() == headers.keys_len() {
@@ -124,12 +124,12 @@ pub fn host<B>(request: &Request<B>) -> Option<&str> {
     }
 }
 
-/// Adds `Vary: User-Agent` unless it is already present.
+/// Adds `Vary: User-Agent` unless the header is already present.
 pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
     vary_by(headers, "User-Agent");
 }
 
-/// Adds a header name to `Vary` unless it is already present.
+/// Adds a header name to `Vary` unless the name is already present.
 pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     let is_said = headers
         .get_all(VARY)
@@ -142,8 +142,8 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     }
 }
 
-/// Removes headers with the given names, and with spellings that a server further upstream may
-/// confuse with them.
+/// Removes headers with the given names, and with spellings that an upstream server may confuse
+/// with these names.
 ///
 /// CGI and similar interfaces map `-`, `_`, `.` and other punctuation to the same character.
 pub(super) fn remove_variants(headers: &mut HeaderMap, names: &[Box<str>]) {
@@ -155,7 +155,7 @@ pub(super) fn remove_variants(headers: &mut HeaderMap, names: &[Box<str>]) {
         let key = key.as_str().as_bytes();
         names.iter().any(|name| is_confusable(key, name.as_bytes()))
     };
-    // A request may contain several spellings; nearly all requests contain none.
+    // A request may contain several spellings, but nearly all requests contain no such header.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
         headers.remove(forged);
     }
@@ -169,19 +169,19 @@ fn is_confusable(key: &[u8], name: &[u8]) -> bool {
             .all(|(a, b)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric()))
 }
 
-/// Header that identifies the owner of a robot's signing key (Web Bot Auth).
+/// The header that identifies the owner of a robot's signing key (Web Bot Auth).
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 
-/// Header that lists the covered components and the tag of a signature (RFC 9421 §4.1).
+/// The header that lists the covered components and the tag of a signature (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
-/// Tag of robot signatures (draft-ietf-webbotauth-httpsig-protocol).
+/// The tag of robot signatures (draft-ietf-webbotauth-httpsig-protocol).
 const TAG: &[u8] = b"tag=\"web-bot-auth\"";
 
 /// Maximum number of bytes of a header that are examined.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// Returns the claim of a signed request, or `by_name` if the request has no robot signature.
+/// Returns the claim made by a robot's signature, or `by_name` if the request is unsigned.
 #[inline]
 pub fn signed_claim<'d>(
     detector: &'d Detector,

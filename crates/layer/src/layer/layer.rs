@@ -15,9 +15,9 @@ use super::{
     Verdicts, VisitSwitch, decide::Shared, head::FromText,
 };
 
-/// A layer that redirects robots on filtered paths and identifies them elsewhere.
+/// A layer that redirects robots on filtered paths and identifies robots on all other paths.
 ///
-/// Clones share all state, including the counters. `T` creates [refusal
+/// Clones share all state, including the counters. The type `T` creates [refusal
 /// bodies](Self::refusal_body).
 ///
 /// # Example
@@ -59,7 +59,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Wraps a service that routes by URL, such as a whole axum `Router`.
     ///
     /// A heaven page or a [Markdown](Self::markdown) page can be served instead of the requested
-    /// page only if the layer is around the router. A layer added by other means, such as axum's
+    /// page only if the layer wraps the router. A layer added by other means, such as axum's
     /// `Router::layer`, runs after routing: requests for which a rule serves heaven directly are
     /// refused with 403.
     ///
@@ -83,17 +83,17 @@ impl<T: Clone> RobotDetectionLayer<T> {
         RobotDetectionService::new(router, shared, self.bodies.clone(), true)
     }
 
-    /// Sets the request header that sends the robot's ID to an upstream; there is none by default.
+    /// Sets the request header that sends the robot's ID to an upstream; by default, no ID is sent.
     ///
-    /// The value is `unlisted` for a robot that is not in the registry, or the signer's host if
-    /// such a robot's signature is valid, and `nameless` for a request without a User-Agent.
+    /// For a robot that is not in the registry, the value is `unlisted`, or the signer's host if
+    /// the robot's signature is valid. For a request without a User-Agent, the value is `nameless`.
     ///
-    /// If a client sends a header with this name, it is always removed, including spellings with
+    /// Headers with this name are always removed from clients' requests, including spellings with
     /// `_`, `.` or other punctuation instead of `-`. Bytes of the ID other than visible ASCII, and
     /// `%`, are percent-encoded.
     ///
     /// If a source of [verdicts](Self::verdicts) is set, a header with the suffix `-verdict`
-    /// contains the verdict; a header of that name sent by a client is also removed.
+    /// contains the verdict; a header with that name is also removed from clients' requests.
     ///
     /// # Example
     ///
@@ -115,7 +115,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.identification.name(name))
     }
 
-    /// Sets the source of verdicts on the claims of robots; there is none by default.
+    /// Sets the source of verdicts on robots' claims; by default, there is no source.
     ///
     /// The source is queried once for each request that claims to be from a listed robot, and for
     /// the [signer](Verdicts::signer) of each signed request from an unlisted robot. Without a
@@ -170,8 +170,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.verdicts.client = Some(Arc::new(find)))
     }
 
-    /// Sets the `Accept-Signature` header of refusals sent to unverified robots; there is none by
-    /// default.
+    /// Sets the `Accept-Signature` header of refusals sent to unverified robots; by default, the
+    /// header is not sent.
     ///
     /// The header describes how robots can sign their requests to prove their identity
     /// (RFC 9421 §5.1).
@@ -195,13 +195,14 @@ impl<T: Clone> RobotDetectionLayer<T> {
 
     /// Sets whether responses to robots contain an [`Outcome`](super::Outcome) in their extensions.
     ///
-    /// This is disabled by default, so that passing requests have no overhead.
+    /// Outcomes are disabled by default, so that passing requests have no overhead.
     #[must_use]
     pub fn report_outcome(self, report: bool) -> Self {
         self.with(|shared| shared.reports_outcome = report)
     }
 
-    /// Sets which outcomes [describe the visit](super::Outcome::visit); by default, none does.
+    /// Sets which outcomes [describe the visit](super::Outcome::visit); by default, no outcome
+    /// does.
     ///
     /// Outcomes must also be [reported](Self::report_outcome).
     #[must_use]
@@ -209,13 +210,13 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.visits = switch)
     }
 
-    /// Sets the [`Enforcer`] of robots.txt files; by default, there are no files.
+    /// Sets the [`Enforcer`] of robots.txt files; by default, no files are enforced.
     #[must_use]
     pub fn enforcer(self, enforcer: Enforcer) -> Self {
         self.with(|shared| shared.stages.robots_txt = enforcer)
     }
 
-    /// Sets the clock that the rate limits use, for tests.
+    /// Sets the clock used by rate limits, which a test can control.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|shared| shared.clock = clock)
@@ -224,7 +225,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Sets the function that creates the body of a refusal from its text.
     ///
     /// The function is needed if the application's response bodies are not `From<String>`, as in a
-    /// proxy. The text is that of the rule, or states the violated rule of robots.txt; for a
+    /// proxy. The text comes from the rule, or states the violated rule of robots.txt; for a
     /// redirect, the text is empty.
     ///
     /// # Example
@@ -291,7 +292,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.answers.own_pages = Some(Arc::new(find)))
     }
 
-    /// Lets the site robot of our own sites pass; by default, there is none.
+    /// Allows the site robot with this key to pass; by default, there is no site robot.
     ///
     /// The site robot's requests are not counted as visits.
     #[cfg(feature = "verify")]
@@ -306,10 +307,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Adds a path of the program's own pages; by default, there are none.
+    /// Adds a path of the program's own pages; by default, there are no such paths.
     ///
-    /// Requests for the path and everything below it pass and are not visits: claims are not
-    /// verified, requests are not counted, and neither rules nor robots.txt apply.
+    /// Requests for the path and everything below it pass, and do not count as visits: claims are
+    /// not verified, requests are not counted, and neither rules nor robots.txt apply.
     ///
     /// # Example
     ///
@@ -324,10 +325,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.own.add_path(path))
     }
 
-    /// Sets the check that finds [suspects](crate::suspect) among human visitors; there is none by
-    /// default.
+    /// Sets the check that finds [suspects](crate::suspect) among human visitors; by default, no
+    /// check is made.
     ///
-    /// Suspects are only marked unless a [rule](crate::policy::When::suspect) applies to them.
+    /// Suspects are only marked, unless a [rule](crate::policy::When::suspect) applies to suspects.
     /// Visitors that a rule allows to pass are not marked.
     ///
     /// # Example
@@ -356,31 +357,30 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets a source of findings about human visitors across requests; there is none by default.
+    /// Sets a source that evaluates human visitors across requests; by default, there is no source.
     ///
-    /// Visitors that the source suspects become [suspects](Self::suspects). The source must not
-    /// block.
+    /// Visitors for which the source returns reasons become [suspects](Self::suspects). The source
+    /// must not block.
     #[must_use]
     pub fn people(self, people: Arc<dyn People>) -> Self {
         self.with(|shared| shared.stages.suspects.set_people(people))
     }
 
-    /// Sets the function that checks whether heaven has a copy of a page; by default, there are no
+    /// Sets the function that checks whether heaven has a copy of a page; by default, heaven has no
     /// copies.
     ///
-    /// If a rule serves heaven directly, a [suspect](Self::suspects) that opens a page gets the
-    /// copy of that page. Requests for pages without a copy, and requests that do not open a page,
-    /// pass.
+    /// If a rule serves heaven directly, a [suspect](Self::suspects) that opens a page gets a copy
+    /// of that page. Requests for pages without a copy, and requests that do not open a page, pass.
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.stages.copies.has = Some(Arc::new(has)))
     }
 
-    /// Sets the pages that are available as Markdown; by default, there are none.
+    /// Sets the pages that are available as Markdown; by default, no pages are.
     ///
     /// Visitors that [prefer Markdown](super::prefers_markdown), send neither cookies nor
-    /// credentials, and would pass get Markdown at the requested URL: the application receives a
-    /// request for [`MarkdownPages::page`], with the original URL in
+    /// credentials, and would be allowed to pass, get Markdown at the requested URL: the
+    /// application receives a request for [`MarkdownPages::page`], with the original URL in
     /// [`ServedDirectly`](super::ServedDirectly). HTML responses of these pages get `Vary: Accept`.
     /// Markdown is not served in a dry run.
     #[must_use]
@@ -396,8 +396,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self.with(|shared| shared.stages.canonical = Some(redirects))
     }
 
-    /// Sets the marks that other parts of the application set on visitors; by default, there are
-    /// none.
+    /// Sets the marks that other parts of the application set on visitors; by default, no visitor
+    /// is marked.
     ///
     /// Marks only have an effect while [suspects](Self::suspects) are detected.
     #[must_use]
@@ -408,8 +408,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets the response header by which the application marks visitors as human; there is none by
-    /// default.
+    /// Sets the response header by which the application marks visitors as human; by default, no
+    /// header is read.
     ///
     /// The values `yes` and `no` apply for ten minutes to the visitor's address and User-Agent, if
     /// [marks](Self::marks) are set and [suspects](Self::suspects) are detected. `yes` clears the
@@ -443,7 +443,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         })
     }
 
-    /// Sets the trap paths, to which human visitors see no links; by default, there are none.
+    /// Sets the trap paths, to which human visitors see no links; by default, there are no traps.
     ///
     /// A service outside or inside the layer must respond to requests for these paths.
     #[must_use]
@@ -479,7 +479,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     }
 
     fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
-        // Existing clones keep their settings.
+        // Existing clones retain their settings.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);
         Self {

@@ -10,7 +10,7 @@
 //!   that are not `From<String>` require a [function](RobotDetectionLayer::refusal_body).
 //! - If a rule serves heaven directly, the request is forwarded as a request for the heaven page
 //!   and carries [`ServedDirectly`]. The response gets `Vary: User-Agent`, and `Cache-Control:
-//!   no-store` unless it already has that header.
+//!   no-store` unless the response already has a `Cache-Control` header.
 //! - Any other request passes. A robot's request carries an [`Identification`] in its extensions
 //!   and, if [configured](RobotDetectionLayer::identification_header), a header for the upstream.
 //!   Responses on a filtered path get `Vary: User-Agent`, so that no cache serves a human visitor's
@@ -22,10 +22,11 @@
 //!
 //! A User-Agent is only a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts,
 //! which is queried for each request that claims to be from a listed robot.
-//! [Rules](crate::policy#verdicts) and the handling of spoofed claims depend on the verdict;
-//! [`Identification`], [`Outcome`] and the header for the upstream report it. The source must
-//! answer immediately, from memory. The layer itself never waits for a pending verdict, because it
-//! does not clone the inner service; `robot-detection serve` waits if a rule requires it.
+//! [Rules](crate::policy#verdicts) and the handling of spoofed claims depend on the verdict, which
+//! is also reported by [`Identification`], [`Outcome`] and the header for the upstream. The source
+//! must answer immediately, from memory. The layer itself never waits for a pending verdict,
+//! because it does not clone the inner service; `robot-detection serve` waits if a rule requires
+//! it.
 //!
 //! Responses to passing requests get the `X-Robots-Tag` headers that the policy's
 //! [rules](crate::policy::TagRule) add.
@@ -33,28 +34,28 @@
 //! In a [dry run](crate::policy::PolicyBuilder::dry_run), every request passes; the action that
 //! would have been taken is counted in [`Stats`] and reported in [`Outcome`].
 //!
-//! All errors come from the inner service; the layer adds none. The detector and the policy can be
-//! replaced while requests are being served.
+//! All errors come from the inner service; the layer itself returns no errors. The detector and the
+//! policy can be replaced while requests are being served.
 //!
 //! Place the layer outside any login, around the whole application. Inside a nested router, rules
 //! match the originally requested path if the feature `axum` is enabled; without that feature, and
-//! with other routers, they match the path without the prefix.
+//! with other routers, rules match the path without the prefix.
 //!
 //! # Pages served in place
 //!
 //! A page is served directly by rewriting the URL of the request, so the layer must be *around the
-//! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` runs the layer after
-//! routing, where the robot would get the requested page; such requests are refused with 403.
+//! router*: use [`RobotDetectionLayer::around`]. With axum's `Router::layer`, the layer runs after
+//! routing, so that the robot would get the requested page; such requests are refused with 403.
 //!
 //! # Cost
 //!
-//! A request that neither comes from a robot nor is for a filtered path takes no lock and allocates
-//! nothing, except for the first request of each thread. On a filtered path, adding `Vary` to the
-//! response may allocate. For a robot's passing request, the `Identification` is allocated;
-//! redirects, refusals and responses with `X-Robots-Tag` allocate their headers. Checking
-//! robots.txt adds neither a lock nor an allocation, except for a robot's first request, URLs with
-//! escapes, and violations. A rule that slows robots down takes a short lock. The cost of a verdict
-//! depends on its source; requests from human visitors have no extra cost.
+//! A request that neither comes from a robot nor is for a filtered path acquires no lock and
+//! allocates nothing, except for the first request of each thread. On a filtered path, adding
+//! `Vary` to the response may allocate memory. For a robot's passing request, the `Identification`
+//! is allocated; redirects, refusals and responses with `X-Robots-Tag` allocate their headers.
+//! Checking robots.txt adds neither a lock nor an allocation, except for a robot's first request,
+//! URLs with escapes, and violations. A rule that slows robots down holds a lock briefly. The cost
+//! of a verdict depends on its source; requests from human visitors have no extra cost.
 //!
 //! # Example
 //!

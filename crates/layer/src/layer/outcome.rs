@@ -13,9 +13,9 @@ use super::{Noteworthy, Visit};
 ///
 /// If [configured](super::RobotDetectionLayer::report_outcome), the layer adds an outcome to the
 /// extensions of each response to a robot. The response to a passing human visitor has no outcome
-/// unless the visitor is a suspect, so that such requests have no overhead: their outcome is the
-/// default. The program's own requests have an outcome with [`is_own`](Self::is_own). Cloning does
-/// not copy any text.
+/// unless the visitor is a suspect, so that such requests have no overhead; a missing outcome is
+/// equal to the default outcome. The program's own requests have an outcome with
+/// [`is_own`](Self::is_own). Cloning does not copy any text.
 ///
 /// # Example
 ///
@@ -132,7 +132,7 @@ impl Outcome {
 
     /// Returns `true` for the program's own requests, which are not counted as visits.
     ///
-    /// These are requests of the site robot and for [the program's own
+    /// These are requests from the site robot, and requests for [the program's own
     /// pages](super::RobotDetectionLayer::internal_path).
     #[must_use]
     pub fn is_own(&self) -> bool {
@@ -195,8 +195,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the verdict on the claim, or `None` for human visitors or if claims are not
-    /// verified.
+    /// Returns the verdict on the claim; `None` for human visitors, and if claims are not verified.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
@@ -222,7 +221,8 @@ impl Outcome {
         self.is_trap
     }
 
-    /// Returns the reasons why the visitor is suspect; empty if the visitor is not suspect.
+    /// Returns the reasons why the visitor is suspect, or an empty set if the visitor is not
+    /// suspect.
     #[must_use]
     pub fn reasons(&self) -> Reasons {
         self.reasons
@@ -241,7 +241,7 @@ impl Outcome {
         of_all.or_else(|| is_suspect.then_some(Noteworthy::Suspect))
     }
 
-    /// Returns `true` if a human visitor, suspect or not, passes.
+    /// Returns `true` if the request is from a human visitor, suspect or not, and passes.
     #[doc(hidden)]
     #[must_use]
     pub fn is_person_passing(&self) -> bool {

@@ -80,7 +80,7 @@ where
 }
 
 impl<S, T> RobotDetectionService<S, T> {
-    /// Decides about a request without calling the inner service; that is left to the caller.
+    /// Decides about a request without calling the inner service, which the caller may do later.
     ///
     /// `client` is called only if the decision depends on the client.
     ///
@@ -114,8 +114,8 @@ impl<S, T> RobotDetectionService<S, T> {
         T: RefusalBody<R>,
     {
         let network = |request: &Request<B>| client(request).into();
-        // Policy and registry may have changed in the meantime: decide again with the known
-        // verdict, so that no request waits twice.
+        // The policy and the registry may have changed in the meantime: decide again with the
+        // settled verdict, so that no request waits twice.
         let door = self.door();
         let Ok(decided) = self.shared.decide(door, request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(finding))
@@ -131,17 +131,17 @@ impl<S, T> RobotDetectionService<S, T> {
     }
 }
 
-/// Changes that an outer router has made to a request.
+/// The changes that an outer router has made to a request.
 #[derive(Debug, Default)]
 struct Routed {
     /// Whether the handler has already been chosen, so that rewriting the URL has no effect.
     is_chosen: bool,
-    /// URL that a handler in a nested router expects, while the request has the original URL.
+    /// The URL that a handler in a nested router expects, while the request has the original URL.
     nested: Option<Uri>,
 }
 
 impl Routed {
-    /// Sets the request's URL to the originally requested one, which rules are matched against.
+    /// Sets the request's URL to the originally requested URL, which rules are matched against.
     fn of<B>(request: &mut Request<B>) -> Self {
         let Some(requested) = requested_url(request.extensions()) else {
             return Self::default();
@@ -161,7 +161,7 @@ impl Routed {
     }
 }
 
-/// Returns the URL as it was before the router removed the prefix of a nested router.
+/// Returns the URL that was requested before the prefix of a nested router was removed.
 #[cfg(feature = "axum")]
 fn requested_url(extensions: &Extensions) -> Option<&Uri> {
     let requested = extensions.get::<axum::extract::OriginalUri>();
@@ -186,7 +186,7 @@ mod tests {
     use crate::registry::{Pattern, PatternKind, Robot, Source};
     use crate::suspect::Transport;
 
-    /// A source that returns no verdict immediately; the settled verdict depends on the client's
+    /// A source whose verdicts are first pending; a settled verdict depends on the client's
     /// address.
     struct Slow {
         settles: bool,

@@ -13,29 +13,31 @@ use crate::policy::{Action, ByAction};
 use crate::registry::{Pattern, PatternKind, Robot};
 use crate::suspect::{Reason, Reasons};
 
-/// Minimum number of requests before a front is reported; a percentage of fewer is not significant.
+/// Minimum number of requests before a front (such as a CDN) is reported, so that the percentage is
+/// significant.
 const MIN_REQUESTS: u64 = 100;
 
-/// Minimum percentage of requests through a front for a report that it hides the visitors.
+/// Minimum percentage of requests through a front before it is reported as hiding visitors.
 const MIN_PERCENT: u64 = 20;
 
 /// Counters of one layer since its creation, stored in relaxed atomics.
 ///
 /// Requests for the program's [own pages](super::RobotDetectionLayer::internal_path) and requests
 /// from its site robot are not counted. A request from a robot is counted once; requests without a
-/// User-Agent or with a shared one are counted among those of robots unless they pass. In a [dry
-/// run](crate::policy::Policy::is_dry_run), each request is counted as passed and, if it would not
-/// have passed, also in `would`.
+/// User-Agent or with a shared User-Agent are counted as requests from robots unless they pass. In
+/// a [dry run](crate::policy::Policy::is_dry_run), each request is counted as passed and, if it
+/// would not have passed, also in `would`.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests from human visitors; those with a shared User-Agent only if they passed.
+    /// Requests from human visitors; requests with a shared User-Agent are included only if they
+    /// passed.
     pub people: AtomicU64,
     /// Requests from human visitors whose User-Agent was replaced by a front, such as a CDN.
     pub behind_front: AtomicU64,
     /// Requests without a User-Agent that passed.
     pub nameless_passed: AtomicU64,
-    /// Requests that make a claim, by action.
+    /// Requests that make a claim, by the action taken.
     ///
     /// Requests that robots.txt refuses or redirects are counted as refused, and so are requests
     /// for which no heaven page exists that could be served directly.
@@ -44,9 +46,10 @@ pub struct Stats {
     pub would: ByAction<AtomicU64>,
     /// Requests from suspects, which are also counted as requests from human visitors.
     pub suspects: AtomicU64,
-    /// Requests from suspects by reason; a request is counted once for each of its reasons.
+    /// Requests from suspects by reason; a request with several reasons is counted under each
+    /// reason.
     by_reason: [AtomicU64; Reason::ALL.len()],
-    /// The first front seen in a request.
+    /// The first front (such as a CDN) whose User-Agent a request contained.
     front: OnceLock<Arc<Robot>>,
 }
 
@@ -56,9 +59,9 @@ pub struct Stats {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Front {
-    /// Registry record of the User-Agent that the front sends.
+    /// The registry record of the User-Agent that the front sends.
     pub record: Arc<Robot>,
-    /// Percentage of requests through the front, among all requests since the layer was created.
+    /// The percentage of all requests since the layer was created that came through the front.
     pub percent: u64,
 }
 
@@ -84,7 +87,7 @@ impl Stats {
 
     /// Counts a request with a shared User-Agent, which hides the visitor's own User-Agent.
     fn count_shared(&self, shared: &Listed<'_>) {
-        // A CDN replaces every User-Agent by one fixed text; a translation service appends its name
+        // A CDN replaces every User-Agent with a fixed text; a translation service appends its name
         // to the visitor's User-Agent.
         let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
         if shared.pattern.is_some_and(is_fixed) {
@@ -118,8 +121,8 @@ impl Stats {
         all.map(|counter| counter.load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the front that hides the visitors, if at least 20 % of at least 100 requests came
-    /// through one.
+    /// Returns the front that hides the visitors, if there were at least 100 requests and at least
+    /// 20 % of them came through a front.
     #[must_use]
     pub fn front(&self) -> Option<Front> {
         let all = self.requests();

@@ -1,4 +1,4 @@
-//! Descriptions of requests in outcomes, to be displayed later.
+//! Descriptions of requests that outcomes contain for later display.
 
 use std::{
     net::IpAddr,
@@ -18,8 +18,8 @@ use crate::policy::{Action, CountedViolation, visible};
 
 use super::header;
 
-/// Maximum number of characters of a path, a User-Agent, and other names in the description of a
-/// visit.
+/// Maximum number of characters of a path, of a User-Agent, and of other names in the description
+/// of a visit.
 const MAX_PATH_CHARS: usize = 500;
 const MAX_USER_AGENT_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 100;
@@ -28,21 +28,21 @@ const MAX_NAME_CHARS: usize = 100;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Visit {
-    /// Time of the request, in milliseconds since 1970.
+    /// The time of the request, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Requested host in lower case; empty if the request has none.
+    /// The request's method, truncated if too long.
     pub method: Box<str>,
-    /// Requested host in lower case; empty if the request has no host.
+    /// The requested host in lower case; empty if the request has no host.
     pub host: Box<str>,
-    /// Request path, truncated if long.
+    /// The request's path, truncated if too long.
     pub path: Box<str>,
-    /// User-Agent, truncated if long; several headers are joined by commas.
+    /// The User-Agent, truncated if too long; several headers are joined by commas.
     pub user_agent: Box<str>,
-    /// Host of the referring page; empty if the request has no referrer.
+    /// The host of the referring page; empty if the request has no referrer.
     pub referrer: Box<str>,
-    /// Client address, if known.
+    /// The client's address, if known.
     pub address: Option<IpAddr>,
-    /// Result of the verification, if the claim is contradicted or not yet verified.
+    /// The result of the verification, if the claim is contradicted or not yet verified.
     pub proof: Option<ClaimProof>,
     /// The violation of robots.txt, whether refused or only logged.
     pub breach: Option<CountedViolation>,
@@ -76,9 +76,9 @@ pub struct VisitSwitch {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Bits for the visits that are described, and for the reasons that are on hold.
+    /// Bits for the visits to describe, and for the reasons that are on hold.
     wanted: AtomicU32,
-    /// Number of visits that were not described because their reason was on hold.
+    /// The number of visits that were not described because their reason was on hold.
     held: AtomicU64,
 }
 
@@ -90,11 +90,11 @@ pub enum Noteworthy {
     Violation,
     /// The claim is spoofed or not yet verified.
     Impostor,
-    /// The request was for a trap and violated no rule that applies to the visitor.
+    /// The request was for a trap, and violated no robots.txt rule that applies to the visitor.
     Trap,
     /// The request came from a suspect and passed.
     Suspect,
-    /// The decision was not to let the request pass.
+    /// The decision was an action other than to pass the request.
     Action(Action),
 }
 
@@ -205,7 +205,7 @@ impl ClaimProof {
         self.found.get().map(|(verdict, _)| *verdict)
     }
 
-    /// Returns the evidence that contradicts the claim, or an empty text if there is none.
+    /// Returns the evidence that contradicts the claim, or an empty text without such evidence.
     #[must_use]
     pub fn evidence(&self) -> &str {
         self.found.get().map_or("", |(_, evidence)| evidence)

@@ -1,7 +1,7 @@
-//! Actions of rules, with all texts that describe them.
+//! The actions of rules, with all texts that describe these actions.
 //!
 //! Settings and their help, metrics, logs, explanations and the admin page use the texts of
-//! [`Action`], so that a new action appears in all of them.
+//! [`Action`], so that a new action appears in all these places.
 
 use std::fmt;
 
@@ -14,23 +14,23 @@ pub struct ActionWords {
     pub word: &'static str,
     /// The word used in a dry run, where the action is only reported.
     pub would: &'static str,
-    /// Past participle that describes the request, such as "redirected".
+    /// The past participle that describes the request, such as "redirected".
     pub done: &'static str,
-    /// Lines that describe the robot's response in the commented configuration.
+    /// Lines of the commented configuration that describe the response to the robot.
     pub help: &'static [&'static str],
-    /// Settings of a rule that affect the action, in addition to the conditions.
+    /// The settings of a rule, other than conditions, that affect the action.
     pub keys: &'static [&'static str],
     /// Whether a rule without methods applies only to the redirected methods.
     pub is_for_redirected_methods: bool,
-    /// Predicate of a rule with this action, used after "On this path, rule 1 may".
+    /// The predicate of a rule with this action, used after "On this path, rule 1 may".
     pub may: &'static str,
-    /// Predicate of a request: the texts before and after the location or status.
+    /// The predicate of a request: the texts before and after the location or status.
     pub gets: (&'static str, &'static str),
-    /// Text between the action's word and the location or status.
+    /// The text between the action's word and the location or status.
     pub joint: &'static str,
 }
 
-/// Declares all actions in one list, so that each has all texts and an entry in `ALL`.
+/// Declares all actions in one list, so that each action has all texts and an entry in `ALL`.
 macro_rules! actions {
     ($($(#[$attribute:meta])* $action:ident = $word:literal {
         $($field:ident: $value:expr,)*
@@ -112,7 +112,7 @@ actions! {
         gets: ("is refused with", ""),
         joint: " with",
     }
-    /// Passes the robot's requests up to a rate limit, and responds with 429 beyond it.
+    /// Passes the robot's requests up to a rate limit, and responds to further requests with 429.
     ///
     /// [`RateKey`](super::RateKey) determines which requests share a limit. A rule without methods
     /// applies to all methods.
@@ -168,12 +168,12 @@ impl fmt::Display for Action {
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ByAction<T> {
-    /// Values in the order of [`Action::ALL`].
+    /// The values, in the order of [`Action::ALL`].
     values: [T; Action::ALL.len()],
 }
 
 impl<T> ByAction<T> {
-    /// Creates the values by calling `value` for each action.
+    /// Creates a map by calling `value` for each action.
     pub fn new(mut value: impl FnMut(Action) -> T) -> Self {
         let mut all = Action::ALL.iter().copied();
         Self {

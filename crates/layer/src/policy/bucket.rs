@@ -12,7 +12,7 @@ pub(super) struct Rate {
     interval_us: i64,
     /// Microseconds until an empty bucket is full.
     depth_us: i64,
-    /// Refill time that a token costs, in microseconds.
+    /// The refill time that a token costs, in microseconds.
     price_micros: i64,
 }
 
@@ -28,7 +28,8 @@ pub(super) struct Bucket {
 impl Rate {
     /// Creates a rate of `requests` per `per`, with up to `burst` requests at once.
     ///
-    /// The fastest rate is one request per microsecond; 0 requests are treated as one.
+    /// The fastest rate is one request per microsecond; a rate of 0 requests is treated as one
+    /// request.
     pub(super) fn new(requests: u32, per: Duration, burst: u32) -> Self {
         let per_us = i64::try_from(per.as_micros()).unwrap_or(i64::MAX);
         let interval_us = (per_us / i64::from(requests.max(1))).max(1);
@@ -41,9 +42,9 @@ impl Rate {
 
     /// Returns the rate for one of several instances that share a bucket.
     ///
-    /// Each instance pays for all instances until they exchange their counts. Together, they never
-    /// serve more than one bucket allows plus one token per other instance, because several
-    /// instances may take the last token.
+    /// Until the instances exchange their counts, each instance takes tokens for all instances.
+    /// Together, the instances never serve more requests than one bucket allows, plus one per
+    /// additional instance, because several instances may take the last token.
     pub(super) fn shared_by(self, sharers: u32) -> Self {
         let price_micros = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
         Self {
@@ -72,7 +73,7 @@ impl Rate {
         if !self.is_shared() {
             return self.depth_us;
         }
-        // Tokens taken by all instances, plus those taken alone before the others were known.
+        // Tokens taken by all instances, plus tokens taken before the other instances were known.
         let taken_us = self.depth_us.saturating_add(self.price_micros);
         taken_us.saturating_mul(2)
     }
@@ -81,11 +82,11 @@ impl Rate {
 impl Bucket {
     /// Takes a token. If the bucket is empty, returns the time until the next token.
     ///
-    /// A request that arrives too early does not delay the next one.
+    /// A request that arrives too early does not delay the next request.
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let now_us = micros(now_ms);
         let refill = |full_us| refilled(full_us, now_us, rate).ok();
-        // The bucket is a single number, on which no other memory depends.
+        // The bucket is a single number, and no other memory depends on it.
         let order = Ordering::Relaxed;
         match self.full_us.fetch_update(order, order, refill) {
             Ok(_) => Ok(()),
@@ -108,7 +109,7 @@ impl Bucket {
 impl Default for Bucket {
     fn default() -> Self {
         Self {
-            // Always full.
+            // A new bucket is full at any time.
             full_us: AtomicI64::new(i64::MIN),
         }
     }
@@ -148,7 +149,7 @@ mod tests {
         Rate::new(10, Duration::from_mins(1), 3)
     }
 
-    /// Returns the required wait in milliseconds for each arrival, or 0 if there is none.
+    /// Returns the required wait in milliseconds for each arrival, or 0 if no wait is required.
     fn waits(rate: Rate, arrivals_ms: &[i64]) -> Vec<u128> {
         let bucket = Bucket::default();
         let wait = |&now_ms: &i64| match bucket.take(now_ms, rate) {

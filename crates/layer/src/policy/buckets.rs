@@ -21,7 +21,8 @@ pub(super) const MAX_NAMES: usize = 1_024;
 /// Maximum number of networks of unlisted robots that have a separate bucket.
 const MAX_NETWORKS: usize = 4_096;
 
-/// The token buckets of unlisted robots: one for each name in the User-Agent, one for each network.
+/// The token buckets of unlisted robots: one bucket for each name in the User-Agent, and one for
+/// each network.
 ///
 /// A request needs a token from both buckets. A robot that changes its name shares the limit of its
 /// network; a robot that uses many networks shares the limit of its name.
@@ -40,7 +41,7 @@ pub(super) struct UnlistedKeys {
     pub(super) network: Option<u64>,
 }
 
-/// Buckets by hash, each with the time of its latest request (refused or not).
+/// Token buckets by hash, each with the time of its latest request (refused or not).
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     known: HashMap<u64, ClientBucket>,
@@ -56,15 +57,15 @@ pub(super) struct ClientBucket {
 /// A request that arrived earlier than a rate limit allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct TooSoon {
-    /// Time since the previous request from the same visitor.
+    /// The time since the previous request from the same visitor.
     pub(super) gap: Duration,
-    /// Time to wait until a request is within the limit.
+    /// The time to wait until a request is within the limit.
     pub(super) wait: Duration,
 }
 
 impl UnlistedKeys {
     /// Creates the keys of a visitor, or returns `None` if the visitor cannot be distinguished from
-    /// others.
+    /// other visitors.
     ///
     /// Each rate limit has its own buckets.
     pub(super) fn new(
@@ -81,7 +82,7 @@ impl UnlistedKeys {
             && let Some(host) = signer.host()
         {
             return Some(Self {
-                // The identity is proven, so a limit per network is unnecessary.
+                // The robot's identity is proven, so a limit per network is unnecessary.
                 name: Some(hasher.hash_one((host, "signed", rate))),
                 network: None,
             });
@@ -100,7 +101,7 @@ impl UnlistedKeys {
 }
 
 impl UnlistedBuckets {
-    /// Counts a request. A request that arrives too early does not delay the next one.
+    /// Counts a request. A request that arrives too early does not delay the next request.
     pub(super) fn check(
         &mut self,
         claim: &Claim<'_>,
@@ -128,7 +129,7 @@ impl Buckets {
     pub(super) fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &mut ClientBucket {
         if self.known.len() >= max && !self.known.contains_key(&key) {
             self.known
-                // A full bucket stores nothing that a new one does not.
+                // A full bucket stores no more information than a new bucket.
                 .retain(|_, bucket| !bucket.bucket.is_full(now_ms));
             if self.known.len() >= max {
                 return &mut self.others;
@@ -147,7 +148,8 @@ impl Default for ClientBucket {
     }
 }
 
-/// Takes a token from each bucket, or from none if any is empty; then the longest wait is returned.
+/// Takes a token from each bucket. If any bucket is empty, takes no token and returns the longest
+/// wait.
 fn take_all<'t>(
     buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
@@ -232,7 +234,8 @@ mod tests {
         let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
         let in_time = clients.map(|client| check(&mut buckets, "Abot/1", client, 0));
         assert_eq!(in_time, [true, true, false, false]);
-        // A request refused for its name takes no token from its network.
+        // A request that is refused because of the robot's name takes no token from the network's
+        // bucket.
         assert!(check(&mut buckets, "Bbot", "203.0.113.1", 0));
         assert!(check(&mut buckets, "Cbot", "203.0.113.1", 0));
     }

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Maximum number of rules in a policy.
-// They are evaluated one after the other for every request of a robot.
+// The rules are evaluated one after the other for every request from a robot.
 const MAX_RULES: usize = 256;
 
 /// Error message for a redirect without a target.
@@ -39,7 +39,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// A builder of a [`Policy`], with the defaults of the original package.
 ///
 /// Methods may be called in any order. Each call extends a list; the first call replaces the
-/// default. Settings are checked by [`build`](Self::build).
+/// default list. Settings are checked by [`build`](Self::build).
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// ```
 #[derive(Clone, Default)]
 pub struct PolicyBuilder {
-    /// `None` stands for the default, also in the fields below.
+    /// In this field and the fields below, `None` stands for the default value.
     filter_patterns: Option<Vec<String>>,
     reading: PathReading,
     redirect_url: Option<String>,
@@ -88,10 +88,10 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets how the site's server interprets paths; defaults to RFC 3986.
+    /// Sets how the site's server interprets paths; by default, as specified by RFC 3986.
     ///
-    /// All patterns and the rules of robots.txt are compared with the path as the server interprets
-    /// it.
+    /// All patterns and the rules of robots.txt are compared with the path that results from this
+    /// interpretation.
     #[must_use]
     pub fn path_reading(mut self, reading: PathReading) -> Self {
         self.reading = reading;
@@ -100,8 +100,8 @@ impl PolicyBuilder {
 
     /// Sets the redirect target for robots (`RedirectURL`); defaults to `/robot-heaven/`.
     ///
-    /// `url` is a path with one leading slash, or an http or https URL. If it is empty, only rules
-    /// with their own redirect URL redirect.
+    /// `url` is a path with one leading slash, or an http or https URL. If `url` is empty, only
+    /// rules with their own redirect URL redirect.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
@@ -117,7 +117,7 @@ impl PolicyBuilder {
 
     /// Adds methods for which requests are redirected; defaults to GET and HEAD.
     ///
-    /// Here, method names are case-insensitive; empty names are ignored.
+    /// The method names passed here are case-insensitive; empty names are ignored.
     #[must_use]
     pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
         self.methods.get_or_insert_default().extend(owned(methods));
@@ -134,7 +134,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds a path that, with everything below it, is never redirected.
+    /// Adds a path that is never redirected, and neither is any path below it.
     ///
     /// Use this for the admin page. Paths intended for robots, such as `/robots.txt`, are always
     /// exempt.
@@ -144,7 +144,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds host names of this site; there are none by default.
+    /// Adds host names of this site; by default, no host names are set.
     ///
     /// A redirect URL on one of these hosts refers to this site, whatever `Host` a front proxy
     /// sends. A name without a port matches every port.
@@ -154,18 +154,19 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds robots that always pass, regardless of rules; there are none by default.
+    /// Adds robots that always pass, regardless of rules; by default, there are no such robots.
     ///
-    /// Robots are identified by their IDs; `unlisted` stands for all unlisted robots, `nameless`
-    /// for requests without a User-Agent. If the registry is refreshed, an unknown ID is not an
-    /// error, because a refresh may add the robot.
+    /// Robots are identified by their IDs; `unlisted` stands for all unlisted robots, and
+    /// `nameless` for requests without a User-Agent. If the registry is refreshed, an unknown ID is
+    /// not an error, because a refresh may add the robot.
     #[must_use]
     pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.allowed.extend(owned(ids));
         self
     }
 
-    /// Adds robots that are redirected on every filtered path; there are none by default.
+    /// Adds robots that are redirected on every filtered path; by default, there are no such
+    /// robots.
     ///
     /// These robots are redirected regardless of their purpose and of rules, unless they are also
     /// [allowed](Self::allow_robots).
@@ -175,28 +176,29 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds a rule after the existing ones. The first matching rule decides.
+    /// Adds a rule after the existing rules. The first matching rule decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// Adds rules after the existing ones. The first matching rule decides.
+    /// Adds rules after the existing rules. The first matching rule decides.
     #[must_use]
     pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
         self.rules.extend(rules);
         self
     }
 
-    /// Adds a rule for `X-Robots-Tag` headers; there are none by default. All matching rules apply.
+    /// Adds a rule for `X-Robots-Tag` headers. All matching rules apply; by default, there is no
+    /// rule.
     #[must_use]
     pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
         self.tag_rules.push(rule);
         self
     }
 
-    /// Sets the action for robots with a spoofed claim. By default, they are only reported.
+    /// Sets the action for robots with a spoofed claim. By default, such robots are only reported.
     #[must_use]
     pub fn spoofed(mut self, treatment: Spoofed) -> Self {
         self.spoofed = treatment;
@@ -213,8 +215,8 @@ impl PolicyBuilder {
         self
     }
 
-    /// Sets the lookup of autonomous systems and countries by address. By default, both are
-    /// unknown.
+    /// Sets the lookup of autonomous systems and countries by address. By default, all autonomous
+    /// systems and countries are unknown.
     #[must_use]
     pub fn places(mut self, places: Places) -> Self {
         self.places = places;
@@ -226,8 +228,8 @@ impl PolicyBuilder {
     /// # Errors
     ///
     /// Returns an error for the first invalid setting, with the reason and a correction: a pattern
-    /// that can match no path, a redirect URL that is neither a path nor an http(s) URL or that
-    /// covers everything filtered, an unsupported status, an invalid method, a rule that can never
+    /// that can match no path, a redirect URL that is neither a path nor an http(s) URL, or that
+    /// covers all filtered paths, an unsupported status, an invalid method, a rule that can never
     /// match or has no redirect target, or a header without a known directive.
     pub fn build(self) -> Result<Policy, PolicyError> {
         let patterns = self.filter_patterns;
@@ -305,7 +307,7 @@ impl Policy {
     }
 }
 
-/// Prints the settings in which policies differ most.
+/// Prints the settings that differ most between policies.
 impl fmt::Debug for PolicyBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PolicyBuilder")
@@ -330,11 +332,11 @@ fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {
     let parse = |path: &String| {
         let subtree = Subtree::new(path.as_bytes());
         let reason = if !path.starts_with('/') {
-            "it does not start with /; write the path from the root"
+            "the path does not start with /; write the full path"
         } else if has_odd_segments(path.as_bytes()) {
-            "it contains //, /./ or /../; write the resulting path"
+            "the path contains //, /./ or /../; write the resulting path"
         } else if subtree.is_root() {
-            "it is the whole site; leave the filter patterns empty instead"
+            "the path is the whole site; leave the filter patterns empty instead"
         } else {
             return Ok(subtree);
         };
@@ -363,7 +365,7 @@ fn parse_heaven(
     })
 }
 
-/// Site settings that apply to rules without their own settings.
+/// The site's settings that apply to rules without their own settings.
 struct SiteDefaults<'s> {
     heaven: Option<&'s Arc<Heaven>>,
     status: u16,
@@ -382,7 +384,7 @@ fn build_rules(
     let mut built = Vec::new();
     for (rule, number) in rules.into_iter().zip(1..) {
         if number > MAX_RULES {
-            let reason = format!("there are more than {MAX_RULES} rules; combine some");
+            let reason = format!("there are more than {MAX_RULES} rules; combine some of them");
             return Err(PolicyError::rule(number, "name", reason));
         }
         // Decisions are logged and counted under the rule's name.
@@ -418,7 +420,7 @@ fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
         let place = rule.heaven();
         place.is_some_and(|place| place.redirect == heaven.redirect)
     };
-    let reason = "all filtered paths are below it, so nothing would be redirected; use another URL";
+    let reason = "all filtered paths are below this URL, so nothing is redirected; use another URL";
     let is_own = policy.redirect() == Some(&heaven.redirect);
     match policy.rules.iter().position(leads_there) {
         Some(index) if !is_own => Err(PolicyError::rule(

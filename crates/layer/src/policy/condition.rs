@@ -16,8 +16,8 @@ pub(super) struct Conditions {
     pub(super) purposes: Option<Vec<Purpose>>,
     pub(super) operators: Option<NameSet>,
     pub(super) sources: Option<Vec<Source>>,
-    /// Kinds of visitors; `None` stands for robots, and for nameless visitors if `robots` includes
-    /// them.
+    /// The kinds of visitors; `None` stands for robots, and for nameless visitors if `robots`
+    /// includes nameless visitors.
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
@@ -35,7 +35,7 @@ pub(super) enum Mismatch {
     Source,
     Kind,
     Sender(SenderMismatch),
-    /// All conditions hold except the one on the verdict.
+    /// All conditions hold except the condition on the verdict.
     Verdict,
     /// All conditions hold, but the claim is spoofed and the rule does not apply to spoofed claims.
     Spoofed,
@@ -67,8 +67,8 @@ impl Conditions {
                 fails(holds, Mismatch::Source)
             })
             .or_else(|| {
-                // Checked last, so that a mismatch of the verdict means that everything else
-                // matches. Only then does a request wait for a verdict.
+                // The verdict is checked last, so that a mismatch of the verdict means that
+                // everything else matches. Only then does a request wait for a verdict.
                 let verdicts = self.verdicts.as_ref()?;
                 let holds = !visitor.claims_nothing() && verdicts.contains(&verdict);
                 fails(holds, Mismatch::Verdict)
@@ -77,8 +77,8 @@ impl Conditions {
 
     /// Returns `true` if the conditions can match visitors of the given kind.
     ///
-    /// Nameless and shared visitors match only if the rule explicitly includes them: a rule about
-    /// robots is not meant for them.
+    /// Nameless and shared visitors match only if the rule explicitly includes these visitors,
+    /// because a rule about robots does not cover them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
         match (&self.visitors, &self.robots) {
             (Some(kinds), _) => kinds.contains(&kind),
@@ -92,7 +92,7 @@ impl Conditions {
         self.name_no_robots() && self.visitors.is_none()
     }
 
-    /// Returns `true` if the only conditions are on the kind of visitor.
+    /// Returns `true` if there are no conditions other than on the kind of visitor.
     fn name_no_robots(&self) -> bool {
         self.robots.is_none()
             && self.purposes.is_none()
@@ -145,11 +145,11 @@ impl Conditions {
         if first.is_none() && self.visitors.is_some() {
             return Some((
                 "visitors",
-                "the setting robots lists no robot of these kinds",
+                "the robots setting lists no robot of these kinds",
             ));
         }
         if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
-            // These two are the last kinds.
+            // Only these two kinds remain.
             return self.claimless_contradiction();
         }
         let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
@@ -267,7 +267,7 @@ impl RobotSet {
     pub(super) fn new(ids: &[String]) -> Self {
         let ids = ids.iter().map(|id| id.trim());
         let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
-        // A listed robot with this id does not count as unlisted.
+        // A listed robot with this ID does not count as unlisted.
         let unlisted = ids.remove(UNLISTED);
         let nameless = ids.remove(NAMELESS);
         Self {
@@ -284,7 +284,7 @@ impl RobotSet {
     /// Returns the IDs of the listed robots in the set.
     pub(super) fn listed(&self) -> impl Iterator<Item = &str> {
         let ids = self.ids.iter().map(|id| &**id);
-        // The host of a robot that signs its requests needs no registry.
+        // The host of a robot that signs its requests need not be in the registry.
         ids.filter(|id| SigningHost::new(id).is_none())
     }
 
@@ -297,12 +297,12 @@ impl RobotSet {
                 self.unlisted || host.is_some_and(|host| self.ids.contains(host))
             }
             Claim::Nameless => self.nameless,
-            // Neither is a robot.
+            // Neither of these visitors is a robot.
             Claim::Shared(_) | Claim::Person => false,
         }
     }
 
-    /// Returns `true` if the set may contain visitors of a kind.
+    /// Returns `true` if the set may contain visitors of the given kind.
     fn may_be(&self, kind: Kind) -> bool {
         match kind {
             Kind::Unlisted => self.unlisted || self.names_signers(),
@@ -312,7 +312,7 @@ impl RobotSet {
         }
     }
 
-    /// Returns `true` if one of the IDs may be the host of a robot that signs its requests.
+    /// Returns `true` if any of the IDs may be the host of a robot that signs its requests.
     fn names_signers(&self) -> bool {
         self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
@@ -327,7 +327,7 @@ impl RobotSet {
 /// A case-insensitive set of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NameSet {
-    /// Names in lower case, sorted.
+    /// The names in lower case, sorted.
     names: Vec<Box<str>>,
 }
 
@@ -365,7 +365,7 @@ fn lower(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase)
 }
 
-/// Returns `true` if one condition includes another. An unset condition includes all others.
+/// Returns `true` if one condition includes another. An unset condition includes all conditions.
 fn includes<T: ?Sized>(
     ours: Option<&T>,
     theirs: Option<&T>,

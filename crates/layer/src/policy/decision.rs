@@ -7,11 +7,11 @@ use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 /// The parts of a request that a decision depends on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Request<'r> {
-    /// Request method as received, in upper case.
+    /// The request's method as received, in upper case.
     pub method: &'r str,
-    /// Value of `Host` or `:authority`, including any port.
+    /// The value of `Host` or `:authority`, including any port.
     pub host: Option<&'r str>,
-    /// Request path as received: percent-encoded, without the query.
+    /// The request's path as received: percent-encoded, without the query.
     pub path: &'r str,
 }
 
@@ -20,7 +20,7 @@ pub struct Request<'r> {
 pub(super) struct NormalizedRequest<'r> {
     pub(super) method: &'r str,
     pub(super) host: Option<&'r str>,
-    /// Normalized path of the request.
+    /// The normalized path of the request.
     pub(super) path: &'r [u8],
     /// Whether rules without their own paths apply to the request.
     pub(super) is_filtered: bool,
@@ -75,7 +75,7 @@ impl Decision<'_> {
 
     /// Returns the redirect target, or the path of the page that is served instead.
     ///
-    /// This is the start page of robot heaven or another page of it.
+    /// The location is the start page or another page of robot heaven.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         match self {
@@ -94,7 +94,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Returns the reason why the request passes, if it does.
+    /// Returns the reason why the request passes, or `None` if the request does not pass.
     #[must_use]
     pub fn pass_reason(&self) -> Option<PassReason> {
         match self {
@@ -120,7 +120,7 @@ impl Decision<'_> {
                 "The response is {status}, a redirect to {location}."
             )),
             Self::Serve(page) => Some(format!(
-                "The response is the page {page} instead of the requested one."
+                "The response is the page {page} instead of the requested page."
             )),
             Self::Refuse(refuse) => Some(format!("The response is {}.", refuse.status)),
         }
@@ -149,7 +149,7 @@ impl Effect {
         }
     }
 
-    /// Returns the decision of a matching rule, or `None` if the rules after it must be evaluated.
+    /// Returns the decision of a matching rule, or `None` if the following rules must be evaluated.
     pub(super) fn decision(&self) -> Option<Decision<'_>> {
         match self {
             Self::Pass => Some(Decision::Pass(PassReason::Rule)),
@@ -168,10 +168,10 @@ crate::words! {
 pub enum PassReason {
     /// There are no filter patterns, no redirect URL, or no robots to redirect.
     NothingFiltered = "nothing-filtered",
-    /// No filter pattern matches the path. Rules on this path, if any, only slow robots down or add
-    /// headers for all visitors.
+    /// No filter pattern matches the path. Rules that apply to the path only slow robots down or
+    /// add headers for all visitors.
     PathNotFiltered = "path-not-filtered",
-    /// Requests with this method are not redirected, and no rule applies to them.
+    /// Requests with this method are not redirected, and no rule applies to the method.
     Method = "method",
     /// The path is intended for robots, or a setting exempts it.
     NeverFiltered = "never-filtered",
@@ -224,7 +224,7 @@ const MAX_QUOTED_CHARS: usize = 200;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// Name of the step: "verdict", "evidence", "settings", "method", "path", "rules", "never",
+    /// The name of the step: "verdict", "evidence", "settings", "method", "path", "rules", "never",
     /// "heaven", "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt",
     /// "mode" or the word of an [`Action`](super::Action).
     pub name: &'static str,
@@ -232,7 +232,7 @@ pub struct Step {
     pub text: String,
 }
 
-/// A receiver of explanation steps. Texts are created only if the receiver needs them.
+/// A receiver of explanation steps. Texts are created only if the receiver needs the texts.
 pub(super) trait Trace {
     fn step(&mut self, name: &'static str, text: impl FnOnce() -> String);
 }
@@ -251,7 +251,7 @@ impl Trace for Vec<Step> {
     }
 }
 
-/// Quotes untrusted bytes, with limited length and with control characters escaped.
+/// Quotes untrusted bytes, limiting their length and escaping control characters.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.char_indices().nth(MAX_QUOTED_CHARS) {

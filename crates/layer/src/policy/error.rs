@@ -9,7 +9,7 @@ pub enum PolicyError {
     FilterPattern {
         /// The filter pattern as written in the settings.
         pattern: String,
-        /// Why the filter pattern is invalid, and how to correct it.
+        /// The reason why the filter pattern is invalid, with a correction.
         reason: String,
     },
     /// The redirect URL is not a valid target for robots (`RedirectURL`).
@@ -17,37 +17,37 @@ pub enum PolicyError {
     RedirectUrl {
         /// The redirect URL as written in the settings.
         url: String,
-        /// Why the redirect URL is invalid, and how to correct it.
+        /// The reason why the redirect URL is invalid, with a correction.
         reason: String,
     },
     /// The redirect status is not supported.
-    #[error("redirect status {0}: use 301, 302, 303, 307 or 308")]
+    #[error("redirect status {0} is not supported; use 301, 302, 303, 307 or 308")]
     Status(u16),
     /// The method is not an HTTP token (RFC 9110 §9.1).
     #[error("method {0:?} is not an HTTP method name; use names such as GET and HEAD")]
     Method(String),
-    /// A path to be exempt from redirects is not a path, or is the whole site.
-    #[error("path {path:?} to be exempt from redirects: {reason}")]
+    /// A path configured as exempt from redirects is invalid, or is the whole site.
+    #[error("path {path:?} cannot be exempt from redirects: {reason}")]
     Never {
         /// The exempt path as written in the settings.
         path: String,
-        /// Why the path is invalid, and how to correct it.
+        /// The reason why the path is invalid, with a correction.
         reason: String,
     },
-    /// A name given for this site is not a host name.
+    /// A name configured for this site is not a host name.
     #[error("host {host:?} of this site: {reason}")]
     OwnHost {
         /// The host name as written in the settings.
         host: String,
-        /// Why the host name is invalid, and how to correct it.
+        /// The reason why the host name is invalid, with a correction.
         reason: String,
     },
-    /// A setting lists denied robots, but there is no redirect URL to send them to.
+    /// A setting lists denied robots, but there is no redirect URL for these robots.
     #[error("no redirect target for denied robots; set a redirect URL")]
     NowhereToRedirect,
-    /// Robots with a spoofed claim are to be redirected, but there is no redirect URL.
+    /// A setting redirects robots with a spoofed claim, but there is no redirect URL.
     #[error(
-        "no redirect target for robots with a spoofed claim; set a redirect URL, or refuse them"
+        "no redirect target for robots with a spoofed claim; set a redirect URL, or refuse these robots"
     )]
     NowhereToRedirectSpoofed,
     /// A rule for `X-Robots-Tag` headers is invalid.
@@ -57,7 +57,7 @@ pub enum PolicyError {
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Why the `X-Robots-Tag` rule is invalid, and how to correct it.
+        /// The reason why the `X-Robots-Tag` rule is invalid, with a correction.
         reason: String,
     },
     /// A rule is invalid or can never match.
@@ -67,7 +67,7 @@ pub enum PolicyError {
         number: usize,
         /// Name of the invalid setting in a configuration file.
         key: &'static str,
-        /// Why the rule is invalid, and how to correct it.
+        /// The reason why the rule is invalid, with a correction.
         reason: String,
     },
 }
@@ -94,7 +94,7 @@ pub struct UnknownRobot {
     pub by: String,
     /// The robot ID as written in the settings.
     pub id: String,
-    /// The most similar known ID, if there is one.
+    /// The most similar known ID, if any.
     pub nearest: Option<String>,
 }
 
@@ -102,9 +102,9 @@ pub struct UnknownRobot {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOutRule {
-    /// Label of the rule, as used in explanations.
+    /// The label of the rule, as used in explanations.
     pub label: String,
-    /// Why the rule cannot be added.
+    /// The reason why the rule cannot be added.
     pub reason: String,
 }
 

@@ -7,13 +7,13 @@ use std::{
 
 /// A group of instances that share the rate limits of rules.
 ///
-/// The program that runs the instances calls [`join`](super::RateLimiter::join) on each of them.
-/// Once a second, it collects [what each instance has taken](super::RateLimiter::untold) and passes
-/// the sums to [`correct`](super::RateLimiter::correct) of the others. In between, each instance
-/// uses its share.
+/// The program that runs the instances calls [`join`](super::RateLimiter::join) on each instance.
+/// Once a second, the program collects [the debts of each instance](super::RateLimiter::untold) and
+/// passes the sums to [`correct`](super::RateLimiter::correct) on the other instances. In between,
+/// each instance uses its share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SharedLimit {
-    /// A secret shared by all instances, so that they compute the same hash for a sender.
+    /// A secret shared by all instances, so that all instances compute the same hash for a sender.
     pub seed: [u64; 2],
     /// Number of serving instances, including this one.
     pub instances: u32,
@@ -22,9 +22,9 @@ pub struct SharedLimit {
 /// The debt of a bucket, which is the time until the bucket is full.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BucketDebt {
-    /// Hash that identifies the sender.
+    /// The hash that identifies the sender.
     pub key: u64,
-    /// Time until the bucket is full, in microseconds.
+    /// The time until the bucket is full, in microseconds.
     pub debt_us: i64,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Seed([AtomicU64; 2]);
 /// A hash builder with a seed.
 ///
 /// Instances that were built by different compiler versions may compute different hashes. In that
-/// case, each instance enforces its share of a limit without the counts of the others.
+/// case, each instance enforces its share of a limit without the counts of the other instances.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeededHasher([u64; 2]);
 
@@ -58,7 +58,7 @@ impl Seed {
     /// Replaces the seed; returns `true` if it has changed.
     pub(super) fn set(&self, seed: [u64; 2]) -> bool {
         let halves = self.0.iter().zip(seed);
-        // Both halves are replaced, even if only one differs.
+        // Both halves are replaced, even if only one half differs.
         halves.fold(false, |is_new, (half, new)| {
             half.swap(new, Ordering::Relaxed) != new || is_new
         })

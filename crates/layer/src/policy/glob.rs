@@ -17,7 +17,7 @@ pub(super) struct FilterPattern {
 }
 
 impl FilterPattern {
-    /// Parses a pattern. An error contains the reason and a correction.
+    /// Parses a pattern. Errors contain the reason and a correction.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         check(pattern)?;
         let tokens = Parser::default().parse(pattern)?;
@@ -27,7 +27,7 @@ impl FilterPattern {
         })
     }
 
-    /// Adjusts the pattern to the way in which a server interprets paths.
+    /// Adjusts the pattern to the way in which the site's server interprets paths.
     pub(super) fn read_as(&mut self, reading: PathReading) {
         for token in &mut self.tokens {
             match token {
@@ -62,7 +62,7 @@ impl FilterPattern {
         }
     }
 
-    /// Returns the only matching path if the pattern has no wildcard.
+    /// Returns the only path that the pattern matches, or `None` if the pattern has a wildcard.
     pub(super) fn only_path(&self) -> Option<&[u8]> {
         match &*self.tokens {
             [Token::Literal(text)] => Some(text),
@@ -99,7 +99,8 @@ impl FilterPattern {
             let Some((after, from)) = retry else {
                 return false;
             };
-            // A star grows by whole characters, so that a following `?` never matches half of one.
+            // The match of a star grows by whole characters, so that a following `?` never matches
+            // half a character.
             let Some((_, behind)) = split_char(from) else {
                 return false;
             };
@@ -110,7 +111,7 @@ impl FilterPattern {
     }
 }
 
-/// Parses lists of patterns. An error contains the invalid pattern and the reason.
+/// Parses lists of patterns. Errors contain the invalid pattern and the reason.
 pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (String, String)> {
     let mut patterns = Vec::new();
     for spelled in items.iter().flat_map(|item| split_csv(item)) {
@@ -118,7 +119,7 @@ pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (St
             FilterPattern::parse(spelled)
         } else {
             Err(format!(
-                "there are more than {MAX_PATTERNS} patterns; combine some with *"
+                "there are more than {MAX_PATTERNS} patterns; combine some of them with *"
             ))
         };
         patterns.push(pattern.map_err(|reason| (spelled.to_owned(), reason))?);
@@ -148,7 +149,8 @@ enum Token {
     AnyChar,
     /// `*`, which matches any run of bytes, including slashes.
     AnyRun,
-    /// `[…]`, which matches one character within the ranges or, with `!` or `^`, one outside them.
+    /// `[…]`, which matches one character in the ranges or, with `!` or `^`, one character outside
+    /// the ranges.
     Set {
         ranges: Box<[(char, char)]>,
         is_negated: bool,
@@ -176,13 +178,13 @@ impl Token {
     }
 }
 
-/// Splits off the first character; it is `None` for a byte of invalid UTF-8.
+/// Splits off the first character, which is `None` for a byte of invalid UTF-8.
 fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
     let (&first, behind) = bytes.split_first()?;
     if first.is_ascii() {
         return Some((Some(char::from(first)), behind));
     }
-    // No character is longer (RFC 3629 §3).
+    // No character is longer than four bytes (RFC 3629 §3).
     let head = bytes.get(..bytes.len().min(4))?;
     let found = head.utf8_chunks().next()?.valid().chars().next();
     let length = found.map_or(1, char::len_utf8);
@@ -191,15 +193,15 @@ fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
 
 fn check(pattern: &str) -> Result<(), String> {
     let problem = if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(format!("it is longer than {MAX_PATTERN_BYTES} bytes"));
+        return Err(format!("the pattern exceeds {MAX_PATTERN_BYTES} bytes"));
     } else if pattern.starts_with("http://") || pattern.starts_with("https://") {
-        "it is a URL; write the path alone, such as /members-only-stuff/*"
+        "the pattern is a URL; write only the path, such as /members-only-stuff/*"
     } else if !pattern.starts_with(['/', '*']) {
-        "it starts with neither / nor *, so it matches no path; write the pattern from the root"
+        "the pattern starts with neither / nor * and would match no path; write the full path"
     } else if pattern.chars().any(char::is_control) {
-        "it contains a control character"
+        "the pattern contains a control character"
     } else if names_query(pattern) {
-        "it contains a query, but patterns match paths only, so it would match no request; remove ? and the text after it, or write \\? for a question mark"
+        "the pattern contains a query, but patterns are compared only with paths; remove ? and the text after it, or write \\? for a question mark"
     } else {
         return Ok(());
     };
@@ -240,7 +242,7 @@ impl Parser {
                 }
                 '\\' => {
                     let kept = rest.next().ok_or(
-                        "it ends in a lone backslash; write \\\\ for a backslash in the path",
+                        "the pattern ends with a single backslash; write \\\\ for a backslash in the path",
                     )?;
                     self.literal_char(kept);
                 }
@@ -301,7 +303,7 @@ impl Parser {
             };
             if has_odd_segments(whole) {
                 return Err(
-                    "it contains //, /./ or /../, which are removed from paths before the comparison; leave them out"
+                    "the pattern contains //, /./ or /../, which paths no longer contain when they are compared; omit these parts"
                         .to_owned(),
                 );
             }
@@ -310,10 +312,10 @@ impl Parser {
     }
 }
 
-/// Parses the rest of a set after its `[`. A leading `]` is literal.
+/// Parses the rest of a set after the `[`. A leading `]` is literal.
 fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
     const UNCLOSED: &str =
-        "its [ has no ]; write \\[ for a bracket in the path, and \\, for a comma inside [ ]";
+        "the [ has no matching ]; write \\[ for a bracket in a path, and \\, for a comma in [ ]";
     let is_negated = rest.as_str().starts_with(['!', '^']);
     if is_negated {
         rest.next();
@@ -326,7 +328,7 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
             c => c,
         };
         let mut last = first;
-        // On a copy, because a `-` that begins no range is read again.
+        // Use a copy, because a `-` that does not begin a range is parsed again.
         let mut ahead = rest.clone();
         if ahead.next() == Some('-')
             && !ahead.as_str().is_empty()
@@ -341,7 +343,7 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
         }
         if first > last {
             return Err(format!(
-                "its range {first}-{last} is reversed; write {last}-{first}"
+                "the range {first}-{last} is reversed; write {last}-{first}"
             ));
         }
         ranges.push((first, last));
@@ -360,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses a pattern, which may end with a question mark although settings reject this.
+    /// Parses a pattern. Unlike in settings, the pattern may end with a question mark.
     fn glob(pattern: &str) -> FilterPattern {
         FilterPattern {
             spelled: pattern.into(),

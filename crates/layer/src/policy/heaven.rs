@@ -17,7 +17,7 @@ pub(super) struct Heaven {
     guard: Guard,
 }
 
-/// All redirect targets. Requests for them are never redirected.
+/// All redirect targets. Requests for redirect targets are never redirected.
 #[derive(Clone, Debug)]
 pub(super) struct Heavens {
     places: Vec<Arc<Heaven>>,
@@ -32,7 +32,7 @@ impl Heavens {
         }
     }
 
-    /// Adds the target of a redirect URL. An error contains the reason and a correction.
+    /// Adds the target of a redirect URL. Errors contain the reason and a correction.
     pub(super) fn add(
         &mut self,
         url: &str,
@@ -71,8 +71,8 @@ impl Heavens {
         self.places.iter().any(|heaven| heaven.guard.has_host())
     }
 
-    /// Returns a redirect target that contains paths of the patterns, if all of them are inside
-    /// targets.
+    /// Returns a redirect target that contains paths of the patterns, if all paths that the
+    /// patterns match are in redirect targets.
     pub(super) fn covering_all(&self, patterns: &[FilterPattern]) -> Option<&Heaven> {
         let mut found = None;
         for pattern in patterns {

@@ -1,26 +1,26 @@
-//! Host names of sites with their ports, compared as HTTP specifies.
+//! Host names of sites and their ports, compared as HTTP specifies.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 
 /// Maximum length of an accepted `Host` value with a name and a port.
-// 253 octets of a name, a trailing dot, a colon, five digits.
+// A name of 253 octets, a trailing dot, a colon, and five digits.
 const MAX_BYTES: usize = 260;
 
 /// The host and port of a URL or of this site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Host {
-    /// Host name in lower case, without a trailing dot; IPv6 addresses in brackets.
+    /// The host name in lower case, without a trailing dot; IPv6 addresses are in brackets.
     name: Box<str>,
     port: Option<u16>,
 }
 
 impl Host {
-    /// Parses `name` or `name:port`. An error contains the reason and a correction.
+    /// Parses `name` or `name:port`. Errors contain the reason and a correction.
     pub(super) fn parse(host: &str) -> Result<Self, String> {
         let (name, port) = split(host);
         if host.contains('/') || !is_name(name) {
             return Err(
-                "it is not a host name; write letters, digits, - and ., and names in other scripts as xn--…"
+                "invalid host name; use letters, digits, - and ., and write names in other scripts as xn--…"
                     .to_owned(),
             );
         }
@@ -44,8 +44,7 @@ impl Host {
         self.port
     }
 
-    /// Checks whether a `Host` value matches this host. If this host has no port, it matches every
-    /// port.
+    /// Checks whether a `Host` value matches this host. A host without a port matches every port.
     ///
     /// If the `Host` value has no port, the default port of `http` or `https` is assumed.
     pub(super) fn is_meant_by(&self, host: &str) -> bool {
@@ -57,8 +56,8 @@ impl Host {
         is_port && without_dot(name).eq_ignore_ascii_case(&self.name)
     }
 
-    /// Checks whether a `Host` value matches this host; if it has no port, `default_port` is
-    /// assumed.
+    /// Checks whether a `Host` value matches this host. For a value without a port, `default_port`
+    /// is assumed.
     pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
         let port = match port {
@@ -105,7 +104,7 @@ fn split(host: &str) -> (&str, Option<&str>) {
 }
 
 fn without_dot(name: &str) -> &str {
-    // The root's dot belongs to the same name (RFC 1034 §3.1), and some clients send it.
+    // A name with the root's dot is the same name (RFC 1034 §3.1), and some clients send the dot.
     name.strip_suffix('.').unwrap_or(name)
 }
 
@@ -128,7 +127,7 @@ fn is_name(name: &str) -> bool {
                 && label
                     .bytes()
                     // RFC 1123 §2.1 does not allow underscores, but hosts in internal networks have
-                    // them.
+                    // such names.
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         })
 }

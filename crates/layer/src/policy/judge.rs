@@ -1,4 +1,4 @@
-//! The steps that lead to a decision.
+//! The steps that lead to the decision about a request.
 
 mod lists;
 mod rules;
@@ -20,21 +20,22 @@ use rules::judge_rules;
 pub(super) struct Site {
     /// Whether a filter pattern matches the path.
     is_filtered: bool,
-    /// Whether robots are redirected if no rule applies to them.
+    /// Whether robots to which no rule applies are redirected.
     pub(super) by_default: bool,
     reading: PathReading,
     reach: Effects,
 }
 
 impl Policy {
-    /// Evaluates the steps in order, beginning with the cheapest, which let most requests pass.
+    /// Evaluates the steps in order, beginning with the cheapest steps, which allow most requests
+    /// to pass.
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
         visitor: Option<Visitor<'_>>,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
-        // Before the settings are considered: impostors are refused even if nothing is filtered.
+        // This precedes the settings, because impostors are refused even if nothing is filtered.
         if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
             refused.tell(trace);
             return refused;
@@ -65,7 +66,7 @@ impl Policy {
         self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
-    /// Returns `true` if a rule allows a visitor to pass, even if no rule does anything else.
+    /// Returns `true` if a rule allows a visitor to pass, even if no rule has any other action.
     #[must_use]
     pub fn lets_pass(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
         let site = Site {
@@ -88,8 +89,8 @@ impl Policy {
                 .any(|subtree| subtree.contains_all(pattern.literal_start()))
     }
 
-    /// Checks the method. Returns whether it is redirected, or an error if neither redirects nor
-    /// rules apply to it.
+    /// Checks the method. Returns whether the method is redirected, or an error if neither
+    /// redirects nor rules apply to the method.
     fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<bool, PassReason> {
         let is_redirected = self.methods.iter().any(|redirected| redirected == method);
         let may = |rule: &Rule| rule.does_anything() && rule.scope.has_method(method);
@@ -142,7 +143,7 @@ impl Policy {
     /// Returns the index of the first matching filter pattern.
     fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Option<usize> {
         let matches = |pattern: &FilterPattern| pattern.matches(path);
-        // A request without a path requests no page, although a lone `*` would match it.
+        // A request without a path requests no page, although a single `*` would match the path.
         let at = if path.is_empty() {
             None
         } else {
@@ -238,7 +239,7 @@ impl Policy {
             _ if visitor.claims_nothing() => {
                 let kind = visitor.claim.kind();
                 trace.step("rule", || match kind {
-                    Kind::Person => "No rule on this path applies to the person.".to_owned(),
+                    Kind::Person => "No rule on this path applies to the human visitor.".to_owned(),
                     _ => format!(
                         "No rule on this path applies to {kind} visitors, so the request passes."
                     ),

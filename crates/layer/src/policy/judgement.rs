@@ -1,16 +1,16 @@
-//! Decisions about requests, with the rules that led to them.
+//! Decisions about requests, with the rules that led to these decisions.
 
 use super::{
     Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
 };
 
-/// The decision about one request, with the rules that led to it.
+/// The decision about one request, with the rules that led to the decision.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Judgement<'p> {
     /// The decision, which applies unless the robot exceeds a rate limit.
     pub decision: Decision<'p>,
-    /// The rule that decided, unless something else decided.
+    /// The rule that decided, if the decision was made by a rule.
     pub rule: Option<&'p Rule>,
     /// The rule that limits the robot's request rate, if any; its [rate
     /// limiter](Rule::rate_limiter) is checked before the decision is carried out.
@@ -20,19 +20,19 @@ pub struct Judgement<'p> {
     pub errors_by: Option<&'p Rule>,
     /// The rule that would act if it were [confirmed for people](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
-    /// Word for the cause, if neither a rule nor a pass reason decided.
+    /// The word for the cause, if neither a rule nor a pass reason decided.
     pub(super) word: &'static str,
 }
 
-/// A decision with the steps that led to it.
+/// A decision, with the steps that led to the decision.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation<'p> {
-    /// Steps in order. The last step before those about tags decided.
+    /// The steps in order. The last step before the steps about tags decided.
     pub steps: Vec<Step>,
-    /// Result of [`Policy::decide`](super::Policy::decide) for the same request.
+    /// The result of [`Policy::decide`](super::Policy::decide) for the same request.
     pub decision: Decision<'p>,
-    /// Result of [`Policy::judge`](super::Policy::judge) for the same request.
+    /// The result of [`Policy::judge`](super::Policy::judge) for the same request.
     pub judgement: Judgement<'p>,
 }
 
@@ -77,7 +77,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Returns `true` if the response to a robot may differ from that to a human visitor.
+    /// Returns `true` if the response to a robot may differ from the response to a human visitor.
     pub(super) fn is_felt(&self) -> bool {
         self.rate_limits().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
@@ -119,7 +119,7 @@ impl<'p> Judgement<'p> {
     }
 
     /// Marks the page as the same for all visitors, if rules only slow robots down or add the same
-    /// headers for all.
+    /// headers for all visitors.
     pub(super) fn within(mut self, reach: Effects) -> Self {
         if let (Decision::Pass(_), Effects::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
@@ -127,7 +127,7 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Adds the rules that matched before the deciding rule.
+    /// Adds the rules that matched the request before the deciding rule.
     pub(super) fn beside(mut self, aside: NonDecidingMatches<'p>) -> Self {
         let NonDecidingMatches {
             slowed_by,

@@ -35,12 +35,12 @@ pub(super) const MAX_SETS: usize = 1_984;
 /// All shards are sent within a few seconds. Debts beyond the limit are not shared.
 const MAX_UNTOLD: usize = 1_024;
 
-/// Token buckets with the same rate, identified by hashes with a secret seed.
+/// A table of token buckets with the same rate, identified by hashes with a secret seed.
 ///
-/// A full bucket needs no memory. Each key belongs to one set of 16 buckets. If all of them are in
-/// debt, the shard grows; at its maximum size, the bucket that would be full first is evicted. A
-/// sender with the maximum debt is therefore kept until 16 others in the same set have a deeper
-/// debt, and clients cannot know which senders belong to the same set.
+/// A full bucket needs no memory. Each key belongs to one set of 16 buckets. If all buckets of a
+/// set are in debt, the shard grows; at its maximum size, the bucket that would be full first is
+/// evicted. A sender with the maximum debt therefore remains until 16 other senders in the same set
+/// have a larger debt, and clients cannot know which senders belong to the same set.
 #[derive(Debug)]
 pub(super) struct KeyTable {
     rate: Rate,
@@ -64,7 +64,7 @@ struct ShardSets {
     untold: BTreeMap<u64, i64>,
 }
 
-/// The bucket of a key, 16 bytes. An entry of zeros is a bucket that has been full since 1970.
+/// The bucket of a key, in 16 bytes. An entry of zeros is a bucket that has been full since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     key: u64,
@@ -85,7 +85,7 @@ impl KeyTable {
     /// Takes a token from the bucket of a key. If the bucket is empty, returns the time until the
     /// next token.
     ///
-    /// A request that arrives too early does not delay the next one.
+    /// A request that arrives too early does not delay the next request.
     pub(super) fn take(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let mut places = self.places(key);
@@ -135,7 +135,7 @@ impl KeyTable {
             let mut places = shard.places();
             places.untold.clear();
             if sharers > 1 {
-                // Tokens taken before are unknown to the new instances.
+                // Tokens that were already taken are unknown to the new instances.
                 places.note_debts(now_us, self.rate());
             }
         }
@@ -156,14 +156,14 @@ impl KeyTable {
         all
     }
 
-    /// Adds debts to those that have not been sent to the other instances.
+    /// Adds debts to the debts that are waiting to be sent to the other instances.
     pub(super) fn note(&self, debts: &[BucketDebt]) {
         for debt in debts {
             self.places(debt.key).note(debt.key, debt.debt_us);
         }
     }
 
-    /// Sets buckets to the total of all instances, as far as the instances have reported it.
+    /// Sets buckets to the total debt of all instances, as far as the instances have reported it.
     pub(super) fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
         let (now_us, rate) = (micros(now_ms), self.rate());
         let sharers = i64::from(self.sharers.load(Ordering::Relaxed));
@@ -190,7 +190,7 @@ impl KeyTable {
     }
 
     fn rate(&self) -> Rate {
-        // A single number, on which no other memory depends.
+        // The count is a single number, and no other memory depends on it.
         self.rate.shared_by(self.sharers.load(Ordering::Relaxed))
     }
 
@@ -206,7 +206,7 @@ impl KeyTable {
 
 impl Shard {
     fn places(&self) -> MutexGuard<'_, ShardSets> {
-        // Buckets that a panic left half updated are still usable.
+        // Buckets left half updated by a panic are still usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -271,7 +271,7 @@ impl ShardSets {
     }
 
     fn set(&mut self, key: u64) -> Option<&mut [Entry; WAYS]> {
-        // The 32 bits after the shard's bits, as a fraction of all sets.
+        // Use the 32 bits after the shard's bits as a fraction of all sets.
         let fraction = key << SHARD_BITS >> 32;
         let at = (fraction * self.sets.len() as u64) >> 32;
         self.sets.get_mut(usize::try_from(at).ok()?)
@@ -282,7 +282,7 @@ impl Entry {
     /// Returns the time until the bucket is full, or 0 if it is already full.
     fn debt_us(self, now_us: i64, rate: Rate) -> i64 {
         let debt_us = self.full_us.saturating_sub(now_us);
-        // More than the depth of a bucket: the clock was set back.
+        // A debt of more than the depth of a bucket means that the clock was set back.
         if debt_us > rate.max_debt_us() {
             0
         } else {
@@ -349,7 +349,7 @@ mod tests {
         for &key in spent.iter().chain(&spent) {
             table.take(key, 0).unwrap();
         }
-        // More than the table can hold, so some are evicted.
+        // There are more senders than the table can hold, so some senders are evicted.
         for address in 0..4_000_000_u32 {
             table.take(hasher.hash_one(address), 1).unwrap();
         }
@@ -387,12 +387,12 @@ mod tests {
 
     /// A reference implementation of a bucket, with tokens that return over time.
     struct Tokens {
-        /// Fill level, as the number of microseconds in which tokens of that amount return.
+        /// The fill level, as the number of microseconds in which this number of tokens return.
         level_us: i64,
         at_ms: i64,
     }
 
-    /// The data that the instances have exchanged: the time at which each bucket is full.
+    /// The data that the instances have exchanged: the time at which each bucket will be full.
     #[derive(Default)]
     struct ExchangedDebts(HashMap<u64, i64>);
 
@@ -430,7 +430,7 @@ mod tests {
         let tables = fleet(Rate::new(30, hour, 30), 3);
         let mut told = ExchangedDebts::default();
         let served = |table: &KeyTable| (0..100).filter(|_| is_served(table, 7, 0)).count();
-        // An instance without the others' counts serves a third.
+        // An instance that has not received the other instances' counts serves a third.
         assert_eq!(served(&tables[0]), 10);
         for left in [20, 13, 8] {
             for table in &tables {
@@ -442,7 +442,7 @@ mod tests {
             let share = usize::div_ceil(left, 3);
             assert_eq!(served(&tables[0]), share, "{left}");
         }
-        // An instance without news serves its share, and no more.
+        // An instance that receives no counts serves its share, and no more.
         assert_eq!((served(&tables[1]), served(&tables[2])), (3, 3));
     }
 
@@ -528,7 +528,8 @@ mod tests {
                 let found = is_served(&table, hasher.hash_one(key), now_ms);
                 prop_assert_eq!(found, expected, "{} at {}", key, now_ms);
             }
-            // In any period: no more than the burst and the tokens returned since.
+            // In any period, no more requests are served than the burst and the tokens returned
+            // since.
             for times in served.values() {
                 for (at, first) in times.iter().enumerate() {
                     for (count, last) in times.iter().skip(at).zip(1_i64..).map(|(t, n)| (n, t)) {
@@ -539,7 +540,8 @@ mod tests {
             }
         }
 
-        /// The reason is that tokens taken by the others since the last exchange are unknown.
+        /// The limit can be exceeded because tokens taken by others since the last exchange are
+        /// unknown.
         #[test]
         fn instances_exceed_a_limit_by_at_most_half_a_burst_and_two_per_other_instance(
             instances in 1..6_usize,

@@ -1,4 +1,4 @@
-//! Measures the load of a site, for rules that act only under load.
+//! Measurement of the load of a site, for rules that act only under load.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ const HOLD_SECONDS: i64 = 10;
 /// Minimum number of responses over which the mean response time is computed.
 const MEAN_RESPONSES: u64 = 16;
 
-/// The load at which a rule starts to act. If both values are set, either is sufficient.
+/// The load at which a rule starts to act. If both values are set, reaching either is sufficient.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct LoadThreshold {
     pub(super) requests_per_second: Option<u32>,
@@ -28,7 +28,7 @@ pub(super) struct LoadThreshold {
 pub(super) struct LoadGate {
     threshold: LoadThreshold,
     is_open: AtomicBool,
-    /// Time in seconds at which the rule stops acting.
+    /// The time in seconds at which the rule stops acting.
     until: AtomicI64,
     /// Whether the load has been measured; if so, the fields below contain the latest values.
     is_measured: AtomicBool,
@@ -36,7 +36,7 @@ pub(super) struct LoadGate {
     upstream_ms: AtomicU64,
 }
 
-/// Meter of a site's load, which is measured once per second without a lock.
+/// A meter of a site's load, which is measured once per second without a lock.
 #[derive(Debug, Default)]
 pub(super) struct LoadMeter {
     /// The current second, in seconds since 1970.
@@ -44,7 +44,7 @@ pub(super) struct LoadMeter {
     requests: AtomicU64,
     answers: AtomicU64,
     answers_ms: AtomicU64,
-    /// Mean time to the start of a response, in microseconds so that small changes accumulate.
+    /// The mean time to the start of a response, in microseconds so that small changes accumulate.
     mean_us: AtomicU64,
 }
 
@@ -113,7 +113,7 @@ impl LoadGate {
             self.until.store(until, Relaxed);
         }
         let until = self.until.load(Relaxed);
-        // The end is further ahead than possible: the clock was set back.
+        // If the end is further in the future than possible, the clock was set back.
         let is_open = load.second < until && until - load.second <= HOLD_SECONDS;
         self.is_open.store(is_open, Relaxed);
         self.requests.store(load.requests, Relaxed);
@@ -145,7 +145,7 @@ impl LoadMeter {
     pub(super) fn count(&self, now_ms: i64) -> Option<Load> {
         let second = now_ms.div_euclid(1_000);
         let before = self.second.load(Relaxed);
-        // At the turn of a second, one of several threads updates the load.
+        // When a new second starts, one of several threads updates the load.
         let has_turned = second != before
             && self
                 .second
@@ -169,7 +169,7 @@ impl LoadMeter {
         let answers = self.answers.swap(0, Relaxed);
         let answers_ms = self.answers_ms.swap(0, Relaxed);
         let gone = second.saturating_sub(before);
-        // After seconds without requests, the counted requests are older.
+        // After seconds without requests, the counted requests are older than the last second.
         let requests = if gone == 1 { counted } else { 0 };
         let is_recent = (0..=HOLD_SECONDS).contains(&gone);
         let mean_us = if is_recent {
@@ -261,7 +261,7 @@ mod tests {
         let below: Vec<_> = (0..10).map(|_| site.second(1, 0)).collect();
         assert_eq!(below, [vec![true; 9], vec![false]].concat());
         assert!(!site.second(5, 0) && site.second(4, 0));
-        // One second above the threshold in ten is enough to continue.
+        // One second above the threshold in every ten seconds is enough to continue.
         let on = (0..50).map(|second| site.second(if second % 9 == 0 { 5 } else { 1 }, 0));
         assert_eq!(on.collect::<Vec<_>>(), [true; 50]);
     }
@@ -273,7 +273,7 @@ mod tests {
         assert!(site.second(1, 0));
         site.now_ms += 60_000;
         assert!(!site.second(1, 0));
-        // Requests before the pause do not count for the last second.
+        // Requests before the pause do not count towards the last second.
         site.second(20, 0);
         site.now_ms += 60_000;
         assert!(!site.second(1, 0));

@@ -1,4 +1,4 @@
-//! Decisions about requests, with the reasons for them.
+//! Decisions about requests, with the reasons for these decisions.
 //!
 //! A [`Policy`] is immutable data without I/O. It contains filter patterns, the redirect target,
 //! the paths that are never redirected, and rules.
@@ -32,8 +32,8 @@
 //! `/heaven/index.html` covers itself, not its directory; if heaven has more pages that match a
 //! filter pattern, use the directory. The root `/` covers only the root page.
 //!
-//! An absolute URL covers these paths on its own host (compared with the port and regardless of
-//! case, as in HTTP), and on every host if its host is one of
+//! An absolute redirect URL covers these paths on its own host (compared with the port and
+//! regardless of case, as in HTTP), and on every host if its host is one of
 //! [`own_hosts`](PolicyBuilder::own_hosts).
 //!
 //! `/robots.txt`, sitemaps at the root, `/.well-known/`, `/llms.txt`, `/ai.txt`, `/ads.txt`,
@@ -58,8 +58,8 @@
 //!    [redirected purposes](PolicyBuilder::purposes).
 //!
 //! A [`Rule`] without paths applies to filtered paths. A rule with paths applies only to these
-//! paths, filtered or not. The redirect target of a rule counts as heaven for all rules: robots are
-//! not redirected from there. Rules do not apply to paths that are never redirected.
+//! paths, filtered or not. The redirect target of a rule counts as heaven for all rules, so robots
+//! are not redirected from this target. Rules do not apply to paths that are never redirected.
 //!
 //! [`Action`] lists the actions, and the methods to which a rule without methods applies. The lists
 //! and purposes apply only to the redirected methods.
@@ -75,14 +75,14 @@
 //!
 //! A rule with the action [`Slow`](Action::Slow) only sets a rate limit: within the limit, the
 //! rules after it are evaluated. The first such rule that matches sets the limit for requests, and
-//! the first with [errors](RuleBuilder::errors) sets the limit for errors; an earlier rule that
-//! allows the robot to pass exempts it. Each robot (or each address, network, etc., depending on
-//! [`RateKey`]) has a [separate limit](RateLimiter). A page that passes is the same for all
-//! visitors, so a rate limit does not add `Vary`.
+//! the first such rule with [errors](RuleBuilder::errors) sets the limit for errors; an earlier
+//! rule that allows the robot to pass exempts the robot from the limit. Each robot (or each
+//! address, network, etc., depending on [`RateKey`]) has a [separate limit](RateLimiter). A page
+//! that passes is the same for all visitors, so a rate limit does not add `Vary`.
 //!
 //! # Verdicts
 //!
-//! A User-Agent is only a claim. If claims are verified, each has a
+//! A User-Agent is only a claim. If claims are verified, each claim has a
 //! [`Verdict`](crate::detect::Verdict), which the [`Visitor`] contains; otherwise, all claims are
 //! unverifiable. By default, a verdict changes nothing: a verified search engine passes where human
 //! visitors do, and is redirected on filtered paths.
@@ -93,7 +93,7 @@
 //!
 //! | [`Spoofed`] | An impostor |
 //! | --- | --- |
-//! | `Report` | is treated like the claimed robot; rules may do more than that |
+//! | `Report` | is treated like the claimed robot; rules may have further effects |
 //! | `Redirect` | is redirected on filtered paths, regardless of its purpose |
 //! | `Refuse` | gets 403 everywhere, including heaven, except on paths that are never redirected |
 //!
@@ -101,10 +101,11 @@
 //! setting at `Report` and add `spoofed` to the verdicts of a rule.
 //!
 //! Regardless of the setting, a spoofed claim gives an impostor no advantage. `allow_robots` does
-//! not apply to impostors, nor does it exempt them from robots.txt. A rule that lets robots pass
-//! and has conditions on the robot but not on verdicts does not apply either; a rule that lets
+//! not apply to impostors, and does not exempt impostors from robots.txt. A rule that lets robots
+//! pass and has conditions on the robot but not on verdicts does not apply either; a rule that lets
 //! every robot pass or that lists the verdict does apply. Impostors have a separate rate limit
-//! under each `Slow` rule and each `Crawl-delay`, so they cannot use up the robot's limit.
+//! under each `Slow` rule and each `Crawl-delay`, so that impostors cannot use up the robot's
+//! limit.
 //!
 //! Verification may take a while, during which the verdict is pending: the first request from an
 //! address does not wait, unless a rule [waits](RuleBuilder::wait). Caches do not consider
@@ -131,15 +132,15 @@
 //! A rule that allows a robot to pass exempts the robot from redirects, not from robots.txt.
 //! Requests with all methods are checked. The URL is compared both as received, including the
 //! query, and as a server resolves it (as for filter patterns); the URL is disallowed if either
-//! form is. Parameters (`;v=1`) are part of a name in both forms, unless the [path
+//! form is disallowed. Parameters (`;v=1`) are part of a name in both forms, unless the [path
 //! reading](PolicyBuilder::path_reading) removes them. A path with empty or dot segments is never
 //! exempt.
 //!
-//! A listed robot is looked up in the file by its product token. If it has none, the first of its
-//! name, its ID and the tokens of its patterns that occurs in the file is used. Robots that the
-//! site refuses by purpose or ID ([`RefusedRobots`]) are refused regardless of the file. For an
-//! unlisted robot, its User-Agent is searched for the names in the file. The group `*` applies to
-//! robots that do not occur in the file.
+//! A listed robot is looked up in the file by its product token. For a robot without a product
+//! token, the first of its name, its ID and its patterns' tokens that occurs in the file is used.
+//! Robots that the site refuses by purpose or ID ([`RefusedRobots`]) are refused regardless of the
+//! file. For an unlisted robot, its User-Agent is searched for the names in the file. The group `*`
+//! applies to robots that do not occur in the file.
 //!
 //! `Crawl-delay` applies to a robot, not to an address: all addresses of a robot share one limit,
 //! on all hosts that share a file. An unlisted robot is identified by its name without numbers, and
@@ -148,17 +149,17 @@
 //! not counted.
 //!
 //! Violations are counted in memory until a restart, by robot, host and rule, up to a thousand; the
-//! outcome of each request contains its violation. A response that passes has no `Vary` because of
-//! robots.txt, and refusals are never stored. A cache may therefore serve a human visitor's page to
-//! a robot, but not the other way round.
+//! outcome of each request contains its violation. A passing response does not get a `Vary` header
+//! because of robots.txt, and refusals are never stored. A cache may therefore serve a human
+//! visitor's page to a robot, but not the other way round.
 //!
 //! # Headers
 //!
 //! The deciding rule adds its [headers](RuleBuilder::response_header) to the response that
-//! redirects, refuses or slows down, or else to the response of the application or heaven. `Link`,
-//! `WWW-Authenticate` and `X-Robots-Tag` are added to the headers of the application; other headers
-//! replace them ([`ResponseHeaders`]). A page that passes with additional headers needs `Vary`,
-//! unless all visitors get these headers.
+//! redirects, refuses or slows down, or else to the response from the application or from heaven.
+//! `Link`, `WWW-Authenticate` and `X-Robots-Tag` are added to the application's headers; other
+//! headers replace the application's headers ([`ResponseHeaders`]). A page that passes with
+//! additional headers needs `Vary`, unless all visitors get these headers.
 //!
 //! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and optionally by robot; it
 //! does not affect the decision.

@@ -12,7 +12,7 @@ use super::{
 /// The file may be written by an upstream, which must not be able to exempt the whole site.
 const MAX_NAMED: usize = 100;
 
-/// Maximum length in bytes of a URL that is considered.
+/// Maximum length in bytes of the URLs that are considered.
 const MAX_URL_BYTES: usize = 2048;
 
 /// The pages that a robots.txt file lists for robots: sitemaps and licenses (RSL 1.0 §4.1).
@@ -25,16 +25,16 @@ pub(super) struct NamedPages {
 
 #[derive(Debug)]
 struct Page {
-    /// Host of the page; `None` if the file gives the page without a host.
+    /// The host of the page; `None` if the file specifies the page without a host.
     host: Option<Host>,
-    /// Normalized path of the page.
+    /// The normalized path of the page.
     pub path: Box<[u8]>,
     query: Option<Box<str>>,
 }
 
 impl NamedPages {
     pub(super) fn new(file: &RobotsTxt) -> Self {
-        // Licenses first, because a file may name more sitemaps than are kept.
+        // Licenses come first, because a file may list more sitemaps than are stored.
         let named = file.licenses().chain(file.sitemaps());
         let pages = named.filter_map(|url| Page::parse(url.trim()));
         Self {
@@ -42,13 +42,13 @@ impl NamedPages {
         }
     }
 
-    /// Checks whether a request's path and query, as received, are those of one of the pages.
+    /// Checks whether a request's path and query, as received, match a listed page.
     pub(super) fn contains(&self, host: Option<&str>, target: &str) -> bool {
         if self.pages.is_empty() {
             return false;
         }
         let query = query_of(target);
-        // A server may read an odd target as a page other than the named one.
+        // A server may interpret an odd target as a page other than the listed page.
         with_normal_path(target, |path| {
             self.pages.iter().any(|page| {
                 *page.path == *path && page.query.as_deref() == query && page.is_on(host)

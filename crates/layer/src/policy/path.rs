@@ -1,4 +1,4 @@
-//! Path normalization: paths are decoded once, and dot segments and doubled slashes are removed.
+//! Path normalization, which decodes paths once and removes dot segments and doubled slashes.
 
 use std::{borrow::Cow, fmt::Write as _, slice};
 
@@ -9,13 +9,13 @@ const STACK_BYTES: usize = 1024;
 ///
 /// `%XX` is decoded once (invalid escapes are unchanged), empty and dot segments are resolved
 /// according to RFC 3986 §5.2.4, and a query or fragment is removed. If the target is in absolute
-/// form, its path is used; if the target has no path (`*`, an authority), `look` gets an empty
-/// slice.
+/// form, its path is used. If the target has no path (`*`, an authority), an empty slice is passed
+/// to `look`.
 pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     PathReading::default().with_path(target, look)
 }
 
-/// How the site's server interprets paths; by default according to RFC 3986.
+/// The way in which the site's server interprets paths; by default, as specified by RFC 3986.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PathReading {
     /// Whether `;` and the text after it in a segment are ignored, as in servlet containers.
@@ -27,9 +27,9 @@ pub struct PathReading {
 impl PathReading {
     /// Calls `look` with the path of a request, normalized as the site's server interprets it.
     ///
-    /// In addition to the steps of [`with_normal_path`], removes parameters and converts letters to
-    /// lower case, depending on the settings. If either setting is enabled, a backslash becomes a
-    /// slash.
+    /// In addition to the steps of [`with_normal_path`], parameters are removed and letters are
+    /// converted to lower case, depending on the settings. If either setting is enabled, a
+    /// backslash becomes a slash.
     #[doc(hidden)]
     pub fn with_path<T>(self, target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
         let target = target.as_bytes();
@@ -73,7 +73,7 @@ pub fn is_below(path: &[u8], prefix: &[u8]) -> bool {
 
 /// Returns `true` if a path equals the path of a built-in page or is below it.
 ///
-/// Paths with `..` never match, because proxies and applications resolve them differently.
+/// Paths with `..` never match, because proxies and applications resolve such paths differently.
 #[must_use]
 pub fn is_own_path(path: &str, own: &str) -> bool {
     let is_below = |path: &[u8]| is_below(path, own.as_bytes());
@@ -114,8 +114,8 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
 
 /// Returns `true` if the path of a request contains empty or dot segments, escaped or not.
 ///
-/// Some servers resolve these segments, while others treat them as names. Such a request may
-/// therefore get a page other than that at the normalized path.
+/// Some servers resolve such segments, while other servers treat the segments as names. Such a
+/// request may therefore get a page other than the page at the normalized path.
 pub(super) fn is_odd(target: &str) -> bool {
     if is_normal(target.as_bytes()) {
         return false;
@@ -145,10 +145,11 @@ pub(super) fn is_odd(target: &str) -> bool {
     ended(segment)
 }
 
-/// Returns the path and query with the path resolved, if this makes a difference to robots.txt.
+/// Returns the path and query with the path resolved, if this may affect the result of robots.txt
+/// matching.
 ///
-/// Characters with a special meaning remain escaped. Returns `None` if robots.txt matching (RFC
-/// 9309 §2.2.2) gives the same result for both forms.
+/// Characters with a special meaning remain escaped. Returns `None` if matching (RFC 9309 §2.2.2)
+/// gives the same result for both forms.
 pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
     if reading.is_plain() && is_normal(target.as_bytes()) {
         return None;
@@ -225,7 +226,8 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Returns `true` if a target is certain to need no rewriting; `false` means that it may need some.
+/// Returns `true` if a target certainly needs no rewriting; `false` means that rewriting may be
+/// needed.
 ///
 /// This check runs for every request, so it compares eight bytes at a time.
 fn is_normal(target: &[u8]) -> bool {
@@ -234,7 +236,7 @@ fn is_normal(target: &[u8]) -> bool {
     for word in words {
         let word = u64::from_le_bytes(*word);
         let slashes = places(word, b'/');
-        // A dot differs from a slash in the lowest bit only.
+        // A dot differs from a slash only in the lowest bit.
         let segments = places(word | EACH, b'/');
         let rewritten = places(word, b'%') | places(word, b'?') | places(word, b'#');
         // A slash or dot directly after a slash: the shift moves the mark of each slash to the next
@@ -263,14 +265,14 @@ fn is_normal(target: &[u8]) -> bool {
 /// A word in which the lowest bit of each of the eight bytes is set.
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 
-/// Sets the highest bit of each byte that equals `byte`, and possibly of some bytes above such a
-/// byte.
+/// Sets the highest bit of each byte of `word` that equals `byte`, and possibly of some bytes above
+/// such a byte.
 fn places(word: u64, byte: u8) -> u64 {
     let differs = word ^ (EACH * u64::from(byte));
     differs.wrapping_sub(EACH) & !differs & (EACH << 7)
 }
 
-/// Returns the path of a request target (RFC 9112 §3.2), or an empty slice if there is none.
+/// Returns the path of a request target (RFC 9112 §3.2), or an empty slice if there is no path.
 pub(super) fn path_of(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))
@@ -309,7 +311,7 @@ fn with_rewritten<T>(path: &[u8], reading: PathReading, look: impl FnOnce(&[u8])
     }
 }
 
-/// Writes the normalized path to `room`, which is at least as long as the path.
+/// Writes the normalized path to `room`, which must be at least as long as the path.
 fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8] {
     let mut writer = Writer {
         room,
@@ -336,7 +338,7 @@ fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8
 struct Writer<'r> {
     room: &'r mut [u8],
     written: usize,
-    /// Index at which the current segment starts.
+    /// The index at which the current segment starts.
     segment: usize,
 }
 
@@ -365,7 +367,7 @@ impl Writer<'_> {
                     .room
                     .get(..self.segment.saturating_sub(1))
                     .and_then(|above| above.iter().rposition(|&byte| byte == b'/'))
-                    // Above the root, the result is the root (RFC 3986 §5.2.4).
+                    // A path above the root resolves to the root (RFC 3986 §5.2.4).
                     .map_or(1, |slash| slash + 1);
                 self.written = parent;
                 self.segment = parent;

@@ -19,10 +19,10 @@ use super::{
     subtree::Subtree,
 };
 
-/// A policy that decides which requests from robots are redirected, and where to.
+/// A policy, which decides which requests from robots are redirected, and to which URL.
 ///
-/// A policy is immutable data: [`decide`](Self::decide) does no I/O, takes no lock, and allocates
-/// only to rewrite a path of more than 1 KiB.
+/// A policy is immutable data: [`decide`](Self::decide) does no I/O, acquires no lock, and
+/// allocates memory only to rewrite a path of more than 1 KiB.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -34,15 +34,15 @@ pub struct Policy {
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
-    /// All redirect targets, including those of rules.
+    /// All redirect targets, including the targets of rules.
     pub(super) heavens: Heavens,
-    /// The redirect target for robots, unless a rule specifies another.
+    /// The redirect target for robots, unless a rule specifies another target.
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
-    /// The rules, beginning with those of the overlay.
+    /// The rules, beginning with the overlay's rules.
     pub(super) rules: Vec<Rule>,
-    /// Number of rules from the overlay.
+    /// The number of rules from the overlay.
     pub(super) overlaid: usize,
     pub(super) left_out: Vec<LeftOutRule>,
     pub(super) tag_rules: Vec<TagRule>,
@@ -52,12 +52,12 @@ pub struct Policy {
     pub(super) is_dry_run: bool,
     /// Whether the dry run is due to a pause by the overlay.
     pub(super) is_paused: bool,
-    /// The reason why nothing is ever redirected, if this is the case.
+    /// The reason why nothing is ever redirected; `None` if requests may be redirected.
     pub(super) idle: Option<&'static str>,
     /// For each filter pattern, whether none of its paths are in robot heaven or exempt from
     /// redirects.
     pub(super) plain: Box<[bool]>,
-    /// Whether any decision depends on the host of a request.
+    /// Whether any decision depends on the requested host.
     pub(super) asks_for_host: bool,
     /// Whether a rule of the policy applies to human visitors.
     pub(super) judges_people: bool,
@@ -100,7 +100,7 @@ impl Policy {
         if !self.is_dry_run {
             steps.extend(judgement.header_steps());
         }
-        // A response created here carries no tags.
+        // A response created by the policy carries no tags.
         if judgement.decision.goes_on() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));
         }
@@ -113,8 +113,8 @@ impl Policy {
 
     /// Returns `true` if decisions are only reported and every request passes.
     ///
-    /// Decisions are made as usual, but the caller must not carry them out. No headers are added to
-    /// responses either.
+    /// Decisions are made as usual, but the caller must not carry out the decisions. No headers are
+    /// added to responses either.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
@@ -122,7 +122,7 @@ impl Policy {
 
     /// Returns `true` if any decision or tag depends on the host of a request.
     ///
-    /// If none does, a [`Request`] need not contain the host.
+    /// If no decision or tag depends on the host, a [`Request`] need not contain the host.
     #[must_use]
     pub fn asks_for_host(&self) -> bool {
         self.asks_for_host
@@ -130,7 +130,7 @@ impl Policy {
 
     /// Returns `true` if a rule of the policy applies to human visitors.
     ///
-    /// If none does, no [`Visitor::person`] is needed for human visitors.
+    /// If no rule does, [`Visitor::person`] is not needed for human visitors.
     #[must_use]
     pub fn judges_people(&self) -> bool {
         self.judges_people
@@ -169,7 +169,7 @@ impl Policy {
         self.reading.with_path(path, is_any)
     }
 
-    /// Returns the policy's default redirect, if there is one.
+    /// Returns the policy's default redirect, if any.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         self.heaven.as_ref().map(|heaven| &heaven.redirect)
@@ -177,7 +177,7 @@ impl Policy {
 
     /// Returns all redirects of the policy and of its rules, without duplicates.
     ///
-    /// The redirect in a decision is a reference to one of these.
+    /// The redirect in a decision is a reference to one of these redirects.
     pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {
         self.heavens.redirects()
     }
@@ -187,7 +187,7 @@ impl Policy {
         self.rules.iter()
     }
 
-    /// Returns `true` if a rule that allows certain addresses to pass contains the address.
+    /// Returns `true` if the address is listed in a rule that allows certain addresses to pass.
     ///
     /// The address is trusted even if the rule is limited to some paths or visitors.
     #[must_use]
@@ -195,7 +195,7 @@ impl Policy {
         self.rules.iter().any(|rule| rule.passes_address(address))
     }
 
-    /// Returns the rules that never decide, each with the earlier rule that always decides instead.
+    /// Returns the rules that never decide, each with the earlier rule that always decides first.
     pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
         self.rules.iter().enumerate().filter_map(|(index, rule)| {
             let mut earlier = self.rules.iter().take(index);
@@ -221,8 +221,8 @@ impl Policy {
 
     /// Returns the refusal for requests with a spoofed claim.
     ///
-    /// If a request is refused but no rule refused it, the refusal in the decision is a reference
-    /// to this object.
+    /// If a request is refused, but not by a rule, the refusal in the decision is a reference to
+    /// this object.
     #[must_use]
     pub fn spoofed_refusal(&self) -> &Refuse {
         &self.spoofed_refusal
@@ -231,7 +231,7 @@ impl Policy {
     /// Counts a request to the site, if a rule depends on the load.
     ///
     /// Call this function before the decision, and [`ResponseTimer::end`] when the response starts.
-    /// Does nothing if no rule depends on the load.
+    /// The function does nothing if no rule depends on the load.
     #[must_use]
     pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<ResponseTimer> {
         let site = self.load.as_ref()?;

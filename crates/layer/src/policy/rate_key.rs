@@ -12,7 +12,7 @@ crate::words! {
 #[derive(Default, Hash)]
 #[non_exhaustive]
 pub enum RateKey {
-    /// The robot, by ID or name; see [`RateLimiter`](super::RateLimiter).
+    /// The robot, identified by ID or name; see [`RateLimiter`](super::RateLimiter).
     #[default]
     Robot = "robot",
     /// The client address; for IPv6, the /64 network, which belongs to a single sender.
@@ -22,7 +22,7 @@ pub enum RateKey {
     /// The autonomous system of the client address, or its network if the autonomous system is
     /// unknown.
     Asn = "asn",
-    /// The letters of the User-Agent, ignoring case and numbers.
+    /// The User-Agent, ignoring numbers and the case of letters.
     UserAgent = "user-agent",
     /// The whole site: all requests that match the rule share one limit.
     Site = "site",
@@ -30,7 +30,8 @@ pub enum RateKey {
 }
 
 impl RateKey {
-    /// Returns the key as a suffix to a limit, such as ", per address"; empty for robots.
+    /// Returns the suffix that describes the key after a limit, such as ", per address"; empty for
+    /// robots.
     pub(super) const fn whom(self) -> &'static str {
         match self {
             Self::Robot => "",
@@ -42,7 +43,7 @@ impl RateKey {
         }
     }
 
-    /// Returns the bucket of a sender, if any; there is none for `Robot` and `Site`.
+    /// Returns the bucket of a sender, or `None` for the keys `Robot` and `Site`.
     pub(super) fn bucket(
         self,
         hasher: &impl BuildHasher,

@@ -14,33 +14,33 @@ use super::{
 
 /// Number of sets per shard for a rule that limits robots: 65,536 buckets in total, in 1 MiB.
 ///
-/// There are few robots, but there may be many such rules.
+/// Few robots need to be distinguished, but there may be many such rules.
 const MAX_ROBOT_SETS: usize = 64;
 
 /// Statuses that are counted as errors: forbidden, not found, gone.
 ///
-/// Vulnerability scans cause these. 400, 401 and 422 are not included because human visitors who
-/// mistype a form or a password cause them.
+/// Vulnerability scans cause these statuses. 400, 401 and 422 are not included, because human
+/// visitors cause them by mistakes in a form or a password.
 const ERRORS: [u16; 3] = [403, 404, 410];
 
 /// The rate limiter of a rule that slows robots down, with the requests counted so far.
 ///
-/// [`RateKey`] determines whether the limit applies per robot, per address, etc. All requests are
-/// counted, or only those with an [error](super::RuleBuilder::errors) as the response.
+/// [`RateKey`] determines whether the limit applies per robot, per address, etc. Either all
+/// requests are counted, or only requests that cause an [error](super::RuleBuilder::errors).
 ///
 /// Each robot has a separate limit. A listed robot is identified by its ID, regardless of its
-/// address; verified requests do not share a limit with unverified ones. An unlisted robot is
+/// address; verified requests do not share a limit with unverified requests. An unlisted robot is
 /// subject to the limit of its name (ignoring numbers) and to the limit of its network (/24 for
 /// IPv4, /48 for IPv6); if its signature is valid, it is only subject to the limit of its host.
 /// Visitors without a User-Agent or with a shared User-Agent are subject to the limit of their
-/// network; the latter are not limited if their address is unknown.
+/// network; visitors with a shared User-Agent are not limited if their address is unknown.
 ///
 /// At most 65,536 robots, names and networks are distinguished, in at most 1 MiB. For a limit by
 /// address, network, autonomous system or User-Agent, the maximum is two million, in at most 31
-/// MiB. Beyond that, the buckets that would be full first are evicted. If the address is unknown, a
-/// limit by address does not apply.
+/// MiB. Beyond these numbers, the buckets that would be full first are evicted. If the address is
+/// unknown, a limit by address does not apply.
 ///
-/// The instances of a [fleet](SharedLimit) share their limits.
+/// Instances that [join a fleet](SharedLimit) share their limits.
 pub struct RateLimiter {
     pace: LimitSettings,
     rate: Rate,
@@ -59,7 +59,7 @@ pub(super) struct LimitSettings {
     pub(super) burst: u32,
     pub(super) key: RateKey,
     pub(super) text: Option<String>,
-    /// Load at which the limit applies; `None` if it always applies.
+    /// The load at which the limit applies; `None` if the limit always applies.
     pub(super) load: Option<LoadThreshold>,
 }
 
@@ -77,8 +77,8 @@ pub struct ErrorCounter {
     keys: BucketKeys,
 }
 
-/// The keys of the buckets for a request, each of which must have a token. If there are no keys,
-/// the sender cannot be distinguished from others and is not limited.
+/// The keys of the buckets for a request, each of which must contain a token. If there are no keys,
+/// the sender cannot be distinguished from other senders and is not limited.
 type BucketKeys = [Option<u64>; 2];
 
 impl RateLimiter {
@@ -149,8 +149,8 @@ impl RateLimiter {
 
     /// Returns the rate limit for one request.
     ///
-    /// `client` is the client address, if it is known and not that of a shared proxy; `places`
-    /// looks up its autonomous system.
+    /// `client` is the client address, if it is known and does not belong to a shared proxy;
+    /// `places` looks up the address's autonomous system.
     pub(super) fn of<'p>(
         self: &'p Arc<Self>,
         visitor: Visitor<'_>,
@@ -177,7 +177,7 @@ impl RateLimiter {
         }
     }
 
-    /// Starts sharing the limit with the other instances of a fleet.
+    /// Starts sharing the limit with other instances.
     ///
     /// A new seed resets all buckets.
     pub fn join(&self, fleet: SharedLimit, now_ms: i64) {
@@ -196,7 +196,8 @@ impl RateLimiter {
         self.buckets.untold(most)
     }
 
-    /// Stores debts that could not be sent to the other instances, so that they are sent later.
+    /// Stores debts that could not be sent to the other instances, so that the debts are sent
+    /// later.
     pub fn give_back(&self, untold: &[BucketDebt]) {
         self.buckets.note(untold);
     }
@@ -215,7 +216,7 @@ impl RateLimiter {
     fn peek(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
         let keys = keys.into_iter().flatten();
         let waits = keys.filter_map(|key| self.buckets.peek(key, now_ms).err());
-        // The longest wait counts.
+        // The longest wait applies.
         waits.max().map_or(Ok(()), Err)
     }
 
@@ -238,14 +239,15 @@ impl RateLimiter {
 }
 
 impl LimitedRequest<'_> {
-    /// Counts the request at the given time, in milliseconds since 1970.
+    /// Counts the request, which arrived at the given time in milliseconds since 1970.
     ///
-    /// If errors are counted, only checks whether there have been too many.
+    /// If errors are counted instead of requests, only checks whether there have been too many
+    /// errors.
     ///
     /// # Errors
     ///
     /// Returns the time to wait if the limit is exceeded. In that case, the request does not delay
-    /// the next one.
+    /// the next request.
     pub fn check(&self, now_ms: i64) -> Result<(), Duration> {
         let Self { limiter, keys } = self;
         if limiter.pace.is_of_errors {
@@ -266,7 +268,7 @@ impl LimitedRequest<'_> {
 }
 
 impl ErrorCounter {
-    /// Counts a response if its status is that of an error.
+    /// Counts a response if its status is counted as an error.
     pub fn answered(&self, status: u16, now_ms: i64) {
         if ERRORS.contains(&status) {
             // Concurrent requests may cause more errors than the bucket has tokens.
@@ -441,7 +443,7 @@ mod tests {
         let in_time = claims.each_ref().map(|claim| ask(claim, "192.0.2.1"));
         assert_eq!(in_time, [true, true, false, false]);
         assert!(ask(&claims[0], "192.0.2.2"));
-        // A visitor that cannot be distinguished from others is not limited.
+        // A visitor that cannot be distinguished from other visitors is not limited.
         assert!((0..9).all(|_| ask(&claims[2], "")));
     }
 

@@ -1,4 +1,4 @@
-//! Determines for which requests the response may differ between robots and human visitors.
+//! Determination of the requests to which robots may get a different response than human visitors.
 
 use crate::detect::Kind;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Policy {
-    /// Precomputes whether any robot can ever get a different response.
+    /// Precomputes whether any robot can ever get a different response than a human visitor.
     pub(super) fn compute_idle(mut self) -> Self {
         let has_patterns = !self.patterns.is_empty();
         let reaches =
@@ -60,7 +60,8 @@ impl Policy {
     /// Precomputes which patterns match neither exempt paths nor pages of robot heaven.
     pub(super) fn compute_plain_patterns(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);
-        // Computed once here, so that requests for most patterns skip all exemptions.
+        // This is computed once, so that requests that match most patterns skip all exemption
+        // checks.
         let plain = starts.map(|start| {
             let is_exempt = self.never.iter().any(|subtree| subtree.may_contain(start));
             !is_exempt && !may_be_for_robots(start) && !self.heavens.may_cover(start)
@@ -69,7 +70,7 @@ impl Policy {
         self
     }
 
-    /// Precomputes whether anything depends on the host of a request.
+    /// Precomputes whether any decision or tag depends on the requested host.
     pub(super) fn compute_host_dependency(mut self) -> Self {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
@@ -80,7 +81,7 @@ impl Policy {
         self
     }
 
-    /// Returns the possible effect of the rules on a request, or `Err` if there is none.
+    /// Returns the possible effect of the rules on a request, or `Err` if the rules have no effect.
     pub(super) fn judge_reach(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -95,14 +96,14 @@ impl Policy {
         }
         let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
-        // Rule that adds headers for some visitors only.
+        // The rule that adds headers only for some visitors.
         let mut marks: Option<&Rule> = None;
         for rule in &self.rules {
             // A rule that decides for all robots does not decide for visitors without a claim.
             if decisive.is_some() && !rule.names_claimless() {
                 continue;
             }
-            // Paths are checked last: they cost most, and every request comes through here.
+            // Paths are checked last because they cost most, and this code runs for every request.
             match rule.effect {
                 Effect::Slow(_) if limiter.is_some() => {}
                 Effect::Slow(_) if rule.scope.is_about(asked) => limiter = Some(rule),
@@ -117,7 +118,7 @@ impl Policy {
                     decisive = decisive.or(Some(rule));
                     break;
                 }
-                // The rule lets certain robots pass; the next rules decide about all others.
+                // The rule lets certain robots pass; the next rules decide about all other robots.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
                 _ if rule.scope.is_about(asked) => decisive = Some(rule),
                 _ => {}

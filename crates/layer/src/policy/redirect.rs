@@ -1,4 +1,4 @@
-//! Redirect URLs, and the pages of robot heaven that they cover.
+//! Redirect URLs, and the pages of robot heaven that redirect URLs cover.
 
 use std::fmt::Write;
 
@@ -15,15 +15,15 @@ const MAX_URL_BYTES: usize = 2048;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Redirect {
-    /// Status of the response: 301, 302, 303, 307 or 308.
+    /// The status of the response: 301, 302, 303, 307 or 308.
     pub status: u16,
     /// The value of `Location` in visible ASCII: a path with one leading slash, or an http(s) URL.
     pub location: String,
 }
 
-/// Parses a redirect URL into the `Location` value and the guard that recognizes its pages.
+/// Parses a redirect URL into a `Location` value and a guard that recognizes the URL's pages.
 ///
-/// An error contains the reason and a correction.
+/// Errors contain the reason and a correction.
 pub(super) fn parse(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
     check_characters(url)?;
     if url.starts_with("//") {
@@ -45,7 +45,7 @@ fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), Stri
     let path_start = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(path_start).unwrap_or((rest, ""));
     if authority.contains('@') {
-        return Err("it contains a user name; remove everything before the @".to_owned());
+        return Err("the URL contains a user name; remove everything before the @".to_owned());
     }
     let host = Host::parse(authority)?;
     let slash = if path.starts_with('/') { "" } else { "/" };
@@ -93,8 +93,8 @@ impl Guard {
     pub(super) fn covers(&self, host: Option<&str>, path: &[u8]) -> bool {
         self.pages.contains(path)
             && self.site.as_ref().is_none_or(|site| {
-                // A request without a `Host` may be for heaven: letting it pass is better than a
-                // redirect loop.
+                // A request without a `Host` may be for heaven: allowing the request is better than
+                // a redirect loop.
                 site.is_own || host.is_none_or(|host| site.host.is(host, site.default_port))
             })
     }
@@ -117,8 +117,8 @@ impl Guard {
     }
 }
 
-/// Compares one of the site's own hosts with the URL's host; if it has no port, it matches every
-/// port.
+/// Compares one of the site's own hosts with the URL's host. An own host without a port matches
+/// every port.
 fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
     own.name() == host.name()
         && own
@@ -128,15 +128,15 @@ fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
 
 fn check_characters(url: &str) -> Result<(), String> {
     let problem = if url.len() > MAX_URL_BYTES {
-        return Err(format!("it is longer than {MAX_URL_BYTES} bytes"));
+        return Err(format!("the URL is longer than {MAX_URL_BYTES} bytes"));
     } else if url.chars().any(char::is_control) {
-        "it contains a control character"
+        "the URL contains a control character"
     } else if url.chars().any(char::is_whitespace) {
-        "it contains a space; write %20"
+        "the URL contains a space; write %20"
     } else if url.contains('\\') {
-        "it contains a backslash, which browsers read as a slash; write / or %5C"
+        "the URL contains a backslash, which browsers treat as a slash; write / or %5C"
     } else if url.contains('#') {
-        "it contains a fragment, which robots ignore; remove the # and the text after it"
+        "the URL contains a fragment, which robots ignore; remove the # and the text after it"
     } else {
         return Ok(());
     };
@@ -154,19 +154,19 @@ fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
         }
     }
     Err(
-        "it is neither a path nor an http or https URL; write /robot-heaven/ or https://example.com/robot-heaven/"
+        "neither a path nor an http or https URL; write /robot-heaven/ or https://example.com/robot-heaven/"
             .to_owned(),
     )
 }
 
-/// Returns the path and query with all characters encoded that a header cannot contain.
+/// Returns the path and query, with all characters percent-encoded that a header cannot contain.
 fn encode(path: &str) -> Result<String, String> {
     let mut encoded = String::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {
         rest = behind;
         if byte == b'%' && !starts_with_two_digits(behind) {
-            return Err("it contains a % that is not an escape; write %25".to_owned());
+            return Err("the URL contains a % that is not an escape; write %25".to_owned());
         }
         // These are graphic characters, but not allowed in a URI (RFC 3986 §2).
         if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
@@ -187,7 +187,7 @@ fn pages(path_and_query: &str) -> Result<Subtree, String> {
     let path = path_and_query.split('?').next().unwrap_or_default();
     let decoded: Vec<u8> = decode(path.as_bytes()).collect();
     if has_odd_segments(&decoded) {
-        return Err("its path contains //, /./ or /../; write the resulting path".to_owned());
+        return Err("the URL contains //, /./ or /../; write the resulting path".to_owned());
     }
     Ok(Subtree::new(path.as_bytes()))
 }

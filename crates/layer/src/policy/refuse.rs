@@ -10,14 +10,14 @@ const MAX_TEXT_BYTES: usize = 4096;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refuse {
-    /// Status of the response: 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
+    /// The status of the response: 400, 401, 402, 403, 404, 406, 410, 418, 429, 451 or 503.
     pub status: u16,
-    /// Text of the response, ending with a line feed.
+    /// The text of the response, ending with a line feed.
     pub text: String,
 }
 
 impl Refuse {
-    /// Creates a refusal from settings. An error contains the key of the setting and the reason.
+    /// Creates a refusal from settings. Errors contain the key of the setting and the reason.
     pub(super) fn new(
         status: Option<u16>,
         text: Option<&str>,
@@ -43,41 +43,41 @@ pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
     let text = text.trim_end();
     // The limit includes the added line feed.
     let reason = if text.len() >= MAX_TEXT_BYTES {
-        format!("it is longer than {MAX_TEXT_BYTES} bytes")
+        format!("the text is longer than {MAX_TEXT_BYTES} bytes")
     } else if text
         .chars()
         .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
     {
-        "it contains a control character".to_owned()
+        "the text contains a control character".to_owned()
     } else {
         return Ok(format!("{text}\n"));
     };
     Err(("text", reason))
 }
 
-/// Text of the refusal of a spoofed claim.
+/// The text of the response that refuses a request with a spoofed claim.
 const TEXT: &str = "This request does not come from the robot that its User-Agent claims.\n";
 
 crate::words! {
     /// The action for requests with a spoofed claim.
     ///
-    /// With every value, a spoofed claim gives an impostor no advantage: neither the list of
+    /// Whatever the action, a spoofed claim gives an impostor no advantage: neither the list of
     /// [allowed](super::PolicyBuilder::allow_robots) robots nor a rule that lets certain robots
     /// pass applies, unless the rule includes the verdict.
 #[derive(Default, Hash)]
     #[non_exhaustive]
     pub enum Spoofed {
-        /// Requests are reported and counted, and handled like those from the claimed robot.
+        /// Requests are reported and counted, and handled like requests from the claimed robot.
         #[default]
         Report = "report",
         /// Requests are redirected on every filtered path, regardless of the robot's purpose.
         Redirect = "redirect",
-        /// Requests are refused with 403 on all paths except those that are never redirected.
+        /// Requests are refused with 403 on all paths except the paths that are never redirected.
         Refuse = "refuse",
     }
 }
 
-/// Returns the refusal of a spoofed claim.
+/// Returns the refusal for requests with a spoofed claim.
 pub(super) fn spoofed() -> Refuse {
     Refuse {
         status: 403,

@@ -6,8 +6,8 @@ use crate::registry::{Purpose, Robot};
 
 /// The robots that a site refuses completely, by purpose or ID.
 ///
-/// A robots.txt can only exclude robots by name. If robots.txt is enforced, these robots are
-/// refused even if the file does not list them.
+/// A robots.txt can only exclude robots by name. If robots.txt is enforced, the robots in this set
+/// are refused even if the file does not list them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct RefusedRobots {
@@ -49,7 +49,7 @@ impl RefusedRobots {
         self.purposes.is_empty() && self.ids.is_empty()
     }
 
-    /// Returns the reason why a robot is refused, if it is.
+    /// Returns the reason why a robot is refused, or `None` if the robot is not refused.
     #[must_use]
     pub fn reason(&self, robot: &Robot) -> Option<RefusalReason> {
         if self.ids.contains(&robot.id) {

@@ -1,4 +1,4 @@
-//! Explains the response to a request, by rules and robots.txt together.
+//! Explanations of the response to a request, by rules and robots.txt together.
 
 use std::fmt;
 
@@ -16,19 +16,19 @@ use super::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestExplanation<'p> {
-    /// Explanation steps in order; for a robot, the verdict comes first.
+    /// The explanation steps in order; for a robot, the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; `None` for human and nameless visitors, who make no claim.
+    /// The verdict on the claim; `None` for human and nameless visitors, which make no claim.
     pub verdict: Option<Verdict>,
-    /// The action decided, which a [dry run](Self::is_dry_run) does not carry out.
+    /// The decided action, which is not carried out in a [dry run](Self::is_dry_run).
     pub action: Action,
-    /// Status of a redirect or refusal.
+    /// The status of a redirect or a refusal.
     pub status: Option<u16>,
-    /// Redirect target, or the path of the page that is served instead.
+    /// The redirect target, or the path of the page that is served instead.
     pub location: Option<String>,
-    /// Reason why the request passes, if it does.
+    /// The reason why the request passes; `None` if it does not pass.
     pub pass_reason: Option<PassReason>,
-    /// The rule that decided, unless something else decided.
+    /// The rule that decided, if the decision was made by a rule.
     pub rule: Option<&'p Rule>,
     /// The rule that limits the robot's request rate, if any.
     pub slowed_by: Option<&'p Rule>,
@@ -40,7 +40,7 @@ pub struct RequestExplanation<'p> {
     pub is_dry_run: bool,
     /// Whether the dry run is due to a pause of enforcement.
     pub is_paused: bool,
-    /// Reasons why the visitor is a suspect; empty if the visitor is not a suspect.
+    /// The reasons why the visitor is a suspect; empty if the visitor is not a suspect.
     pub reasons: Reasons,
     /// Whether the location is the start page of robot heaven, which may be replaced by a specific
     /// page.
@@ -48,7 +48,7 @@ pub struct RequestExplanation<'p> {
 }
 
 impl Enforcer {
-    /// Explains the response to a request, first by the policy, then by robots.txt. Nothing is
+    /// Explains the response to a request, first by the policy and then by robots.txt. Nothing is
     /// counted.
     ///
     /// `visitor` is the robot that `user_agent` identifies, if any; `target` is the path with its
@@ -181,8 +181,8 @@ impl RequestExplanation<'_> {
 
     /// Replaces the start page of robot heaven with the page generated from the requested page.
     ///
-    /// `find` returns this page for the decided location, if it exists. A redirect due to
-    /// robots.txt retains the start page.
+    /// `find` returns the generated page for the decided location, if such a page exists. A
+    /// redirect due to robots.txt retains the start page.
     #[must_use]
     pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
         let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
@@ -204,7 +204,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Explains that a suspect is served heaven's copy of the page, or the reason why not.
+    /// Explains that a suspect is served heaven's copy of the page, or why the suspect is not.
     #[must_use]
     pub fn copy(mut self, refusal: Option<&str>) -> Self {
         if self.reasons.is_empty() || self.action != Action::Serve {
@@ -305,12 +305,12 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
     let text = match visitor.verdict {
         Verdict::Verified => "The claim is verified: the request comes from the claimed robot.",
         Verdict::Spoofed => {
-            "The claim is spoofed: the data that the robot's operator publishes contradicts it."
+            "The claim is spoofed: data published by the robot's operator contradicts the claim."
         }
         Verdict::Unverifiable if is_signed(visitor.claim) => {
             "The claim is unverifiable: the signature is valid, but the registry does not list the signer."
         }
-        Verdict::Unverifiable => "The claim is unverifiable: there is no way to verify it here.",
+        Verdict::Unverifiable => "The claim is unverifiable: no verification method is available.",
         Verdict::Pending => "The claim is pending: verification is in progress.",
     };
     Step {

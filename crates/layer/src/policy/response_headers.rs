@@ -8,13 +8,13 @@ use robot_detection_robots_txt::{meta::XRobotsTag, preference_list};
 
 use super::{Action, error::InvalidCondition};
 
-/// Header that contains a page's directives for robots.
+/// The header that contains a page's directives for robots.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Header that states how a page's content may be used (draft-ietf-aipref-attach).
+/// The header that states how a page's content may be used (draft-ietf-aipref-attach).
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 
-/// Settings key used in errors about response headers.
+/// The settings key used in errors about response headers.
 const KEY: &str = "headers";
 
 /// Maximum number of header lines in a rule.
@@ -23,7 +23,7 @@ const MAX_LINES: usize = 16;
 /// Maximum number of bytes in a header value.
 const MAX_VALUE_BYTES: usize = 2048;
 
-/// Headers with list values: a rule adds to the site's headers instead of replacing them.
+/// Headers with list values; a rule adds such headers to the site's headers without replacing any.
 const LISTS: [HeaderName; 3] = [LINK, WWW_AUTHENTICATE, X_ROBOTS_TAG];
 
 /// Headers that no rule may set, grouped by reason.
@@ -32,7 +32,7 @@ const REFUSED: [(&str, &str); 5] = [
         "alt-svc connection content-length date expect host http2-settings keep-alive \
          proxy-authenticate proxy-authorization proxy-connection te trailer \
          transfer-encoding upgrade via",
-        "controls how messages are transferred, which is up to the server",
+        "controls how messages are transferred, which the server determines",
     ),
     (
         "accept-ranges content-encoding content-location content-range content-type etag \
@@ -55,8 +55,8 @@ const REFUSED: [(&str, &str); 5] = [
 
 /// The headers that a rule adds to the responses to matching requests.
 ///
-/// `Link`, `WWW-Authenticate` and `X-Robots-Tag` are lists: they are added to the site's headers,
-/// and a rule may set several of them. Other headers replace the site's.
+/// `Link`, `WWW-Authenticate` and `X-Robots-Tag` are lists: these headers are added to the site's
+/// headers, and a rule may set several values. Other headers replace the site's headers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ResponseHeaders {
     lines: Vec<(HeaderName, HeaderValue)>,
@@ -66,8 +66,8 @@ pub struct ResponseHeaders {
 }
 
 impl ResponseHeaders {
-    /// Creates the headers of a rule from settings. An error contains the key of the setting and
-    /// the reason.
+    /// Creates the headers of a rule from settings. Errors contain the key of the setting and the
+    /// reason.
     pub(super) fn new(
         action: Action,
         lines: &[(String, String)],
@@ -80,20 +80,21 @@ impl ResponseHeaders {
         if headers.lines.len() > MAX_LINES {
             return Err((
                 KEY,
-                format!("there are more than {MAX_LINES} headers; remove some"),
+                format!("there are more than {MAX_LINES} headers; remove some of them"),
             ));
         }
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
 
-    /// Creates an `X-Robots-Tag` header from a value. An error contains the reason.
+    /// Creates an `X-Robots-Tag` header from a value. Errors contain the reason.
     pub(super) fn tag(value: &str) -> Result<Self, String> {
         let mut headers = Self::default();
         headers.add_tag(value)?;
         Ok(headers)
     }
 
-    /// Returns `true` if a header is added to the site's headers instead of replacing one.
+    /// Returns `true` if a header is added to the site's headers instead of replacing the site's
+    /// header.
     #[must_use]
     pub fn is_list(name: &HeaderName) -> bool {
         LISTS.contains(name)
@@ -184,7 +185,7 @@ impl ResponseHeaders {
 
 fn header_name(name: &str) -> Result<HeaderName, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let wrong = || "it is not a header name; use letters, digits and -".to_owned();
+    let wrong = || "not a header name; use letters, digits and -".to_owned();
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
         return Err(wrong());
     }
@@ -193,18 +194,19 @@ fn header_name(name: &str) -> Result<HeaderName, String> {
 
 fn header_value(value: &str) -> Result<HeaderValue, String> {
     if value.len() > MAX_VALUE_BYTES {
-        return Err(format!("its value is longer than {MAX_VALUE_BYTES} bytes"));
+        return Err(format!("the value is longer than {MAX_VALUE_BYTES} bytes"));
     }
-    // Stricter than HTTP: proxies and robots interpret octets above ASCII differently.
+    // This is stricter than HTTP, because proxies and robots interpret octets above ASCII
+    // differently.
     let is_visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let value = HeaderValue::from_str(value).ok().filter(|_| is_visible);
     value.ok_or_else(|| {
-        "its value contains a character that is not allowed in headers; use visible ASCII on one line"
+        "the value contains a character that is not allowed in headers; use visible ASCII on one line"
             .to_owned()
     })
 }
 
-/// Returns the reason why rules with this action may not set a header, if they may not.
+/// Returns the reason why rules with this action may not set a header, or `None` if they may.
 fn refused(action: Action, name: &HeaderName) -> Option<&'static str> {
     if name.as_str().starts_with("x-robot-detection") {
         return Some("is used between robot-detection and front proxies");
@@ -219,7 +221,7 @@ fn refused(action: Action, name: &HeaderName) -> Option<&'static str> {
     group.map(|(_, reason)| *reason)
 }
 
-/// Returns a name in its usual spelling: `content-usage` becomes `Content-Usage`.
+/// Returns a header name in its usual spelling: `content-usage` becomes `Content-Usage`.
 fn spelled(name: &HeaderName) -> String {
     let words = name.as_str().split('-').map(|word| {
         if word == "www" {

@@ -11,7 +11,7 @@ use super::{
     host::{self, Host},
 };
 
-/// Active robots.txt files by host, which are both served and enforced.
+/// The active robots.txt files by host, which are both served and enforced.
 pub type RobotsFiles = HostMap<RobotsTxt>;
 
 /// The active robots.txt files, which can be replaced while requests are being handled.
@@ -20,7 +20,7 @@ pub struct SharedRobotsFiles {
     current: Arc<ArcSwap<ActiveFiles>>,
 }
 
-/// The active files, with the robots that each site refuses regardless of its file.
+/// The active robots.txt files, with the robots that each site refuses regardless of its file.
 #[derive(Debug, Default)]
 pub(super) struct ActiveFiles {
     pub(super) files: RobotsFiles,
@@ -83,13 +83,13 @@ impl<T> HostMap<T> {
         self
     }
 
-    /// Returns the value for a host, which is spelled as in a `Host` header.
+    /// Returns the value for a host, specified as in a `Host` header.
     ///
-    /// Falls back to the value for all other hosts.
+    /// If the host has no specific value, the value for all other hosts is returned.
     #[must_use]
     pub fn of(&self, host: Option<&str>) -> Option<&T> {
         let own = host.filter(|_| !self.by_host.is_empty()).and_then(|host| {
-            // Nearly all clients send this spelling already, so no copy is made.
+            // Nearly all clients send the canonical spelling, which requires no copy.
             let known = self.by_host.get(host);
             known.or_else(|| self.by_host.get(&*host::spelling(host)?))
         });
@@ -123,7 +123,7 @@ impl HostName {
         Host::parse(text).map(|host| Self { host })
     }
 
-    /// Returns `true` if both are the same host, with or without a default port.
+    /// Returns `true` if both names refer to the same host, with or without a default port.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         host::spelling(&self.to_string()) == host::spelling(&other.to_string())

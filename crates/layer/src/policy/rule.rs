@@ -37,15 +37,15 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Position of the rule in the settings, starting at 1; 0 for a rule from an overlay.
+    /// The position of the rule in the settings, starting at 1; 0 for a rule from an overlay.
     pub(super) number: usize,
-    /// Index of the rule in the policy.
+    /// The index of the rule in the policy.
     pub(super) index: usize,
     pub(super) label: Arc<str>,
     pub(super) origin: String,
     pub(super) effect: Effect,
     pub(super) scope: Scope,
-    /// Maximum time that a request waits for a verdict.
+    /// The maximum time that a request waits for a verdict.
     pub(super) wait: Option<Duration>,
     /// The rule's conditions as text.
     pub(super) shown: Vec<String>,
@@ -55,19 +55,19 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns the position in the settings, starting at 1; 0 for a rule of an
+    /// Returns the rule's position in the settings, starting at 1; 0 for a rule from an
     /// [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Returns the index among the rules of the policy, starting at 0.
+    /// Returns the rule's index among the policy's rules, starting at 0.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Returns the label used in explanations: `rule "name"`, or `rule 2` for a rule without a
+    /// Returns the rule's label in explanations: `rule "name"`, or `rule 2` for a rule without a
     /// name.
     #[must_use]
     pub fn label(&self) -> &str {
@@ -81,7 +81,7 @@ impl Rule {
         format!("rule {name:?}")
     }
 
-    /// Returns the label as a shared string.
+    /// Returns the rule's label as a shared string.
     #[must_use]
     pub fn shared_label(&self) -> Arc<str> {
         Arc::clone(&self.label)
@@ -147,7 +147,7 @@ impl Rule {
     /// Returns the rate limit for a request, if the rule slows robots down.
     ///
     /// `user_agent` is the value of the User-Agent header; `client` is the client address, if it is
-    /// known and not that of a shared proxy.
+    /// known and does not belong to a shared proxy.
     #[must_use]
     pub fn paced(
         &self,
@@ -163,15 +163,15 @@ impl Rule {
         }
     }
 
-    /// Returns the maximum time to wait for a pending verdict, if the rule waits for one.
+    /// Returns the maximum time to wait for a pending verdict, if the rule waits for verdicts.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.wait
     }
 
     /// Returns `true` if the rule applies to people but is not
-    /// [confirmed](super::RuleBuilder::people). The action of such a rule is only reported, for
-    /// robots as well.
+    /// [confirmed](super::RuleBuilder::people). The action of such a rule is only reported, even
+    /// for robots.
     #[must_use]
     pub fn is_unconfirmed(&self) -> bool {
         !self.is_confirmed && self.touches_people()
@@ -183,7 +183,7 @@ impl Rule {
         self.acts() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns `true` if the rule allows certain addresses, including this one, to pass.
+    /// Returns `true` if the rule allows certain addresses to pass, including this address.
     pub(super) fn passes_address(&self, address: IpAddr) -> bool {
         let addresses = self.scope.sender.addresses.iter().flatten();
         !self.acts() && addresses.into_iter().any(|set| set.contains(address))
@@ -205,7 +205,7 @@ impl Rule {
         self.shown.iter().map(String::as_str)
     }
 
-    /// Returns the redirect target that the rule redirects to or serves, if any.
+    /// Returns the target to which the rule redirects, or the target that it serves, if any.
     pub(super) fn heaven(&self) -> Option<&Heaven> {
         match &self.effect {
             Effect::Redirect(heaven) | Effect::Serve(heaven) => Some(heaven),
@@ -213,8 +213,8 @@ impl Rule {
         }
     }
 
-    /// Returns `true` if robots may get a different response than human visitors because of the
-    /// rule.
+    /// Returns `true` if, because of the rule, robots may get a different response than human
+    /// visitors.
     pub(super) fn acts(&self) -> bool {
         !matches!(self.effect, Effect::Pass)
     }
@@ -227,7 +227,7 @@ impl Rule {
     /// Returns the first condition that does not hold, if any.
     ///
     /// A rule that allows certain robots to pass does not apply to spoofed claims to be one of
-    /// them, unless the rule includes the verdict.
+    /// these robots, unless the rule includes the verdict.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -236,7 +236,7 @@ impl Rule {
         if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
             return Some(Mismatch::Kind);
         }
-        // Otherwise, anyone could use the robot's name to bypass other rules.
+        // Otherwise, any client could use the robot's name to bypass other rules.
         let is_spoofed = visitor.is_spoofed() && self.exempts_robots();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
         self.scope
@@ -250,8 +250,8 @@ impl Rule {
         self.rate_limiter()?.gate()
     }
 
-    /// Returns `true` if the rule explicitly includes visitors without a claim; a rule for all
-    /// robots does not.
+    /// Returns `true` if the rule explicitly includes visitors without a claim, which a rule for
+    /// all robots does not.
     pub(super) fn names_claimless(&self) -> bool {
         let claimless = [Kind::Nameless, Kind::Shared, Kind::Person];
         claimless
@@ -267,10 +267,11 @@ impl Rule {
             && !robots.matches_all_visitors()
     }
 
-    /// Returns `true` if `other` never decides because this rule always decides first.
+    /// Returns `true` if the rule `other` never decides because this rule always decides first.
     ///
     /// After a rule that slows robots down, rules that count something else are still evaluated;
-    /// after a rule that allows certain robots to pass, rules that include spoofed claims are.
+    /// after a rule that allows certain robots to pass, rules that include spoofed claims are still
+    /// evaluated.
     pub(super) fn hides(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.effect, Effect::Slow(_));
         let slows = self.counts_alike(other);
@@ -288,7 +289,7 @@ impl Rule {
         counts_errors(self).is_some_and(|ours| counts_errors(other) == Some(ours))
     }
 
-    /// Takes over the rate limit's state from an equal rule of another policy.
+    /// Takes over the state of the rate limit from an equal rule in another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_settings_of(theirs)

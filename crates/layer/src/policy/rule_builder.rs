@@ -15,7 +15,7 @@ use super::{
     when::{conditions, setter, setters},
 };
 
-/// Default period of a rate limit.
+/// The default period of a rate limit.
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// Maximum time that a request waits for a verdict because of a rule.
@@ -24,8 +24,8 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A builder of a [`Rule`]. Settings are checked when the policy is built.
 ///
 /// Each condition is a list of values, one of which must match; all conditions that are set must
-/// hold. An empty list is an error because the rule would never match, and so is a setting that the
-/// rule's action does not use.
+/// hold. An empty list is an error because the rule would never match. A setting that the rule's
+/// action does not use is also an error.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RuleBuilder {
@@ -56,13 +56,13 @@ impl RuleBuilder {
         }
     }
 
-    /// Sets the name of the rule in explanations; defaults to its number.
+    /// Sets the name of the rule in explanations; defaults to the rule's number.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the label of the rule in explanations, instead of its name or number.
+    /// Sets the label of the rule in explanations, which replaces the rule's name or number.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
@@ -74,7 +74,8 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds conditions, replacing those of the same type. By default, a rule matches all robots.
+    /// Adds conditions, replacing conditions of the same type. By default, a rule matches all
+    /// robots.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self
@@ -83,7 +84,7 @@ impl RuleBuilder {
     conditions!(setters(.when));
 
     setters! { ()
-        /// Sets the HTTP status of a refusal, 403 by default; see
+        /// Sets the HTTP status of a refusal; defaults to 403. See
         /// [`Refuse::status`](super::Refuse::status).
         status: u16,
         /// Sets the number of requests per period allowed by a rule that slows robots down.
@@ -97,20 +98,20 @@ impl RuleBuilder {
         ///
         /// The burst is available after a pause; afterwards, requests must be evenly spaced.
         burst: u32,
-        /// Sets which requests share the limit of a rule that slows robots down; defaults to those
-        /// of a robot.
+        /// Sets which requests share the limit of a rule that slows robots down; defaults to
+        /// requests from the same robot.
         rate_key: RateKey,
         /// Sets the number of errors per period after which a rule that slows robots down blocks
         /// requests.
         ///
-        /// This replaces [`requests`](Self::requests). Errors are responses of the application with
-        /// 403, 404 or 410; responses of this program are not counted. Errors are counted only if
-        /// the layer receives the responses.
+        /// This setting replaces [`requests`](Self::requests). Errors are responses from the
+        /// application with 403, 404 or 410; responses from this program are not counted. Errors
+        /// are counted only if the layer receives the responses.
         errors: u32,
-        /// Sets the maximum time that requests wait for a pending verdict; by default, they do not
-        /// wait.
+        /// Sets the maximum time that requests wait for a pending verdict; by default, requests do
+        /// not wait.
         ///
-        /// This is allowed for rules with [verdicts](Self::verdicts), from 1 ms to 10 s.
+        /// The setting is allowed for rules with [verdicts](Self::verdicts), from 1 ms to 10 s.
         /// Verification continues in the background; after the wait, the current verdict is used.
         /// The server waits, but the Tower layer alone does not: see
         /// [`Policy::wait`](super::Policy::wait).
@@ -120,7 +121,8 @@ impl RuleBuilder {
         people: bool,
     }
 
-    /// Sets the URL that the rule redirects to, or of the page that the rule serves directly.
+    /// Sets the URL that the rule redirects to, or the URL of the page that the rule serves
+    /// directly.
     ///
     /// The default is the redirect URL of the policy. The same restrictions apply as for
     /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url). A page that is served
@@ -130,7 +132,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the text of the response (at most 4 KiB) for a rule that refuses robots or slows them
+    /// Sets the text of the response (at most 4 KiB) for a rule that refuses robots or slows robots
     /// down.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
@@ -139,9 +141,9 @@ impl RuleBuilder {
 
     /// Sets the site's requests per second at which a rule that slows robots down starts to act.
     ///
-    /// By default, the rule always acts. Otherwise, it starts to act after a full second at the
-    /// threshold, and stops after ten seconds below. If [`load_time`](Self::load_time) is set too,
-    /// reaching either threshold is sufficient.
+    /// By default, the rule always acts. Otherwise, the rule starts to act after a full second at
+    /// the threshold, and stops after ten seconds below the threshold. If
+    /// [`load_time`](Self::load_time) is set too, reaching either threshold is sufficient.
     pub fn load_requests(mut self, requests_per_second: u32) -> Self {
         self.load.requests_per_second = Some(requests_per_second);
         self
@@ -158,8 +160,8 @@ impl RuleBuilder {
 
     /// Adds a header to the responses to matching requests.
     ///
-    /// The header is added to the response of a rule that redirects, refuses or slows down, or else
-    /// to the passing response of the application or of robot heaven. A
+    /// The header is added to the response if the rule redirects, refuses or slows down requests,
+    /// or else to the passing response from the application or from robot heaven. A
     /// [list](ResponseHeaders::is_list) header may be added several times.
     pub fn response_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.response_headers.push((name.into(), value.into()));
@@ -220,7 +222,7 @@ impl RuleBuilder {
         Some(self.name.trim()).filter(|name| !name.is_empty())
     }
 
-    /// Returns the label or, if there is none, the name.
+    /// Returns the rule's label or, without a label, the rule's name.
     pub(super) fn shown_label(&self) -> String {
         let name = || self.own_name().unwrap_or_default().to_owned();
         self.label.clone().unwrap_or_else(name)
@@ -234,7 +236,7 @@ impl RuleBuilder {
         }
     }
 
-    /// Returns the load settings with their keys.
+    /// Returns the load thresholds with their settings keys.
     pub(super) fn load_keys(&self) -> [(&'static str, Option<u32>); 2] {
         let LoadThreshold {
             requests_per_second,
@@ -288,7 +290,7 @@ impl RuleBuilder {
             }
         }
         let text = self.text.as_deref().map(told).transpose()?;
-        // By default, the requests of a whole period may come at once.
+        // By default, the requests of a whole period may arrive at once.
         let burst = self.burst.unwrap_or(count).max(1);
         Ok(RateLimiter::new(LimitSettings {
             count,
@@ -301,7 +303,7 @@ impl RuleBuilder {
         }))
     }
 
-    /// Rejects settings that would have no effect.
+    /// Rejects settings that would have no effect on the rule's action.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
         let Self { action, .. } = self;
         for (key, is_set) in [
@@ -325,7 +327,7 @@ impl RuleBuilder {
                 let actions: Vec<_> = actions.map(|action| action.as_str()).collect();
                 let actions = actions.join(" or ");
                 let reason = format!(
-                    "the action {action} does not use this key; remove it, or set the action to {actions}"
+                    "the action {action} does not use this key; remove the key, or set the action to {actions}"
                 );
                 return Err((key, reason));
             }

@@ -12,14 +12,14 @@ use super::{
 /// The conditions of a rule on the request and the robot, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
-    /// Paths to which the rule applies; `None` stands for the filter patterns.
+    /// The paths to which the rule applies; `None` stands for the filter patterns.
     pub(super) paths: Option<Vec<FilterPattern>>,
-    /// Method names in upper case; `None` stands for all methods.
+    /// The method names in upper case; `None` stands for all methods.
     pub(super) methods: Option<Vec<String>>,
     pub(super) hosts: Option<Vec<Host>>,
     pub(super) robots: Conditions,
     pub(super) sender: SenderConditions,
-    /// Lookup of the autonomous system and country of addresses.
+    /// The lookup of the autonomous system and country of addresses.
     pub(super) places: Places,
 }
 
@@ -65,7 +65,7 @@ impl Scope {
 
     /// Returns the first condition that does not hold, if any.
     ///
-    /// Conditions on the robot do not hold for a human visitor.
+    /// Conditions on the robot never hold for a human visitor.
     pub(super) fn mismatch(
         &self,
         asked: &NormalizedRequest<'_>,
@@ -74,7 +74,8 @@ impl Scope {
         self.unlike(asked).or_else(|| match visitor {
             _ if self.is_for_all() => None,
             Some(visitor) => {
-                // Checked last: a mismatch of the verdict means that everything else matches.
+                // The robot is checked last: a mismatch of the verdict means that everything else
+                // matches.
                 let robot = self.robots.mismatch(visitor);
                 match robot {
                     None | Some(Mismatch::Verdict) => self
@@ -91,7 +92,7 @@ impl Scope {
 
     /// Returns `true` if the conditions include all requests that `other` includes.
     pub(super) fn includes(&self, other: &Self) -> bool {
-        // Patterns may overlap in any way, so a rule counts as hidden only if this is certain.
+        // Patterns may overlap in any way, so a rule is treated as hidden only if this is certain.
         let has_paths = match (&self.paths, &other.paths) {
             (None, None) => true,
             (Some(ours), Some(theirs)) => theirs.iter().all(|path| ours.contains(path)),

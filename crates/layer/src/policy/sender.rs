@@ -10,18 +10,19 @@ use super::text_pattern::TextPattern;
 
 /// The address and the headers of a request.
 ///
-/// If a value is missing, conditions of rules on that value never hold.
+/// If a value is missing, conditions on that value never hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sender<'r> {
-    /// Address of the client, if known.
+    /// The client's address, if known.
     pub address: Option<IpAddr>,
     /// All request headers, as received.
     pub headers: Option<&'r HeaderMap>,
-    /// Reasons why the visitor is a suspect; empty if the visitor is not a suspect.
+    /// The reasons why the visitor is a suspect; empty if the visitor is not a suspect.
     pub reasons: Reasons,
 }
 
-/// A set of addresses with a name, used in a rule's condition. Its contents may change at run time.
+/// A named set of addresses, used in a rule's condition. The contents of the set may change at run
+/// time.
 ///
 /// # Example
 ///
@@ -43,13 +44,13 @@ pub struct Addresses {
 /// The autonomous system and the country of an address.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Place {
-    /// Number of the autonomous system.
+    /// The number of the autonomous system.
     pub asn: Option<u32>,
-    /// ISO 3166-1 country code, which consists of two letters in upper case.
+    /// The ISO 3166-1 country code, which consists of two letters in upper case.
     pub country: Option<[u8; 2]>,
 }
 
-/// A lookup of the autonomous system and country of addresses, from memory.
+/// A lookup of the autonomous system and country of addresses, which reads only memory.
 #[derive(Clone, Default)]
 pub struct Places(Option<Arc<dyn Fn(IpAddr) -> Place + Send + Sync>>);
 
@@ -59,12 +60,12 @@ pub(super) struct SenderConditions {
     pub(super) addresses: Option<Vec<Addresses>>,
     pub(super) asns: Option<Vec<u32>>,
     pub(super) countries: Option<Vec<[u8; 2]>>,
-    /// Conditions on request headers, all of which must hold.
+    /// The conditions on request headers, all of which must hold.
     pub(super) headers: Option<Vec<HeaderCondition>>,
     pub(super) user_agents: Option<Vec<TextPattern>>,
     pub(super) signature_agents: Option<Vec<TextPattern>>,
     pub(super) suspect: Option<bool>,
-    /// Reasons of which a suspect must have at least one.
+    /// The reasons for suspicion, at least one of which a suspect must have.
     pub(super) reasons: Option<Reasons>,
 }
 
@@ -121,7 +122,7 @@ impl Addresses {
     }
 }
 
-/// Compares sets by name, so that an unchanged rule keeps its rate limit when settings are
+/// Compares sets by name, so that an unchanged rule retains its rate limit when settings are
 /// reloaded.
 impl PartialEq for Addresses {
     fn eq(&self, other: &Self) -> bool {
@@ -142,7 +143,7 @@ impl Places {
         Self(Some(find))
     }
 
-    /// Returns the autonomous system and country of an address, as far as they are known.
+    /// Returns the autonomous system and the country of an address, if known.
     #[must_use]
     pub fn find(&self, address: IpAddr) -> Place {
         let find = self.0.as_ref();
@@ -172,7 +173,7 @@ impl HeaderCondition {
             (None, None) => (text, HeaderTest::Present),
         };
         let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| {
-            "it is not a header condition such as X-Monitor, !Accept-Language or Accept: text/*"
+            "not a header condition such as X-Monitor, !Accept-Language or Accept: text/*"
                 .to_owned()
         })?;
         Ok(Self { name, wanted })
@@ -233,8 +234,8 @@ impl SenderConditions {
 
     /// Returns `true` if the conditions include every sender that `other` includes.
     ///
-    /// Sets of addresses and patterns may overlap in any way, so they are included only if they are
-    /// equal.
+    /// Sets of addresses and patterns may overlap in any way, so only equal sets and patterns count
+    /// as included.
     pub(super) fn include(&self, other: &Self) -> bool {
         self.is_empty() || self == other
     }

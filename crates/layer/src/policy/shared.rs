@@ -22,9 +22,9 @@ pub struct SharedPolicy {
 #[derive(Debug)]
 struct Current {
     policy: ArcSwap<Policy>,
-    /// Version of the policy, incremented after each replacement.
+    /// The version of the policy, incremented after each replacement.
     version: AtomicU64,
-    /// The parts of the active policy; locked during a replacement.
+    /// The parts of the active policy, which are locked during a replacement.
     parts: Mutex<Parts>,
 }
 
@@ -73,8 +73,8 @@ impl SharedPolicy {
 
     /// Replaces the policy and retains the overlay.
     ///
-    /// A rule that slows robots down keeps the state of its rate limiter if only its name or
-    /// position changes. A changed rule starts with a new rate limiter.
+    /// A rule that slows robots down retains the state of its rate limiter if only the rule's name
+    /// or position changes. A changed rule starts with a new rate limiter.
     pub fn replace(&self, policy: Policy) {
         self.exchange(|parts| parts.policy = policy);
     }
@@ -93,14 +93,15 @@ impl SharedPolicy {
     }
 
     fn exchange(&self, change: impl FnOnce(&mut Parts)) {
-        // After a panic, the parts are either the old or the new ones, never a mixture.
+        // After a panic, the parts are either the old parts or the new parts, never a mixture.
         let parts = self.current.parts.lock();
         let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
         change(&mut parts);
         let mut policy = parts.policy.clone().under(&parts.overlay);
         policy.take_over(&self.load());
         self.current.policy.store(Arc::new(policy));
-        // After the store, so that a reader of this version loads this policy or a later one.
+        // Incremented after the store, so that a reader of this version loads this policy or a
+        // later policy.
         self.current.version.fetch_add(1, Ordering::Release);
     }
 }
@@ -120,12 +121,12 @@ impl fmt::Debug for SharedPolicy {
     }
 }
 
-/// Additional rules that precede those of a policy, and a switch that pauses enforcement.
+/// Additional rules that precede a policy's rules, and a switch that pauses enforcement.
 ///
 /// An overlay is applied to the active policy with
-/// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). Its rules also precede the
-/// lists of allowed and denied robots. A rule that redirects uses the policy's redirect target; a
-/// rule that is not valid for the policy is [left out](Policy::left_out).
+/// [`SharedPolicy::set_overlay`](super::SharedPolicy::set_overlay). The overlay's rules also
+/// precede the lists of allowed and denied robots. A rule that redirects uses the policy's redirect
+/// target; a rule that is not valid for the policy is [left out](Policy::left_out).
 ///
 /// # Example
 ///
@@ -151,7 +152,7 @@ impl Overlay {
         Self::default()
     }
 
-    /// Adds a rule after the existing ones.
+    /// Adds a rule after the existing rules.
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
         self
@@ -219,7 +220,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// If it is not, returns the reason why the rule would be left out.
+    /// If the rule is not valid, returns the reason why it would be left out.
     pub fn check_overlay_rule(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
         self.overlaid(rule).map(drop)
     }
@@ -244,7 +245,7 @@ impl Policy {
             *ours = Arc::clone(theirs);
         }
         let (theirs, of_settings) = other.rules.split_at(other.overlaid.min(other.rules.len()));
-        // By the unique labels, because an overlay may have hundreds of rules.
+        // Rules are looked up by unique labels, because an overlay may have hundreds of rules.
         let theirs: HashMap<&str, &Rule> = theirs.iter().map(|rule| (rule.label(), rule)).collect();
         for (index, rule) in self.rules.iter_mut().enumerate() {
             if index < self.overlaid {

@@ -5,7 +5,7 @@ use super::path::{PathReading, normal_path};
 /// A path and everything below it. The root contains only the root page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Subtree {
-    /// Normalized path without a trailing slash; empty for the root.
+    /// The normalized path without a trailing slash; empty for the root.
     top: Box<[u8]>,
 }
 
@@ -52,12 +52,12 @@ impl Subtree {
     }
 }
 
-/// Returns `true` if a path is intended for robots, so that a redirect would only do harm.
+/// Returns `true` if a path is intended for robots, so that a redirect would be harmful.
 ///
-/// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, well-known URIs (RFC 8615),
+/// Such paths are robots.txt (RFC 9309 §2.3), sitemaps at the root, well-known URIs (RFC 8615),
 /// llms.txt, the icon in result pages, and a site's statements about AI (ai.txt), sellers of
 /// advertisements (ads.txt and app-ads.txt, IAB Tech Lab) and security contacts (security.txt, RFC
-/// 9116 §3). humans.txt is for people.
+/// 9116 §3). humans.txt is intended for people.
 pub(super) fn is_for_robots(path: &[u8]) -> bool {
     match path {
         b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/ai.txt" | b"/ads.txt"

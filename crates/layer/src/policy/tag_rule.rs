@@ -14,10 +14,10 @@ const MAX_TAG_RULES: usize = 256;
 
 /// A rule that adds an `X-Robots-Tag` header to responses.
 ///
-/// Without conditions, the rule applies to every response, including those to human visitors, so
-/// that caches and disguised robots see the same header as robots. Each matching rule adds a
-/// separate header to those of the application; robots combine them. Redirects to robot heaven get
-/// no tags.
+/// Without conditions, the rule applies to every response, including responses to human visitors,
+/// so that caches and disguised robots see the same header as robots. Each matching rule adds a
+/// separate header to the application's headers; robots combine these headers. Redirects to robot
+/// heaven get no tags.
 ///
 /// To address a single search engine, put its token in the value (`googlebot: noindex`): the
 /// response is then the same for all visitors, whereas conditions on the robot require `Vary:
@@ -152,7 +152,7 @@ impl TagRuleBuilder {
         self
     }
 
-    /// Adds conditions, replacing those of the same type. By default, a tag rule matches all
+    /// Adds conditions, replacing conditions of the same type. By default, a tag rule matches all
     /// responses.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
@@ -191,7 +191,7 @@ pub(super) fn build_tag_rules(
             return Err(PolicyError::Tag {
                 number,
                 key: "value",
-                reason: format!("there are more than {MAX_TAG_RULES} rules; combine some"),
+                reason: format!("there are more than {MAX_TAG_RULES} rules; combine some of them"),
             });
         }
         rule.build(number, places)
@@ -202,8 +202,8 @@ pub(super) fn build_tag_rules(
 impl Policy {
     /// Returns the `X-Robots-Tag` headers to add to the response to a passing request.
     ///
-    /// This has no cost if there are no tag rules. In a [dry run](Self::is_dry_run), no headers are
-    /// returned.
+    /// The call has no cost if there are no tag rules. In a [dry run](Self::is_dry_run), no headers
+    /// are returned.
     #[must_use]
     pub fn tags(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Tags<'_> {
         let mut tags = Tags::default();
@@ -217,8 +217,8 @@ impl Policy {
                 .iter()
                 .filter(|rule| rule.scope.is_about(&asked))
             {
-                // Even if the rule does not match: it may match another User-Agent, which caches
-                // must consider.
+                // Set even if the rule does not match: it may match another User-Agent, which
+                // caches must consider.
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();
                 if rule.scope.mismatch(&asked, visitor).is_none() {
                     tags.rules.push(rule);
@@ -233,8 +233,8 @@ impl Policy {
         self.tag_rules.iter()
     }
 
-    /// Returns an explanation step for each tag rule: the header added, or the reason why none is
-    /// added.
+    /// Returns an explanation step for each tag rule: the header added, or the reason why no header
+    /// is added.
     pub(super) fn explain_tags(
         &self,
         request: &Request<'_>,

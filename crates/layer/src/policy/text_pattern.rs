@@ -3,7 +3,7 @@
 /// Maximum number of bytes of a pattern.
 const MAX_BYTES: usize = 512;
 
-/// A pattern for a whole text: `*` matches any bytes, `?` one byte, and `\` escapes the next byte.
+/// A glob for a whole text: `*` matches any bytes, `?` matches one byte, `\` escapes the next byte.
 ///
 /// All other characters are literal, because header values contain brackets and percent signs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,10 +27,10 @@ impl TextPattern {
     /// If the pattern is invalid, returns the reason.
     pub(super) fn parse(pattern: &str) -> Result<Self, String> {
         if pattern.len() > MAX_BYTES {
-            return Err(format!("it is longer than {MAX_BYTES} bytes"));
+            return Err(format!("the pattern is longer than {MAX_BYTES} bytes"));
         }
         if pattern.chars().any(char::is_control) {
-            return Err("it contains a control character".to_owned());
+            return Err("the pattern contains a control character".to_owned());
         }
         let mut tokens = Vec::new();
         let mut bytes = pattern.bytes();
@@ -41,7 +41,7 @@ impl TextPattern {
                 b'*' => Token::AnyRun,
                 b'?' => Token::AnyByte,
                 b'\\' => {
-                    let kept = bytes.next().ok_or("it ends in a lone backslash")?;
+                    let kept = bytes.next().ok_or("the pattern ends in a backslash")?;
                     Token::Byte(kept.to_ascii_lowercase())
                 }
                 byte => Token::Byte(byte.to_ascii_lowercase()),

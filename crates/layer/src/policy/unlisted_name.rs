@@ -21,7 +21,7 @@ const GENERAL: &[&[u8]] = &[
     b"validator",
 ];
 
-/// Maximum number of letters of a name that are considered.
+/// Maximum number of letters of a robot's name that are considered.
 const MAX_LETTERS: usize = 256;
 
 /// The name of an unlisted robot, reduced to its letters in lower case.
@@ -45,7 +45,7 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
             Some(product(user_agent, unlisted.range.start))
         }
         Sign::Url | Sign::Address => Some(around(user_agent, unlisted.range.start, is_gap)),
-        // The sign is not a name, and may be the only constant part.
+        // The sign is not a name, and may be the only constant part of the User-Agent.
         _ => None,
     });
     let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
@@ -53,7 +53,7 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
     UnlistedName::of(text.unwrap_or(user_agent))
 }
 
-/// Returns the product name at a position, including the word before a generic one.
+/// Returns the product name at a position, including the word before a generic word.
 fn product(text: &[u8], at: usize) -> &[u8] {
     let name = around(text, at, |byte| is_gap(byte) || byte == b'/');
     let is_general = GENERAL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -69,7 +69,7 @@ fn product(text: &[u8], at: usize) -> &[u8] {
     }
 }
 
-/// Returns the text around a position, up to the separator on either side.
+/// Returns the text around a position, up to the separators on both sides.
 fn around(text: &[u8], at: usize, is_end: impl Fn(u8) -> bool) -> &[u8] {
     let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
     let start = before.iter().rposition(|&byte| is_end(byte));
@@ -105,7 +105,7 @@ impl Hash for UnlistedName<'_> {
         for letter in self.letters() {
             state.write_u8(letter);
         }
-        // Not a letter, so it terminates the hashed name.
+        // A slash is not a letter, so it terminates the hashed name.
         state.write_u8(b'/');
     }
 }

@@ -6,9 +6,9 @@ use super::Sender;
 
 /// The robot that a request claims to be from, and the verdict on the claim.
 ///
-/// A human visitor has neither: for a request that does not claim to be from a robot, there is no
-/// visitor, unless a policy [judges people](super::Policy::judges_people). A request without a
-/// User-Agent is [nameless](Claim::Nameless), and a request with the User-Agent of many visitors is
+/// For a request that does not claim to be from a robot, there is no `Visitor`, unless a policy
+/// [judges people](super::Policy::judges_people). A request without a User-Agent is
+/// [nameless](Claim::Nameless), and a request with the User-Agent of many visitors is
 /// [shared](Claim::Shared); neither has a verdict.
 ///
 /// # Example
@@ -34,10 +34,10 @@ use super::Sender;
 pub struct Visitor<'v> {
     /// The claim that the request makes by its User-Agent or signature.
     pub claim: &'v Claim<'v>,
-    /// Verdict on the claim. It is unverifiable for unlisted robots, and meaningless for nameless
-    /// and shared visitors.
+    /// The verdict on the claim, which is unverifiable for unlisted robots, and meaningless for
+    /// nameless and shared visitors.
     pub verdict: Verdict,
-    /// Sender of the request, for rules that have conditions on the sender.
+    /// The sender of the request, for rules that have conditions on the sender.
     pub sender: Sender<'v>,
 }
 
@@ -68,7 +68,7 @@ impl<'v> Visitor<'v> {
         self
     }
 
-    /// Returns `true` if the visitor makes no claim to be a robot, so that only rules for its kind
+    /// Returns `true` if the visitor makes no claim to be a robot, so that only rules for this kind
     /// of visitor apply.
     pub(super) fn claims_nothing(self) -> bool {
         matches!(
@@ -81,8 +81,8 @@ impl<'v> Visitor<'v> {
         self.verdict == Verdict::Spoofed
     }
 
-    /// Returns whether the claim is verified (`true`) or spoofed (`false`), or `None` if this is
-    /// unknown.
+    /// Returns whether the claim is verified (`true`) or spoofed (`false`), or `None` if the claim
+    /// could not be verified.
     pub(super) fn is_genuine(self) -> Option<bool> {
         match self.verdict {
             Verdict::Verified => Some(true),

@@ -27,7 +27,7 @@ macro_rules! conditions {
             /// The paths need not be filtered by other settings. Without this condition, a rule
             /// applies to filtered paths, and a tag rule to all paths.
             paths: texts,
-            /// Sets the methods that match, in upper or lower case.
+            /// Sets the methods that match; case is ignored.
             ///
             /// Without this condition, a rule applies to all methods or only to the
             /// [redirected](crate::policy::PolicyBuilder::methods) methods, depending on its
@@ -37,28 +37,28 @@ macro_rules! conditions {
             hosts: texts,
             /// Sets the robots that match, by ID; `unlisted` stands for all unlisted robots,
             /// `nameless` for requests without a User-Agent, and a host for the unlisted robot with
-            /// a valid signature by this host.
+            /// a valid signature from this host.
             ///
-            /// If the registry is refreshed, unknown IDs are allowed because a refresh may add
-            /// them.
+            /// If the registry is refreshed, unknown IDs are allowed because a refresh may add the
+            /// robots.
             robots: texts,
             /// Sets the purposes of the robots that match.
             purposes: [$crate::registry::Purpose],
-            /// Sets the operators of the robots that match, in upper or lower case.
+            /// Sets the operators of the robots that match; case is ignored.
             operators: texts,
             /// Sets the sources of the robots that match.
             sources: [$crate::registry::Source],
             /// Sets the kinds of visitors that match. The default is all listed and unlisted
             /// robots.
             ///
-            /// [Nameless](crate::detect::Kind::Nameless) visitors and those that
+            /// [Nameless](crate::detect::Kind::Nameless) visitors and visitors that
             /// [share](crate::detect::Kind::Shared) a User-Agent match only if they are listed
             /// explicitly.
             visitors: [$crate::detect::Kind],
-            /// Sets the verdicts on the robots' claims that match.
+            /// Sets the verdicts on robots' claims for which a rule matches.
             ///
-            /// Without verification, all claims are unverifiable; the claims of unlisted robots
-            /// always are.
+            /// Without verification, all claims are unverifiable; claims of unlisted robots are
+            /// always unverifiable.
             verdicts: [$crate::detect::Verdict],
             /// Sets the client addresses that match.
             addresses: [$crate::policy::Addresses],
@@ -76,10 +76,11 @@ macro_rules! conditions {
             headers: texts,
             /// Sets the User-Agents that match, as case-insensitive globs for the whole header.
             user_agents: texts,
-            /// Sets the values of `Signature-Agent` that match (a claim, like a User-Agent), as
-            /// globs.
+            /// Sets the values of `Signature-Agent` that match, as globs. The header is a claim,
+            /// like a User-Agent.
             signature_agents: texts,
-            /// Matches only [suspects](crate::suspect), or only other visitors if `false`.
+            /// Matches only [suspects](crate::suspect), or only visitors that are not suspects if
+            /// `false`.
             ///
             /// Without [`visitors`](Self::visitors), the rule then applies to human visitors.
             suspect: bool,
@@ -98,7 +99,7 @@ macro_rules! values {
     ([$Value:ty]) => { Vec<$Value> };
 }
 
-/// Defines the setters of optional values in a [`When`] field, or of the values themselves.
+/// Defines setters for optional values, either in a [`When`] field or in the type itself.
 macro_rules! setters {
     ($target:tt $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
         $(setter! { $target $(#[$documentation])* $name: $values })*
@@ -133,10 +134,10 @@ pub(super) use {conditions, setter, setters};
 
 macro_rules! declare_when {
     (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
-        /// The conditions of a rule. They are checked when the policy is built.
+        /// The conditions of a rule, which are checked when the policy is built.
         ///
         /// Each condition is a list of values, one of which must match; all conditions that are set
-        /// must hold. An empty list is an error because nothing would ever match.
+        /// must hold. An empty list is an error because no request would ever match.
         ///
         /// # Example
         ///
@@ -157,7 +158,7 @@ macro_rules! declare_when {
         }
 
         impl When {
-            /// Adds other conditions, replacing those of the same type.
+            /// Adds other conditions, replacing conditions of the same type.
             pub(super) fn and(self, other: Self) -> Self {
                 Self {
                     $($name: other.$name.or(self.$name),)*
@@ -229,7 +230,7 @@ impl When {
         let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
         if !visitors.contains(&Kind::Person) {
             let reason = format!(
-                "only people can be suspects, but visitors does not include them, so the rule never matches; set visitors = \"person\", or remove {key}"
+                "only people can be suspects, but visitors does not include people, so the rule never matches; set visitors = \"person\", or remove {key}"
             );
             return Err((key, reason));
         }
@@ -300,7 +301,7 @@ impl When {
     }
 }
 
-/// Parses each item of a list. An error contains the first invalid item.
+/// Parses each item of a list. Errors contain the first invalid item.
 fn read<T>(
     key: &'static str,
     items: Option<&[String]>,
@@ -321,11 +322,11 @@ fn country(text: &str) -> Result<[u8; 2], String> {
         [first, second] if text.chars().all(|c| c.is_ascii_alphabetic()) => {
             Ok([first.to_ascii_uppercase(), second.to_ascii_uppercase()])
         }
-        _ => Err("it is not a country code; write two letters, such as DE".to_owned()),
+        _ => Err("not a country code; write two letters, such as DE".to_owned()),
     }
 }
 
-/// Parses method names. An error contains the first name that is not a token (RFC 9110 §9.1).
+/// Parses method names. Errors contain the first name that is not a token (RFC 9110 §9.1).
 pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
     items
         .iter()
@@ -341,7 +342,7 @@ pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Parses host names. An error contains the first invalid name and the reason.
+/// Parses host names. Errors contain the first invalid name and the reason.
 pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String)> {
     let parse = |host: &String| {
         let host = host.trim();
@@ -376,7 +377,7 @@ fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
 
 /// Returns the key of the first condition with an empty list, if any.
 fn empty_list(scope: &Scope) -> Option<&'static str> {
-    // Destructured completely, so that no field can be forgotten.
+    // The scope is destructured completely, so that no field can be forgotten.
     let Scope {
         paths,
         methods,

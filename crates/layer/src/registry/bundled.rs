@@ -30,7 +30,8 @@ const FLAT_FILE: &str = flat_files! {
 
 /// Returns the registry that is compiled into the program.
 ///
-/// It is used alone until other sources have been loaded, and together with them afterwards.
+/// The bundled registry is used alone until other sources have been loaded, and together with the
+/// other sources afterwards.
 #[must_use]
 pub fn bundled() -> Parsed {
     parse(

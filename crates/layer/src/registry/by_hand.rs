@@ -1,4 +1,4 @@
-//! Manually added robots, with their form input and its validation.
+//! Input for manually added robots, and the validation of this input.
 
 use super::{Purpose, Robot, Source, normalise, proofs};
 
@@ -7,7 +7,7 @@ const MAX_ID_CHARS: usize = 100;
 /// Maximum number of characters in any other field.
 const MAX_FIELD_CHARS: usize = 500;
 
-/// Form or command line input for a new robot. Empty fields are treated as missing.
+/// The form or command-line input for a new robot. Empty fields are treated as missing.
 ///
 /// # Example
 ///
@@ -27,25 +27,26 @@ const MAX_FIELD_CHARS: usize = 500;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotInput {
-    /// Identifier of the robot: up to 100 letters, digits, `-`, `.`, `_` and `+`.
+    /// The ID of the robot: up to 100 letters, digits, `-`, `.`, `_` and `+`.
     pub id: String,
-    /// Display name; defaults to the ID.
+    /// The display name; defaults to the ID.
     pub name: String,
-    /// User-Agent as sent by the robot, from which patterns are derived.
+    /// The User-Agent as sent by the robot, from which patterns are derived.
     pub useragent: String,
-    /// Purpose of the robot; see [`Purpose`] for the words.
+    /// The purpose of the robot; see [`Purpose`] for the possible words.
     pub purpose: String,
-    /// Company or project that operates the robot.
+    /// The company or project that operates the robot.
     pub operator: String,
     /// The robot's product token in robots.txt.
     pub product_token: String,
-    /// URL (`http:` or `https:`) of a page about the robot.
+    /// The URL (`http:` or `https:`) of a page about the robot.
     pub details_url: String,
-    /// Suffixes of the robot's host names, separated by spaces or commas.
+    /// The suffixes of the robot's host names, separated by spaces or commas.
     pub host_suffixes: String,
-    /// URL of a published list of the robot's addresses; the part to use is given after `#`.
+    /// The URL of a published list of the robot's addresses; `#` and a name select a part of the
+    /// document.
     pub ranges_url: String,
-    /// Hosts whose keys are used to sign the robot's requests, separated by spaces or commas.
+    /// The hosts whose keys sign the robot's requests, separated by spaces or commas.
     pub signature_agents: String,
 }
 
@@ -54,9 +55,9 @@ pub struct RobotInput {
 #[error("{field}: {message}")]
 #[non_exhaustive]
 pub struct InputError {
-    /// Name of the invalid field in [`RobotInput`].
+    /// The name of the invalid field in [`RobotInput`].
     pub field: &'static str,
-    /// How to correct the field, as a sentence without a full stop.
+    /// An instruction that corrects the field, as a sentence without a full stop.
     pub message: String,
 }
 
@@ -89,7 +90,7 @@ impl RobotInput {
         ] {
             match read.wrong {
                 Some(word) if field == "host_suffixes" && proofs::is_public_suffix_word(&word) => {
-                    let text = "anyone can register a name below it; use a suffix that only the operator's hosts have";
+                    let text = "anyone can register a name below this suffix; use one that only the operator's hosts have";
                     errors.push(InputError::new(field, format!("{word:?}: {text}")));
                 }
                 Some(word) => {
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(robot.signature_agents, agents);
     }
 
-    /// Test cases: field, invalid value, and part of the error message.
+    /// Test cases, each with a field, an invalid value, and part of the error message.
     const FAULTS: &str = r#"
         id || 1 to 100 letters
         id | a b | 1 to 100 letters

@@ -1,4 +1,4 @@
-//! Collects robots with unique IDs, and skipped records, in bounded memory.
+//! A collector of robots with unique IDs, and of skipped records, in bounded memory.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use super::{
 
 /// Maximum number of robots in a file.
 pub(super) const MAX_ROBOTS: usize = 50_000;
-/// Maximum number of skipped records that are reported individually; the others are counted.
+/// Maximum number of skipped records that are reported individually; further records are counted.
 const MAX_SKIPPED: usize = 1_000;
 /// Maximum number of bytes quoted from the start of a skipped record.
 const MAX_WHAT_BYTES: usize = 100;
 
-/// Collects the robots and the skipped records while a registry is parsed.
+/// A collector of robots and skipped records, used while a registry is parsed.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     parsed: Parsed,
@@ -29,7 +29,7 @@ impl Collector {
             self.skip(
                 line,
                 &robot.id,
-                "duplicate: an earlier record has the same id",
+                "duplicate: an earlier record has the same ID",
             );
         } else if self.parsed.robots.len() >= MAX_ROBOTS {
             self.skip(
@@ -61,8 +61,8 @@ impl Collector {
         if self.parsed.skipped.len() < MAX_SKIPPED {
             self.parsed.skipped.push(Skipped {
                 line,
-                // Truncated before cleaning, because a record may be as long as its file, and
-                // decoding makes entities shorter.
+                // The text is truncated before it is cleaned, because a record may be as long as
+                // its file, and decoding makes entities shorter.
                 what: cut(&clean(cut(what, 4 * MAX_WHAT_BYTES)), MAX_WHAT_BYTES).to_owned(),
                 reason: reason.into(),
             });
@@ -82,7 +82,7 @@ impl Collector {
             self.parsed.skipped.push(Skipped {
                 line: 0,
                 what: "…".to_owned(),
-                reason: format!("{} more were skipped", self.untold),
+                reason: format!("skipped {} more records", self.untold),
             });
         }
         self.parsed

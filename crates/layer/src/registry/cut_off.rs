@@ -7,9 +7,9 @@ use std::{
 
 use super::Format;
 
-/// Minimum number of records from which the usual fields can be determined.
+/// Minimum number of records in a file for the usual fields to be determined.
 const FEWEST_RECORDS: usize = 10;
-/// Percentage of records that must have a field for it to be considered usual.
+/// Percentage of records that must have a field for the field to be considered usual.
 const USUAL_PERCENT: usize = 98;
 /// Maximum number of bytes in a field name.
 const MAX_NAME_BYTES: usize = 64;
@@ -28,7 +28,7 @@ pub fn ends_mid_line(format: Format, bytes: &[u8]) -> bool {
 ///
 /// A file truncated between two lines ends with such a record. A truncation between two records, or
 /// before a field that many records lack, is not detected. A flat file record with the four fields
-/// that ACS reads is complete because manually written records end there.
+/// that ACS reads is considered complete, because manually written records end after these fields.
 #[must_use]
 pub fn missing_last_fields(format: Format, bytes: &[u8]) -> Vec<String> {
     let Some(read) = format.row().record_line else {
@@ -46,8 +46,8 @@ pub fn missing_last_fields(format: Format, bytes: &[u8]) -> Vec<String> {
 /// A function that reads a line of a file to determine the fields of its records.
 pub(super) type RecordLine = fn(&[u8], &mut Records);
 
-/// The fields of a flat file that the robot-detection of ACS reads. A record with these fields is
-/// complete.
+/// The fields of a flat file that the robot detection of ACS reads. A record with these fields is
+/// considered complete.
 const ACS_FIELDS: [&str; 4] = [
     "robot-id",
     "robot-name",
@@ -60,7 +60,7 @@ const ACS_FIELDS: [&str; 4] = [
 pub(super) struct Records {
     number: usize,
     counts: HashMap<String, usize>,
-    /// Fields of the current record and of the last complete record.
+    /// The fields of the current record, and of the last complete record.
     open: HashSet<String>,
     last: HashSet<String>,
 }
@@ -93,7 +93,7 @@ impl Records {
     }
 }
 
-/// Reads a line of a flat file. A blank line or another ID ends a record.
+/// Reads a line of a flat file. A blank line or another `robot-id` ends a record.
 pub(super) fn flat_line(line: &[u8], records: &mut Records) {
     if line.is_empty() {
         records.end();

@@ -7,13 +7,13 @@ use std::sync::{
 
 /// A bounded hash table from keys to counters.
 ///
-/// Entries are never removed, so they can be read without a lock or a copy.
+/// Entries are never removed, so reading requires neither a lock nor a copy.
 #[derive(Debug)]
 pub struct FixedMap<K, N> {
     max: usize,
     count: AtomicUsize,
-    /// Slots, allocated when the first key is inserted; their number is a power of two, and at most
-    /// half of them are used.
+    /// The slots, allocated when the first key is inserted; their number is a power of two, and at
+    /// most half of the slots are used.
     places: OnceLock<Places<K, N>>,
 }
 
@@ -28,8 +28,8 @@ struct Place<K, N> {
 
 /// The hash of a key, computed from the parts of the key.
 ///
-/// Hashing is cheap because it is done for each request from a robot. The keys come from a registry
-/// or from a small number of hosts, so clients cannot choose many of them.
+/// Hashing is cheap because each request from a robot requires it. The keys come from a registry or
+/// from a small number of hosts, so clients cannot choose many keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHash(u64);
 
@@ -71,13 +71,14 @@ impl<K, N: Default> FixedMap<K, N> {
         let hash = hash.end();
         let last = places.len() - 1;
         let start = usize::try_from(hash).unwrap_or_default();
-        // Open addressing: at least half of the slots are free, so a free one is found soon.
+        // Open addressing: at least half of the slots are free, so a free slot is found soon.
         for step in 0..=last {
             let at = (start + step) & last;
             let place = places.get(at)?;
             let taken = match place.get() {
                 Some(taken) => taken,
-                // Concurrent threads may each exceed the limit by one, for which there is space.
+                // Concurrent threads may each exceed the limit by one key, for which there is
+                // space.
                 None if self.count.load(Relaxed) >= self.max => return None,
                 None => self.take(place, hash, &make),
             };
@@ -152,7 +153,7 @@ impl KeyHash {
     }
 
     fn end(self) -> u32 {
-        // A product's highest bits depend on all others; the lowest result bits select a slot.
+        // A product's highest bits depend on all its bits; the result's lowest bits select a slot.
         let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(ODD) >> 32;
         u32::try_from(mixed).unwrap_or(u32::MAX)
     }
@@ -215,7 +216,7 @@ mod tests {
             let hashes: Vec<_> = texts.map(|text| hash(&text)).collect();
             let places: HashSet<_> = hashes.iter().map(|hash| hash % 512).collect();
             assert!(hashes.iter().collect::<HashSet<_>>().len() > 490);
-            // A random hash would give 324.
+            // A random hash would result in 324 places.
             assert!(places.len() > 250, "{ending}: {}", places.len());
         }
     }

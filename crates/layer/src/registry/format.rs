@@ -12,9 +12,9 @@ const GUESS_BYTES: usize = 16 * 1024;
 /// The properties of a registry format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FormatRow {
-    /// Name of the format in the configuration and on the command line.
+    /// The name of the format in the configuration and on the command line.
     word: &'static str,
-    /// Usual name of a file in this format.
+    /// The usual name of a file in this format.
     #[cfg_attr(
         not(feature = "formats"),
         expect(dead_code, reason = "only exports use file names")
@@ -22,15 +22,16 @@ pub(super) struct FormatRow {
     pub(super) file_name: &'static str,
     /// Whether the format is JSON, which has no comments and no significant lines.
     pub(super) is_json: bool,
-    /// Function that parses a file; `None` if the required feature is not enabled.
+    /// The function that parses a file; `None` if the required feature is not enabled.
     pub(super) read: Option<Reader>,
-    /// Function that determines the fields of each record line by line, if the records have lines.
+    /// The function that determines the fields of each record line by line, if records consist of
+    /// lines.
     pub(super) record_line: Option<RecordLine>,
 }
 
 type Reader = fn(&[u8], &Source) -> Result<Parsed, String>;
 
-/// Refers to a parser that requires the feature `formats`.
+/// Expands to a parser that requires the feature `formats`.
 #[cfg(feature = "formats")]
 macro_rules! published {
     ($reader:ident) => {
@@ -38,7 +39,7 @@ macro_rules! published {
     };
 }
 
-/// Refers to no parser, because the feature is not enabled.
+/// Expands to `None`, because the feature that contains the parser is not enabled.
 #[cfg(not(feature = "formats"))]
 macro_rules! published {
     ($reader:ident) => {
@@ -46,7 +47,7 @@ macro_rules! published {
     };
 }
 
-/// Declares all formats in one list, so that each has a row and an entry in the lists.
+/// Declares all formats in one list, so that each format has a row and an entry in the lists.
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident = $word:literal { $($row:tt)* })*) => {
         /// The format of a published registry.

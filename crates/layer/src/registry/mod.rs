@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | `robot-id` | [`Robot::id`]; spaces and invalid characters become `-` |
 //! | `robot-name` | [`Robot::name`] |
-//! | `robot-details-url` | [`Robot::details_url`], if it is `http:` or `https:` |
+//! | `robot-details-url` | [`Robot::details_url`], if the URL is `http:` or `https:` |
 //! | `robot-useragent`, `robot-useragent2`, … | [`Robot::useragent`] and [`Robot::patterns`] |
 //! | `robot-exclusion` | [`Robot::exclusion`] |
 //! | `robot-exclusion-useragent` | [`Robot::product_token`] |
@@ -25,7 +25,7 @@
 //! | field | becomes |
 //! | --- | --- |
 //! | `robot-useragent-kind`, `robot-useragent-kind2`, … | pattern kind of the User-Agent with the same number, which is then used unchanged |
-//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of those derived from the User-Agent |
+//! | `robot-pattern`, `robot-pattern2`, … | one pattern (kind and text), instead of the patterns derived from the User-Agent |
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], for bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], for bundled and manual robots only |

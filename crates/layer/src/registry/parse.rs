@@ -9,13 +9,14 @@ const SNIFF_BYTES: usize = 4096;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// Robots with unique IDs in the order of the file, including unusable ones.
+    /// The robots, with unique IDs and in the order of the file, including unusable robots.
     pub robots: Vec<Robot>,
-    /// Skipped records and blocks. The first 1,000 are listed; further ones are only counted.
+    /// The skipped records and blocks. The first 1,000 are listed; further records are only
+    /// counted.
     pub skipped: Vec<Skipped>,
-    /// Number of records, including skipped ones.
+    /// The number of records, including skipped records.
     pub records: usize,
-    /// Number of lines that begin with `#`.
+    /// The number of lines that begin with `#`.
     pub comment_lines: usize,
 }
 
@@ -23,11 +24,11 @@ pub struct Parsed {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Number of the record's first line, starting at 1; 0 if the format has no lines.
+    /// The number of the record's first line, starting at 1; 0 if the format has no lines.
     pub line: usize,
     /// The robot's ID, or the first words of the record, without control characters.
     pub what: String,
-    /// Reason why the record was skipped.
+    /// The reason why the record was skipped.
     pub reason: String,
 }
 
@@ -40,7 +41,7 @@ pub enum ParseError {
     NotThisFormat {
         /// The format that the bytes were expected to be in.
         format: Format,
-        /// Description of what the bytes contain instead.
+        /// A description of the bytes, or of the first error in the bytes.
         reason: String,
     },
     /// The program was built without the feature `formats`.
@@ -65,7 +66,7 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Returns the type of the bytes if they cannot be a registry in any format.
+/// Returns a description of the bytes if the bytes cannot be a registry in any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();
@@ -105,7 +106,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
 fn hint(format: Format, bytes: &[u8]) -> String {
     match Format::guess(bytes) {
         Some(other) if other != format && other != Format::List => {
-            format!("; it looks like {}", other.as_str())
+            format!("; the file looks like {}", other.as_str())
         }
         _ => String::new(),
     }
@@ -141,7 +142,7 @@ mod tests {
         );
         assert_eq!(
             reason(b"[{\"pattern\": \"Acmebot\"}]"),
-            "no robot-id field found; it looks like crawler-user-agents"
+            "no robot-id field found; the file looks like crawler-user-agents"
         );
     }
 

@@ -15,7 +15,7 @@ pub(super) const MAX_BYTES: usize = 2048;
 /// Literal patterns are compared without regard to ASCII case.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pattern {
-    /// How the text is compared with a User-Agent.
+    /// The way in which the text is compared with a User-Agent.
     pub kind: PatternKind,
     /// The text of the literal or of the regular expression.
     pub text: String,
@@ -68,8 +68,8 @@ pub enum InvalidPattern {
     /// The pattern contains control characters.
     #[error("the pattern contains control characters")]
     Control,
-    /// The expression matches almost everything, or it matches an empty text.
-    #[error("the regular expression is too general: it would match browsers")]
+    /// The expression matches almost any text, or an empty text.
+    #[error("the regular expression is too general and would match browsers")]
     TooLoose,
     /// The regular expression does not compile.
     #[error("invalid regular expression: {0}")]
@@ -83,14 +83,15 @@ impl fmt::Display for Pattern {
 }
 
 crate::words! {
-    /// How the text of a pattern is compared with a User-Agent.
+    /// The way in which the text of a pattern is compared with a User-Agent.
 #[derive(Hash, Ord, PartialOrd)]
     pub enum PatternKind {
-        /// Matches anywhere, but not after a letter or digit and not before a letter.
+        /// Matches anywhere, except after a letter or digit, or before a letter.
         Token = "token",
-        /// Matches at the start. The text ends with `/` if a version follows.
+        /// Matches at the start of the User-Agent. The text ends with `/` if a version follows.
         Prefix = "prefix",
-        /// Matches at the start, if followed by the end, `/`, `_`, ` (` or a number.
+        /// Matches at the start of the User-Agent, if followed by `/`, `_`, ` (`, a number or the
+        /// end.
         Product = "product",
         /// Matches if the text is the whole User-Agent.
         Exact = "exact",

@@ -5,7 +5,7 @@ use super::{PatternKind, Robot, useragent::without_version};
 /// Maximum number of bytes in a product token.
 const MAX_BYTES: usize = 100;
 
-/// The name of a robot in robots.txt, and whether it is published or derived.
+/// The name of a robot in robots.txt, and whether the name is published or derived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ProductToken<'r> {
     text: &'r str,
@@ -24,7 +24,7 @@ pub enum NoProductToken {
 }
 
 impl NoProductToken {
-    /// Returns the reason in a few words, which can follow the robot's name.
+    /// Returns the reason as a few words that can follow the robot's name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -37,10 +37,11 @@ impl NoProductToken {
 impl Robot {
     /// Returns the name by which robots.txt refers to the robot.
     ///
-    /// This is the published [product token](Self::product_token) or, failing that, the robot's
+    /// The name is the published [product token](Self::product_token) or, failing that, the robot's
     /// name without a version, or else the first pattern that is a single word. A derived token
     /// consists of letters, `_` and `-` (RFC 9309 §2.2.1) as well as digits and dots, which are
-    /// used in practice. It is a guess because the name that the robot looks for is unknown.
+    /// used in practice. A derived token is a guess, because the name that the robot looks for is
+    /// unknown.
     ///
     /// # Errors
     ///

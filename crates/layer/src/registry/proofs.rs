@@ -1,6 +1,6 @@
-//! Parsing of the data that allows a robot's identity to be verified.
+//! Parsing of the data by which a robot's identity can be verified.
 //!
-//! The flat file parser ignores invalid data; for manual input, it is reported.
+//! The flat file parser ignores invalid data; for manual input, invalid data is reported.
 
 use super::text::{clean, starts_with_ignore_case};
 
@@ -26,7 +26,7 @@ pub(super) fn host_suffixes(value: &str) -> FactList {
     })
 }
 
-/// Returns `true` if a word is a public suffix, below which anyone can register a name.
+/// Returns `true` if a word is a public suffix; anyone can register a name below such a suffix.
 pub(super) fn is_public_suffix_word(word: &str) -> bool {
     is_public_suffix(&ending(word))
 }
@@ -38,8 +38,8 @@ fn ending(word: &str) -> String {
 
 /// Parses a list of signature agents: `https://keys.acme.example/` becomes `keys.acme.example`.
 ///
-/// A host has a key directory; `keys.acme.example/set.json` is the URL of a key set, or of a
-/// document that refers to a key set.
+/// A host stands for its key directory; `keys.acme.example/set.json` is the URL of a key set, or of
+/// a document that refers to a key set.
 pub(super) fn signature_agents(value: &str) -> FactList {
     FactList::read(value, |word| {
         let agent = word.trim_matches(['"', '<', '>']);
@@ -49,7 +49,7 @@ pub(super) fn signature_agents(value: &str) -> FactList {
         let (authority, path) = agent.split_at_checked(path)?;
         let authority = authority.to_ascii_lowercase();
         let authority = authority.strip_suffix(":443").unwrap_or(&authority);
-        // Without a port, any valid number serves: it is only checked.
+        // Without a port, any valid number can be used, because the port is only checked.
         let (host, port) = authority.split_once(':').unwrap_or((authority, "1"));
         let is_port = port.parse::<u16>().is_ok_and(|number| number > 0)
             && port.bytes().all(|b| b.is_ascii_digit());
@@ -73,7 +73,7 @@ pub(super) fn list_names(value: &str) -> FactList {
     })
 }
 
-/// Returns the URL at the start of a value, if it is an `http:` or `https:` URL.
+/// Returns the URL at the start of a value, if there is an `http:` or `https:` URL.
 pub(super) fn http_url(value: &str) -> Option<String> {
     let value = clean(value);
     let first = value
@@ -138,12 +138,13 @@ fn is_host_name(name: &str) -> bool {
 #[cfg(feature = "verify")]
 pub fn is_public_suffix(name: &str) -> bool {
     let name = name.trim_end_matches('.').as_bytes();
-    // For the list, any unknown last label is a suffix; internal names of companies may end in one.
+    // The list treats any unknown last label as a suffix, but companies' internal names may end in
+    // such labels.
     let suffix = psl::suffix(name).filter(psl::Suffix::is_known);
     suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
 }
 
-/// Returns `false`, because host name suffixes prove nothing if robots are not verified.
+/// Returns `false`, because host name suffixes have no effect if robots are not verified.
 #[cfg(not(feature = "verify"))]
 fn is_public_suffix(_: &str) -> bool {
     false

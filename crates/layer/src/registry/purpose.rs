@@ -9,9 +9,9 @@ macro_rules! purposes {
         #[non_exhaustive]
         pub enum Purpose {
             $($(#[doc = $doc])* $variant,)*
-            /// Not a robot: many visitors share the User-Agent.
+            /// No robot's purpose: many visitors share the User-Agent.
             Shared,
-            /// A purpose that is not stated, or that is none of the known ones.
+            /// A purpose that is not stated, or that is not one of the known purposes.
             #[default]
             Unknown,
         }
@@ -20,7 +20,7 @@ macro_rules! purposes {
             /// All purposes, in the order used in the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Shared, Self::Unknown];
 
-            /// All purposes that robots can have, that is, all except `Shared`.
+            /// All purposes that robots can have, which are all purposes except `Shared`.
             pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
             /// Returns `true` for programs that anyone may use for any purpose: libraries and

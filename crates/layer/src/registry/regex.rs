@@ -6,13 +6,13 @@ use regex_syntax::ParserBuilder;
 use super::InvalidPattern;
 
 /// Maximum memory in bytes that a compiled expression may use.
-// External lists could otherwise use up all memory, for example with counted repetitions.
+// Without a limit, external lists could use up all memory, for example by counted repetitions.
 const SIZE_LIMIT: usize = 1 << 20;
 /// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
 /// Minimum number of bytes that any match of an expression must have.
 const MIN_MATCH: usize = 2;
-/// Sample texts. An expression that matches any of these is too general.
+/// Sample texts. An expression that matches any of these texts is too general.
 const EVERYBODY: &[&str] = &[
     "Mozilla/5.0",
     "a",
@@ -61,7 +61,7 @@ fn minimum_match(text: &str) -> Result<usize, InvalidPattern> {
         .build()
         .parse(text)
         .map_err(|error| InvalidPattern::Regex(last_line(&error.to_string())))?;
-    // An expression without a minimum never matches and is harmless.
+    // An expression without a minimum length never matches, and is harmless.
     Ok(hir.properties().minimum_len().unwrap_or(usize::MAX))
 }
 

@@ -6,26 +6,26 @@ use super::{Pattern, Purpose};
 
 /// A robot that is described by a registry.
 ///
-/// Parsers ignore the names and e-mail addresses of owners, which are never stored.
+/// Names and e-mail addresses of owners are ignored by parsers and never stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Robot {
-    /// Identifier, unique within the source (`robot-id`).
+    /// The ID, which is unique within the source (`robot-id`).
     pub id: String,
-    /// Display name (`robot-name`).
+    /// The display name (`robot-name`).
     pub name: String,
-    /// URL (`http:` or `https:`) of a page about the robot (`robot-details-url`).
+    /// The URL (`http:` or `https:`) of a page about the robot (`robot-details-url`).
     pub details_url: Option<String>,
-    /// User-Agent as written in the source, cleaned but not truncated (`robot-useragent`).
+    /// The User-Agent as written in the source, cleaned but not truncated (`robot-useragent`).
     pub useragent: String,
     /// Patterns derived from the User-Agent; empty if the User-Agent is unusable.
     pub patterns: Vec<Pattern>,
-    /// Purpose of the robot.
+    /// The purpose of the robot.
     pub purpose: Purpose,
-    /// Company or project that operates the robot (only in the bundled registry and in modern
+    /// The company or project that operates the robot (only in the bundled registry and in modern
     /// lists).
     pub operator: Option<String>,
-    /// Published token by which robots.txt refers to the robot, if any
+    /// The published token by which robots.txt refers to the robot, if any
     /// (`robot-exclusion-useragent`).
     ///
     /// If no token is published, [`Robot::token`] returns a substitute.
@@ -34,7 +34,7 @@ pub struct Robot {
     pub exclusion: Exclusion,
     /// Suffixes of the robot's host names (bundled and manual robots only, `robot-host`).
     pub host_suffixes: Vec<String>,
-    /// URL of the published list of the robot's address ranges (bundled and manual robots only).
+    /// The URL of the published list of the robot's addresses (bundled and manual robots only).
     pub ranges_url: Option<String>,
     /// Hosts whose keys sign the robot's requests, with a port unless it is 443, or with the path
     /// of a key set or of a Client ID Metadata Document (bundled and manual robots only,
@@ -43,12 +43,12 @@ pub struct Robot {
     /// Evidence that the robot exists: words for public lists, or `operator` for the operator's
     /// page (bundled and manual robots only, `robot-evidence`).
     pub evidence: Vec<String>,
-    /// Date of the latest comparison with the operator's page, such as `2026-11-21` (bundled and
-    /// manual robots only, `robot-checked`).
+    /// The date of the latest comparison with the operator's page, such as `2026-11-21` (bundled
+    /// and manual robots only, `robot-checked`).
     pub checked: Option<String>,
-    /// Name of the registry that contains the robot.
+    /// The name of the registry that contains the robot.
     pub source: Source,
-    /// Whether the robot takes part in detection, and if not, why.
+    /// Whether the robot takes part in detection, with the reason if it does not.
     pub status: Status,
 }
 
@@ -88,7 +88,7 @@ impl Robot {
 pub enum Exclusion {
     /// The robot obeys robots.txt.
     Yes,
-    /// The robot obeys only some rules, or obeys them only sometimes.
+    /// The robot obeys only some rules, or obeys rules only sometimes.
     Partly,
     /// The robot does not obey robots.txt.
     No,
@@ -109,7 +109,7 @@ impl Exclusion {
         }
     }
 
-    /// Parses the first word of a value. Returns `Unknown` if the word is not a known one.
+    /// Parses the first word of a value. Returns `Unknown` if the word is not known.
     #[must_use]
     pub fn from_value(value: &str) -> Self {
         let first = value
@@ -132,14 +132,14 @@ pub enum Status {
     /// One of the robot's patterns matched a browser in the self-test. The robot is stored but not
     /// detected.
     Quarantined {
-        /// Text of the pattern that matched a browser.
+        /// The text of the pattern that matched a browser.
         pattern: String,
-        /// User-Agent of the browser that the pattern matched.
+        /// The User-Agent of the browser that the pattern matched.
         browser: String,
     },
     /// No pattern could be derived from the robot's User-Agent.
     Unusable {
-        /// Why the User-Agent is unusable, in a few words.
+        /// The reason why the User-Agent is unusable, in a few words.
         reason: String,
     },
 }
@@ -158,8 +158,7 @@ impl Status {
 
 /// The name of the registry that contains a robot.
 ///
-/// A name consists of lower-case letters, digits, `-`, `.` and `_`, and its length is at most 64
-/// bytes.
+/// A name consists of at most 64 lower-case letters, digits, `-`, `.` and `_`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Source(String);
 
@@ -191,7 +190,8 @@ impl Source {
     /// Returns the precedence among sources that contain the same robot; a lower value takes
     /// precedence.
     ///
-    /// Manual robots come first, then bundled ones, the Web Robots Database, and other sources.
+    /// Manual robots come first, then the bundled registry, the Web Robots Database, and other
+    /// sources.
     #[must_use]
     pub fn precedence(&self) -> u8 {
         match self.0.as_str() {
@@ -227,5 +227,5 @@ impl FromStr for Source {
 
 /// Error returned if a source name is too long or contains invalid characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("a source name consists of 1 to 64 characters of a-z, 0-9, '-', '.' and '_'")]
+#[error("a source name must consist of 1 to 64 characters from a-z, 0-9, '-', '.' and '_'")]
 pub struct InvalidSource;

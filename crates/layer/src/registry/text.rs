@@ -75,10 +75,10 @@ const ENTITIES: &[(&str, char)] = &[
     ("oslash", 'ø'),
 ];
 
-/// Maximum length of a name or number between `&` and `;`.
+/// Maximum length in bytes of a name or number between `&` and `;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// Decodes UTF-8 or, if the bytes are invalid UTF-8, Windows-1252. Never fails.
+/// Decodes UTF-8 or, if the bytes are invalid UTF-8, Windows-1252. Decoding never fails.
 ///
 /// Bytes that are undefined in Windows-1252 are dropped.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
@@ -183,7 +183,7 @@ fn windows_1252(byte: u8) -> Option<char> {
             .get(usize::from(byte - 0x80))
             .copied()
             .flatten(),
-        // All other bytes are as in ISO 8859-1 and equal the code points.
+        // All other bytes are encoded as in ISO 8859-1 and equal their code points.
         _ => Some(char::from(byte)),
     }
 }
@@ -210,7 +210,7 @@ fn entity(text: &str) -> Option<(char, &str)> {
 /// Returns `true` for control characters and text direction characters, which are not allowed in
 /// fields.
 fn is_invisible(c: char) -> bool {
-    // Direction marks could disguise a name as another one.
+    // Direction marks could disguise a name as another name.
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}' | '\u{feff}')

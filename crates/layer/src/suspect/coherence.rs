@@ -1,4 +1,4 @@
-//! Checks whether a request is one that the claimed browser would send.
+//! A check whether the claimed browser would send a request.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -18,29 +18,29 @@ use super::{
     user_agent::{Browser, number},
 };
 
-/// Prefix of the `Accept` header that browsers of all families send to open a page.
+/// The prefix of the `Accept` header that browsers of all families send to open a page.
 const PAGE_ACCEPT: &[u8] = b"text/html,application/xhtml+xml,application/xml;q=0.9";
 
-/// Prefixes of the `Accept-Encoding` headers that browsers send; media are requested without
+/// The prefixes of the `Accept-Encoding` headers that browsers send. Media are requested without
 /// compression.
 const ENCODINGS: [&[u8]; 3] = [b"gzip, deflate", b"br, gzip, deflate", b"identity"];
 
 const FETCH: [Field; 3] = [Field::FetchSite, Field::FetchMode, Field::FetchDest];
 
-/// Brand that every Chromium browser lists in addition to its own.
+/// The brand that every Chromium browser lists in addition to its own brand.
 static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Chromium\";v=\""));
 
 /// Senders that need not be checked again: a browser sends dozens of requests over a connection,
-/// and all of them come from one program. The set occupies 128 KiB.
+/// all of which come from the same program. The set occupies 128 KiB.
 ///
-/// A collision between two senders benefits only a client that deliberately causes one.
+/// A collision between two senders only benefits a client that deliberately causes the collision.
 type Senders = SeenKeys<16_384>;
 
 /// A check whether requests come from the browsers that their User-Agents claim.
 ///
-/// Uses the bundled table of browsers, and learns which headers the proxies in front remove. If
-/// nothing is unusual about a sender's request, the sender is not checked again because all
-/// requests over a connection come from one program.
+/// The check uses the bundled table of browsers, and learns which headers are removed by front
+/// proxies. If nothing is unusual about a sender's request, the sender is not checked again because
+/// all requests over a connection come from the same program.
 ///
 /// # Example
 ///
@@ -64,16 +64,16 @@ pub struct BrowserCheck {
     senders: Senders,
 }
 
-/// The connection details of a request that are known to the server; by default, none.
+/// The connection details of a request that the server knows; by default, no details.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Transport {
     /// Whether the client is known to use HTTPS.
     pub is_https: bool,
-    /// Whether the order of the headers is the one in which the client sent them.
+    /// Whether the headers are in the order in which the client sent them.
     pub is_direct: bool,
-    /// Trusted proxy that forwarded the request, if any.
+    /// The trusted proxy that forwarded the request, if any.
     pub front: Option<IpAddr>,
-    /// Client address, including the port if only this client uses the connection.
+    /// The client's address, with the port if only this client uses the connection.
     pub sender: Option<SocketAddr>,
 }
 
@@ -81,7 +81,8 @@ pub struct Transport {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Findings {
-    /// Browser and version with which the request was compared; `None` if it was not checked.
+    /// The browser and version with which the request was compared; `None` if the request was not
+    /// checked.
     pub browser: Option<String>,
     /// All reasons, even if their total weight does not make the visitor a suspect.
     pub reasons: Reasons,
@@ -116,7 +117,7 @@ impl BrowserCheck {
         }
     }
 
-    /// Returns the reasons why the claimed browser would not have sent this request.
+    /// Returns the reasons why the claimed browser would not have sent a request.
     ///
     /// Returns no reasons if the User-Agent does not belong to a browser in the table.
     #[must_use]
@@ -150,9 +151,9 @@ impl BrowserCheck {
         found.unwrap_or_default()
     }
 
-    /// Distinguishes programs if their connections are unknown: by the number of headers, and by
-    /// the headers that the proxy is known to forward, because these determine which headers are
-    /// considered missing.
+    /// Returns a number that distinguishes programs if their connections are unknown. It depends on
+    /// the number of headers, and on the headers that the proxy is known to forward, because these
+    /// determine which headers are considered missing.
     fn shape(&self, headers: &HeaderMap, transport: Transport) -> u64 {
         let brings = transport
             .front
@@ -160,8 +161,8 @@ impl BrowserCheck {
         (headers.len() as u64) << 32 | u64::from(brings)
     }
 
-    /// Returns the reasons regardless of the sender, or `None` if the request is not representative
-    /// of a browser.
+    /// Returns the reasons without regard to the sender, or `None` if the request is not
+    /// representative of a browser.
     fn found<B>(
         &self,
         request: &Request<B>,
@@ -188,7 +189,7 @@ impl BrowserCheck {
         Some(judged.reasons())
     }
 
-    /// Returns the proxies in front that never forward some of the headers that browsers send.
+    /// Returns the front proxies that never forward some of the headers that browsers send.
     ///
     /// Only proxies that have forwarded 500 or more browser requests are returned.
     #[must_use]
@@ -371,7 +372,7 @@ impl CheckedRequest<'_, '_> {
 /// The brands listed in `Sec-CH-UA`.
 #[derive(Default)]
 struct Brands {
-    /// Version of the Chromium brand.
+    /// The version of the Chromium brand.
     chromium: Option<u32>,
     is_headless: bool,
 }
@@ -385,16 +386,16 @@ impl Brands {
         let version = at.and_then(|at| hints.get(at + CHROMIUM.needle().len()..));
         Self {
             chromium: version.and_then(number).map(|(version, _)| version),
-            // Most values contain no `H`, and searching the letter is faster than the word.
+            // Most values contain no `H`, and searching for the letter is faster than for the word.
             is_headless: memchr::memchr(b'H', hints).is_some() && has(hints, b"Headless"),
         }
     }
 }
 
-/// Returns `true` if a request is of a kind for which browsers send all of their headers.
+/// Returns `true` if a request is of a kind with which browsers send all of their headers.
 ///
-/// Excluded are preflights, handshakes, and requests that the browser itself makes, to find out
-/// whether a password can be changed or to load the source of a minified script.
+/// Preflights and handshakes are excluded, and so are requests that the browser itself makes to
+/// find out whether a password can be changed or to load the source of a minified script.
 fn is_judged(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::POST)
         && !path.starts_with("/.well-known/")
@@ -405,7 +406,7 @@ fn has(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// Returns the value of a header, truncated if long and with invisible characters escaped.
+/// Returns the value of a header, truncated if too long and with invisible characters escaped.
 fn shown(headers: &HeaderMap, name: &str) -> String {
     const MAX_CHARS: usize = 160;
     match headers.get(name) {

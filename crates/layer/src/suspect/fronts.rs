@@ -1,4 +1,4 @@
-//! Records which headers the proxies in front of this program forward.
+//! A record of the headers that the front proxies forward.
 
 use std::{
     net::IpAddr,
@@ -12,18 +12,18 @@ use crate::keys::halves;
 
 use super::seen::Field;
 
-/// Maximum number of tracked proxies; behind further proxies, headers are not considered missing.
+/// Maximum number of tracked proxies. Behind other proxies, headers are not considered missing.
 const MAX_FRONTS: usize = 64;
 
 /// Number of slots that are searched for a proxy.
 const PLACES: usize = 8;
 
-/// Number of browser requests after which a proxy's missing headers are reported: by then, hundreds
-/// of visitors have come, and some of them have sent each of the headers.
+/// Number of browser requests after which a proxy's missing headers are reported: by then, there
+/// have been hundreds of visitors, and some visitors have sent each of the headers.
 const ENOUGH: u32 = 500;
 
-/// Headers that are considered missing only behind a proxy that has forwarded them before; `true`
-/// for headers that browsers send only over HTTPS.
+/// Headers that are considered missing only behind a proxy that has forwarded such headers before;
+/// `true` for headers that browsers send only over HTTPS.
 const MISSED: [(Field, &str, bool); 9] = [
     (Field::Accept, "Accept", false),
     (Field::Language, "Accept-Language", false),
@@ -36,30 +36,30 @@ const MISSED: [(Field, &str, bool); 9] = [
     (Field::FetchDest, "Sec-Fetch-Dest", true),
 ];
 
-/// A bit in addition to those for headers, set if a proxy has forwarded HTTPS requests.
+/// A bit in addition to the bits for headers, set if a proxy has forwarded HTTPS requests.
 pub(super) const OVER_HTTPS: u32 = 1 << 31;
 
 /// A trusted proxy, with the headers that it never forwards.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FrontHeaders {
-    /// Address of the proxy.
+    /// The address of the proxy.
     pub front: IpAddr,
-    /// Headers that browsers send but that the proxy has never forwarded; their absence is not held
-    /// against visitors.
+    /// Headers that browsers send but that the proxy has never forwarded; their absence is not a
+    /// reason for suspicion.
     pub taken_off: Vec<&'static str>,
 }
 
-/// The headers that each proxy has ever forwarded.
+/// The headers that each proxy has forwarded at least once.
 #[derive(Debug)]
 pub(super) struct Fronts([Front; MAX_FRONTS]);
 
 #[derive(Debug, Default)]
 struct Front {
-    /// Key of the proxy; 0 if the slot is free.
+    /// The key of the proxy; 0 if the slot is free.
     key: AtomicU64,
     fields: AtomicU32,
-    /// Number of requests, counted up to [`ENOUGH`].
+    /// The number of requests, counted up to [`ENOUGH`].
     requests: AtomicU32,
     address: OnceLock<IpAddr>,
 }
@@ -98,7 +98,7 @@ impl Fronts {
                 place.requests.fetch_add(1, Relaxed);
             }
             let known = place.fields.load(Relaxed);
-            // Nearly every request has no new header, so nothing is written.
+            // Nearly every request contains no new header, so that nothing is written.
             if known | came != known {
                 place.fields.fetch_or(came, Relaxed);
             }
@@ -107,7 +107,8 @@ impl Fronts {
         came
     }
 
-    /// Returns the proxies that have forwarded enough requests but never some of the headers.
+    /// Returns the proxies that have forwarded enough requests, but have never forwarded some
+    /// headers.
     pub(super) fn removing_headers(&self) -> Vec<FrontHeaders> {
         let fronts = self.learnt().map(|(front, came)| {
             let is_taken_off = |field: Field, is_https: bool| {
@@ -123,7 +124,7 @@ impl Fronts {
         fronts.filter(|front| !front.taken_off.is_empty()).collect()
     }
 
-    /// Returns the proxies that have forwarded enough requests, with the headers that they
+    /// Returns the proxies that have forwarded enough requests, with the headers that each proxy
     /// forwarded.
     fn learnt(&self) -> impl Iterator<Item = (IpAddr, u32)> {
         let enough = |front: &&Front| front.requests.load(Relaxed) >= ENOUGH;
@@ -138,7 +139,7 @@ impl Fronts {
 }
 
 /// Returns a non-zero key for the address of a proxy; addresses with the same key are treated as
-/// one.
+/// one proxy.
 fn key(front: IpAddr) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let number = match front {

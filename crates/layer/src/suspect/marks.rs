@@ -18,7 +18,7 @@ use crate::keys::{AgentKey, halves};
 
 use super::{Reason, Reasons};
 
-/// Number of slots for marked visitors, a power of two; new visitors replace old ones.
+/// Number of slots for marked visitors, a power of two; new visitors replace old visitors.
 const PLACES: usize = 1 << 14;
 
 /// Number of slots that are searched for a visitor.
@@ -27,7 +27,7 @@ const NEIGHBOURS: usize = 8;
 /// Maximum duration of a mark in seconds; a longer duration means that the clock was set back.
 const LONGEST_S: u32 = 12 * 3_600;
 
-/// Key of a free slot; a slot that is being written has the next key.
+/// The key of a free slot; a slot that is being written has the next key.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
 
@@ -37,9 +37,9 @@ const TAKEN: u64 = 1;
 pub enum Mark {
     /// The application reported that the visitor is human.
     Person,
-    /// The application reported that the visitor is not human: [`Reason::UpstreamWord`].
+    /// The application reported that the visitor is not human ([`Reason::UpstreamWord`]).
     NoPerson,
-    /// The visitor has requested a trap: [`Reason::Trap`].
+    /// The visitor has requested a trap ([`Reason::Trap`]).
     Trap,
     /// The visitor has requested robots.txt, which is not a reason for suspicion.
     Reader,
@@ -66,9 +66,9 @@ impl Mark {
     }
 }
 
-/// Marks on visitors, who are identified by address (the /64 network for IPv6) and User-Agent.
+/// Marks on visitors, which are identified by address (the /64 network for IPv6) and User-Agent.
 ///
-/// Clones share the marks. Up to 16,384 visitors are stored in memory, in half a megabyte that is
+/// Clones share the marks. Up to 16,384 visitors are stored in half a megabyte of memory, which is
 /// allocated with the first mark. No operation blocks, and neither addresses nor User-Agents are
 /// stored.
 ///
@@ -87,13 +87,13 @@ impl Mark {
 #[derive(Clone)]
 pub struct Marks {
     shared: Arc<Shared>,
-    /// Salt of the site, which prevents marks of one site from applying to others.
+    /// The salt of the site, which prevents one site's marks from applying to other sites.
     salt: u64,
 }
 
 struct Shared {
     places: OnceLock<Box<[Place]>>,
-    /// Time in seconds at which the last mark ends; 0 if there are no marks.
+    /// The time in seconds at which the last mark ends; 0 if there are no marks.
     last_s: AtomicU32,
     clock: Clock,
     started_ms: i64,
@@ -113,14 +113,14 @@ pub struct ActiveMarks {
     pub is_reader: bool,
     /// Whether the visitor was redirected to another page.
     pub is_sent: bool,
-    /// Reasons for suspicion that the marks stand for.
+    /// The reasons for suspicion that the marks stand for.
     pub reasons: Reasons,
 }
 
 #[derive(Debug, Default)]
 struct Place {
     key: AtomicU64,
-    /// Time in seconds at which each mark ends.
+    /// The time in seconds at which each mark ends.
     ends_s: [AtomicU32; Mark::ALL.len()],
 }
 
@@ -140,7 +140,8 @@ impl Marks {
         }
     }
 
-    /// Returns the marks of a site, which share the memory with others but are separate.
+    /// Returns the marks of a site, which are separate but share the memory with other sites'
+    /// marks.
     #[must_use]
     pub fn of_site(&self, name: &str) -> Self {
         Self {
@@ -162,11 +163,11 @@ impl Marks {
             IpAddr::V6(v6) => (2, halves(v6.to_bits()).0),
         };
         let key = agent.with(self.salt ^ kind, sender);
-        // The first two numbers have a special meaning.
+        // The lowest two numbers have a special meaning.
         MarkedVisitor(key.max(TAKEN + 1))
     }
 
-    /// Returns `true` if no visitor is marked; costs one atomic load.
+    /// Returns `true` if no visitor is marked. The check costs one atomic load.
     #[inline]
     #[must_use]
     pub fn are_none(&self) -> bool {
@@ -201,7 +202,7 @@ impl Marks {
         let last_s = self.shared.last_s.load(Relaxed);
         let now_s = self.now_s();
         if !holds(last_s, now_s) {
-            // All marks have ended: make later calls cheap, unless a mark was set concurrently.
+            // All marks have ended, so make later calls cheap, unless a mark was set concurrently.
             let _ = self
                 .shared
                 .last_s
@@ -229,7 +230,7 @@ impl Marks {
         }
     }
 
-    /// Returns the slot of a visitor, or assigns one.
+    /// Returns the slot of a visitor, or assigns a slot to the visitor.
     fn place(&self, key: u64, now_s: u32) -> Option<&Place> {
         self.shared.places.get_or_init(|| {
             let places = (0..PLACES).map(|_| Place::default());
@@ -249,7 +250,7 @@ impl Marks {
         };
         let place = self.neighbours(key).min_by_key(|place| left_s(place))?;
         let known = place.key.load(Relaxed);
-        // If two visitors race for the slot, one is not marked.
+        // If two visitors compete for the slot, only one visitor is marked.
         if known == TAKEN
             || place
                 .key
@@ -273,7 +274,7 @@ impl Marks {
 
     fn now_s(&self) -> u32 {
         let since_ms = self.shared.clock.now_ms() - self.shared.started_ms;
-        // If the clock was set back to before the start, time stands still until then.
+        // If the clock was set back to a time before the start, time stands still until the start.
         u32::try_from(since_ms.max(0) / 1_000).unwrap_or(u32::MAX)
     }
 }

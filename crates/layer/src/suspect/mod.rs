@@ -1,13 +1,14 @@
 //! Detection of automated clients that claim to be browsers.
 //!
 //! [`detect`](crate::detect) considers a client with a browser's User-Agent human. [`BrowserCheck`]
-//! checks whether the claimed browser would send the request, and returns [`Reasons`] if not. If
-//! their total [weight](SUSPECT_WEIGHT) is high enough, the visitor is marked as suspect. The mark
-//! is not a verdict, and has no effect unless [rules](crate::policy::When::suspect) match suspects.
+//! checks whether the claimed browser would send the request, and returns the [`Reasons`] if it
+//! would not. If the reasons' total [weight](SUSPECT_WEIGHT) is high enough, the visitor is marked
+//! as suspect. The mark is not a verdict, and has no effect unless
+//! [rules](crate::policy::When::suspect) match suspects.
 //!
 //! Only browsers whose User-Agent exactly matches the bundled table are checked; users of rare
-//! browsers are never suspect. [`Marks`] store findings from other sources about a visitor for some
-//! time.
+//! browsers are never suspect. [`Marks`] store findings about a visitor from other sources for a
+//! limited time.
 
 mod coherence;
 mod fronts;

@@ -1,14 +1,14 @@
-//! Reasons to assume that a request does not come from the browser given in its User-Agent.
+//! Reasons to assume that a request does not come from the browser that its User-Agent claims.
 
 use std::fmt;
 
 /// The total weight of reasons at which a visitor becomes a suspect.
 ///
-/// The value is based on measurements of requests from real browsers, including those sent through
-/// proxies that remove headers: the weights of their weak reasons add up to less.
+/// The value is based on measurements of requests from real browsers, including requests through
+/// proxies that remove headers: the weights of the weak reasons in such requests add up to less.
 pub const SUSPECT_WEIGHT: u32 = 10;
 
-/// Declares the reasons, each with a code, a weight, the header concerned, and a sentence.
+/// Declares the reasons, each with a code, a weight, the name of a header, and a sentence.
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $Reason:ident = $code:literal, $weight:literal, $header:literal, $sentence:literal;)+) => {
         /// A reason to suspect that a client that claims to be a browser is automated.
@@ -41,7 +41,7 @@ macro_rules! reasons {
                 match self { $(Self::$Reason => $sentence,)+ }
             }
 
-            /// Returns the name of the header in which the reason shows.
+            /// Returns the name of the header that reveals the reason.
             pub(super) const fn header(self) -> &'static str {
                 match self { $(Self::$Reason => $header,)+ }
             }
@@ -62,16 +62,16 @@ reasons! {
     /// `Sec-CH-UA` is missing over HTTPS.
     ClientHintsMissing = "client-hints-missing", 4, "sec-ch-ua",
         "over HTTPS, this browser sends Sec-CH-UA";
-    /// `Sec-CH-UA` and the User-Agent give different versions.
+    /// `Sec-CH-UA` and the User-Agent specify different versions.
     ClientHintsDiffer = "client-hints-differ", 10, "sec-ch-ua",
-        "Sec-CH-UA and User-Agent give different versions";
+        "Sec-CH-UA and User-Agent specify different versions";
     /// `Sec-CH-UA` lists a headless browser.
     ClientHintsHeadless = "client-hints-headless", 10, "sec-ch-ua",
         "Sec-CH-UA lists a headless browser, which is controlled by a program";
     /// The `Sec-Fetch-*` headers are missing over HTTPS.
     FetchMetadataMissing = "fetch-metadata-missing", 4, "sec-fetch-mode",
         "over HTTPS, this browser sends Sec-Fetch headers";
-    /// Some of `Sec-Fetch-Site`, `-Mode` and `-Dest` are missing.
+    /// One or two of `Sec-Fetch-Site`, `Sec-Fetch-Mode` and `Sec-Fetch-Dest` are missing.
     FetchMetadataIncomplete = "fetch-metadata-incomplete", 7, "sec-fetch-mode",
         "browsers send Sec-Fetch-Site, Sec-Fetch-Mode and Sec-Fetch-Dest together";
     /// `Accept` is missing.
@@ -89,7 +89,7 @@ reasons! {
     /// `Accept-Encoding` is missing.
     EncodingMissing = "accept-encoding-missing", 5, "accept-encoding",
         "browsers send Accept-Encoding with every request";
-    /// The value of `Accept-Encoding` is not one that browsers send.
+    /// `Accept-Encoding` has a value that browsers do not send.
     EncodingForeign = "accept-encoding-foreign", 4, "accept-encoding",
         "no browser lists these encodings in this order";
     /// `Accept-Encoding` lacks an encoding that the browser version supports.
@@ -98,7 +98,7 @@ reasons! {
     /// `Upgrade-Insecure-Requests` is missing from a request that opens a page.
     UpgradeMissing = "upgrade-insecure-requests-missing", 4, "upgrade-insecure-requests",
         "this browser opens pages with Upgrade-Insecure-Requests";
-    /// The `Connection` header differs from the one that browsers send over HTTP/1.1.
+    /// The `Connection` header differs from the header that browsers send over HTTP/1.1.
     ConnectionForeign = "connection-foreign", 2, "connection",
         "over HTTP/1.1, browsers send Connection: keep-alive, in lower case";
     /// The headers are not in the order in which the browser sends them.
@@ -116,7 +116,7 @@ reasons! {
     /// The application reported that the visitor is not human.
     UpstreamWord = "upstream-word", 10, "user-agent",
         "the application reported that the visitor is not human";
-    /// A trap was requested, which is not sufficient on its own.
+    /// The visitor requested a trap, which is not a sufficient reason on its own.
     Trap = "trap", 7, "user-agent",
         "the request was for a trap, which robots.txt disallows and human visitors cannot see";
 }

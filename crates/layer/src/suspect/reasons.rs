@@ -27,7 +27,7 @@ impl Reasons {
         Self(self.0 | bit(reason))
     }
 
-    /// Returns the set; if the condition is true, with the given reason added.
+    /// Returns the set, with the given reason added if `holds` is true.
     #[must_use]
     pub(super) fn with_if(self, holds: bool, reason: Reason) -> Self {
         Self(self.0 | (bit(reason) * u32::from(holds)))
@@ -39,7 +39,7 @@ impl Reasons {
         Self(self.0 | other.0)
     }
 
-    /// Returns the reasons that remain after the visitor has confirmed to be human.
+    /// Returns the reasons that remain after the visitor has confirmed that it is human.
     ///
     /// Unusual headers may come from a rare browser, and other clients may have caused the
     /// suspicion of a fleet; reasons based on the visitor's own actions remain.

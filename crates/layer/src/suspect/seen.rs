@@ -1,4 +1,4 @@
-//! Extracts the headers of a request that distinguish browsers, in one pass.
+//! Extraction of the request headers that distinguish browsers, in one pass.
 
 use http::HeaderMap;
 
@@ -10,7 +10,7 @@ pub(super) enum Field {
     Language,
     Encoding,
     Connection,
-    // The position of this header and of those below does not matter.
+    // The positions of this header and of the headers below do not matter.
     Upgrade,
     Hints,
     FetchSite,
@@ -33,7 +33,7 @@ const PLACED: usize = 5;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BrowserHeaders<'h> {
     fields: u32,
-    /// Position of the first field of each header, starting at 0.
+    /// The position of the first field of each header, starting at 0.
     places: [u8; PLACED],
     pub(super) accept: &'h [u8],
     pub(super) language: &'h [u8],

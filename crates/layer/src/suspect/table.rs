@@ -1,4 +1,4 @@
-//! Table of the headers that browsers send, parsed once at startup.
+//! A table of the headers that browsers send, which is parsed once at startup.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,9 +22,9 @@ pub(super) struct Family {
     pub(super) impossible_from: u32,
     pub(super) platforms: Vec<Box<str>>,
     pub(super) revision: Option<u32>,
-    /// Latest known version of the browser.
+    /// The latest known version of the browser.
     pub(super) latest: u32,
-    /// A day on which the latest known version was the current one.
+    /// A day on which the latest known version was the current version.
     pub(super) latest_day: Box<str>,
     pub(super) outdated: u32,
     pub(super) hints: Option<u32>,
@@ -44,7 +44,7 @@ type Record<'t> = HashMap<&'t str, Vec<&'t str>>;
 impl Table {
     /// Returns the bundled table of browsers.
     pub(super) fn bundled() -> Self {
-        // Never fails, as tests parse the same table.
+        // This never fails, as tests parse the same table.
         Self::parse(include_str!("browsers.txt")).unwrap_or_default()
     }
 
@@ -52,7 +52,7 @@ impl Table {
         &self.families
     }
 
-    /// Parses a table. An error contains the record and the field.
+    /// Parses a table. Errors contain the invalid record and field.
     fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let mut families = Vec::new();
@@ -122,7 +122,7 @@ impl Family {
             order: order(all("browser-order"))?,
             page_order: order(all("browser-page-order"))?,
         };
-        // Required for maintainers of the table, but not used.
+        // This field is required for maintainers of the table, but is not used.
         one(&all("browser-sources")).ok_or(wrong("browser-sources"))?;
         match record.into_keys().next() {
             Some(field) => Err(format!("{id}: {field}: unknown field")),

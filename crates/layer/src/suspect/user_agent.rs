@@ -15,7 +15,7 @@ pub(super) struct Browser<'t> {
 #[derive(Debug)]
 pub(super) struct Shape {
     first: Box<str>,
-    /// Literal text after each `*`.
+    /// The literal text after each `*`.
     rest: Vec<Box<str>>,
 }
 
@@ -47,7 +47,7 @@ impl Family {
         let is_impossible = if ends(&self.endings) {
             !self.has_revision(comment, version)
         } else if ends(&self.impossible) {
-            // Earlier releases may have had such endings.
+            // Earlier releases may have had such a User-Agent.
             if version < self.impossible_from {
                 return None;
             }
@@ -64,7 +64,7 @@ impl Family {
 
     /// Returns `true` unless the comment's revision contradicts the version.
     fn has_revision(&self, comment: &[u8], version: u32) -> bool {
-        /// Revision in the User-Agent of Firefox 110 to 119, because sites mistook `rv:11` for
+        /// The revision in the User-Agent of Firefox 110 to 119, because sites mistook `rv:11` for
         /// Internet Explorer.
         const FROZEN: u32 = 109;
         if self.revision.is_none_or(|from| version < from) {
@@ -76,7 +76,8 @@ impl Family {
             Some((revision, _)) => {
                 revision == version || revision == FROZEN && (110..120).contains(&version)
             }
-            // A comment may omit the revision, for example one set by a privacy extension.
+            // A comment may lack the revision, for example if a privacy extension has set the
+            // comment.
             None => true,
         }
     }
@@ -91,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Returns the text that follows the shape.
+    /// Returns the text that follows the shape, or `None` if the shape does not match.
     fn behind<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
         let mut text = text.strip_prefix(self.first.as_bytes())?;
         for part in &self.rest {
@@ -103,7 +104,7 @@ impl Shape {
     }
 }
 
-/// Parses the major version. Returns it with the text after the version and a space.
+/// Parses the major version. Returns the version, and the text after the version and a space.
 fn version(text: &[u8]) -> Option<(u32, &[u8])> {
     let (major, rest) = number(text)?;
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// Test cases: first comment, rest of the User-Agent, and expected result.
+    /// Test cases, each with the first comment, the rest of the User-Agent, and the expected
+    /// result.
     const CASES: &[(&str, &str, &str)] = &[
         (
             "X11; Linux x86_64",

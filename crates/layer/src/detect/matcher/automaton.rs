@@ -12,7 +12,7 @@ use aho_corasick::{
 /// Number of bytes processed between checks for the end of the User-Agent.
 const BLOCK: usize = 8;
 
-/// An automaton that reports all literals ending at each byte, including overlapping ones.
+/// An automaton that reports all literals that end at each byte, including overlapping literals.
 #[derive(Debug)]
 pub(super) struct Literals {
     symbols: Symbols,
@@ -47,7 +47,8 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number and the range of each literal in a text until `found` breaks.
+    /// Calls `found` with the number and range of each literal in a text, until `found` returns a
+    /// break.
     #[inline]
     pub(super) fn find(
         &self,
@@ -125,7 +126,7 @@ fn report_matches(
 /// A number for each byte that occurs in the literals, the same for both cases of a letter; 0 for
 /// other bytes.
 ///
-/// Compact numbering halves the transition table of the crate and makes matching case-insensitive.
+/// Compact numbering halves the crate's transition table and makes matching case-insensitive.
 #[derive(Debug)]
 struct Symbols {
     of_bytes: [u8; 1 << u8::BITS],
@@ -145,7 +146,7 @@ impl Symbols {
             count: 1,
         };
         for byte in (0..=u8::MAX).filter(|byte| is_said.get(usize::from(*byte)) == Some(&true)) {
-            // Always fits: upper and lower case share a number, which leaves 230.
+            // Always fits: upper and lower case share a number, which leaves 230 numbers.
             let symbol = u8::try_from(symbols.count).unwrap_or_default();
             for byte in [byte, byte.to_ascii_uppercase()] {
                 if let Some(of_byte) = symbols.of_bytes.get_mut(usize::from(byte)) {

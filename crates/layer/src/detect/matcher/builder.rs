@@ -33,7 +33,7 @@ pub(in crate::detect) struct Limits {
 
 impl Limits {
     /// No limits, and no transition table: for a single search per browser, building the table
-    /// would take fifty times longer than it saves.
+    /// would take fifty times the time that the table saves.
     pub(in crate::detect) const NONE: Self = Self {
         literals_bytes: usize::MAX,
         always: usize::MAX,
@@ -109,7 +109,7 @@ impl Builder {
         self.check_size()?;
         self.apply_best_classification();
         self.drafts.sort_by_key(|draft| draft.specificity);
-        // Sorted, as the automaton requires; the forms of a literal start with the most specific.
+        // Sorted, as the automaton requires; the most specific form of a literal comes first.
         let mut by_literal: BTreeMap<Vec<u8>, Vec<Form>> = BTreeMap::new();
         let mut always = Vec::new();
         for (rank, draft) in self.drafts.into_iter().enumerate() {
@@ -195,7 +195,7 @@ impl Builder {
                 self.draft(literal, place, Test::Rule(rule));
                 Ok(())
             }
-            _ => Err(format!("longer than {MAX_LITERAL_BYTES} bytes")),
+            _ => Err(format!("the pattern exceeds {MAX_LITERAL_BYTES} bytes")),
         }
     }
 

@@ -17,7 +17,7 @@ static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
-/// Returns `true` if a URL whose host indicates a robot follows.
+/// Returns `true` if the mark is followed by a URL whose host indicates a robot.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
     if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
@@ -29,7 +29,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     !is_people_s(text)
 }
 
-/// Returns `true` if the URL that follows is one that browsers or device profiles contain.
+/// Returns `true` if the mark is followed by a URL that browsers or device profiles contain.
 fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
     HOSTS.iter().any(|host| starts_with(site, host))
@@ -38,8 +38,8 @@ fn is_browser_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || has_any(&PROFILES, text)
 }
 
-/// Returns `true` if a part of Internet Explorer's comment consists only of a URL, which companies
-/// add.
+/// Returns `true` if a part of Internet Explorer's comment consists only of a URL, as added by
+/// companies.
 fn is_company_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes
@@ -62,7 +62,7 @@ fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     !before.ends_with(b"+") && labels.any(|label| ends_with(label, b"browser"))
 }
 
-/// Returns `true` if the name of a site follows in a browser's User-Agent.
+/// Returns `true` if the mark is followed by a site's name in a browser's User-Agent.
 pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let label = before
         .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
@@ -97,7 +97,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
 }
 
-/// Returns `true` if a text starts with a domain name, the last label of which consists of letters.
+/// Returns `true` if a text starts with a domain name whose last label consists of letters.
 pub(super) fn is_domain(text: &[u8]) -> bool {
     let len = text
         .iter()

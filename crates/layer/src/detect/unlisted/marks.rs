@@ -9,7 +9,7 @@ use super::{
     words_found::{Words, has_any, has_platform, words},
 };
 
-/// A text that reveals a robot if its rule is satisfied.
+/// A text that reveals a robot if the rule of the mark is satisfied.
 #[derive(Debug)]
 pub(in crate::detect) struct Mark {
     pub(in crate::detect) literal: &'static str,
@@ -28,7 +28,7 @@ enum Rule {
     EndOfWord,
     /// Matches if no letter is adjacent, except at a new word: `FooResearch`, not `Presearch`.
     WholeWord,
-    /// Matches except on phones, where apps of human visitors scan, check and translate.
+    /// Matches except on phones, where human visitors use apps that scan, check and translate.
     Tool,
     /// Matches like [`Tool`](Self::Tool), but only if no letter follows.
     EndOfTool,
@@ -40,13 +40,13 @@ enum Rule {
     /// Matches like [`Agent`](Self::Agent), but only if nothing or a version follows:
     /// `ExampleUser/1.0`.
     User,
-    /// Matches if a host name follows that does not belong to a device profile's URL.
+    /// Matches if followed by a host name that does not belong to a device profile's URL.
     Url,
     /// Matches between a name and a domain.
     Address,
     /// Matches except in the User-Agent of a browser that calls itself compatible.
     Compatible,
-    /// Matches after the engine if a name follows that belongs to neither a browser nor a device.
+    /// Matches after the engine if followed by a name of neither a browser nor a device.
     Engine,
     /// Matches if a domain follows and no name precedes.
     Domain,
@@ -135,8 +135,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("(at)", Sign::Address, Rule::Address),
     mark("[at]", Sign::Address, Rule::Address),
     mark(" at ", Sign::Address, Rule::Address),
-    // Lookups of Log4j (CVE-2021-44228), functions of Bash (CVE-2014-6271), and text that
-    // attacks a page, a shell, a path or a query.
+    // Log4j lookups (CVE-2021-44228), Bash functions (CVE-2014-6271), and text that attacks a page,
+    // a shell, a path or a query.
     attack("${"),
     attack("() {"),
     attack("<script"),
@@ -149,8 +149,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("like gecko, ", Sign::Compatible, Rule::Engine),
 ];
 
-/// Marks that nearly all robots and few browsers have. They are searched by their common bytes, and
-/// only if no robot is found.
+/// Marks that nearly all robots and few browsers have. They are found by their common bytes, and
+/// only searched for if no robot is found.
 const LATE_MARKS: [Mark; 4] = [
     mark("https://", Sign::Url, Rule::Url),
     mark("http://", Sign::Url, Rule::Url),
@@ -301,13 +301,13 @@ static TELEPHONES: Words = Words::new(|| {
     ])
 });
 
-/// Returns `true` if a word is written in lower case, in upper case, or capitalised.
+/// Returns `true` if a word is in lower case, in upper case, or capitalised.
 pub(super) fn is_spelled(word: &[u8]) -> bool {
     word.iter().skip(1).all(u8::is_ascii_lowercase) || word.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Returns `true` if a word begins here: not after a letter, or with a capital after a small
-/// letter.
+/// Returns `true` if a word begins at the literal: not after a letter, or with a capital letter
+/// after a small one.
 pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     before.last().is_none_or(|last| {
         !last.is_ascii_alphabetic()
@@ -336,8 +336,8 @@ pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
     (is_title || before.last().is_some_and(u8::is_ascii_alphabetic)) && has_any(&TELEPHONES, text)
 }
 
-/// Returns `true` if a word ends here: not before a letter, or before a plural `s` or a capital
-/// letter after a small one.
+/// Returns `true` if a word ends with the literal: not before a letter, or before a plural `s` or a
+/// capital letter after a small one.
 pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
     match after {
@@ -348,13 +348,13 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a name ends with this part and nothing or only a version follows.
+/// Returns `true` if a name ends at the mark, and nothing or only a version follows.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }
 
-/// Returns `true` if a name ends with this part and is neither that of the header itself nor that
-/// of an add-on that hides the browser.
+/// Returns `true` if a name ends at the mark, and is neither the name of the header itself nor the
+/// name of an add-on that hides the browser.
 pub(super) fn is_agent(before: &[u8], after: &[u8]) -> bool {
     let name = before.strip_suffix(b"-").unwrap_or(before);
     name.last().is_some_and(u8::is_ascii_alphabetic)

@@ -10,7 +10,7 @@ pub(super) const MAX_OCCURRENCES: usize = 16;
 
 /// A fixed-size list of mark occurrences.
 pub(in crate::detect) struct Marks {
-    /// Index of the mark, and its start in the text.
+    /// The index of each mark, and its start in the text.
     occurrences: [(u16, u16); MAX_OCCURRENCES],
     count: usize,
 }
@@ -29,7 +29,7 @@ impl Marks {
     ///
     /// If the list is full, a more significant mark replaces the last one.
     pub(in crate::detect) fn push(&mut self, mark: u8, start: usize) {
-        // Never fails, because only 8 KiB are scanned.
+        // This never fails, because only 8 KiB are scanned.
         let Ok(start) = u16::try_from(start) else {
             return;
         };

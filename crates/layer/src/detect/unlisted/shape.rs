@@ -11,10 +11,10 @@ use super::{
 /// Maximum length of a User-Agent whose shape is examined.
 const MAX_BYTES: usize = 200;
 
-/// Maximum length of a single word; longer words are probably keys.
+/// Maximum length of a single word; longer words are probably keys rather than names.
 const MAX_WORD_BYTES: usize = 18;
 
-/// Prefixes of library names, in addition to those in the registry.
+/// Prefixes of library names, in addition to the names in the registry.
 const LIBRARIES: &[&str] = &[
     "azsdk-", "nscurl", "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl",
     "php", "pycurl", "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget",
@@ -39,15 +39,15 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Returns `true` if a User-Agent begins as those of nearly all browsers do; a quick check.
+/// Checks quickly whether a User-Agent begins like the User-Agents of nearly all browsers.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
     said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
-/// Returns the range of `Mozilla/5.0` if it is written as by programs: followed by nothing, by
-/// `compatible` alone, or directly by another name.
+/// Returns the range of `Mozilla/5.0` if a program appears to have written it: if nothing,
+/// `compatible` alone, or directly another name follows.
 fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     let start = text.iter().position(u8::is_ascii_alphanumeric)?;
     let name = text.get(start..)?;
@@ -109,7 +109,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     None
 }
 
-/// Returns the name after `Mozilla/5.0` unless it is that of a browser, system or device.
+/// Returns the name after `Mozilla/5.0` unless the name belongs to a browser, system or device.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
     if has_platform(text) {

@@ -19,7 +19,7 @@ pub struct Unlisted {
 pub enum Sign {
     /// A word that robots use in their names, such as `crawler`.
     Word,
-    /// A URL, such as that of a page about the robot.
+    /// A URL, such as the URL of a page about the robot.
     Url,
     /// An e-mail address.
     Address,

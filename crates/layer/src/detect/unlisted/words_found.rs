@@ -6,12 +6,12 @@ use aho_corasick::AhoCorasick;
 
 use crate::words::listed;
 
-/// Words in the names of programs, but not of media players.
+/// Words in the names of programs other than media players.
 const COLLECTOR_WORDS: &[&str] = &[
     "search", " api", "analy", "catalog", "import", "index", "rank", "test",
 ];
 
-/// Words that turn a media player's name into that of a program that collects media.
+/// Words that turn a media player's name into the name of a program that collects media.
 const COLLECTS: &[&str] = &[
     "backfill",
     "bulk",
@@ -48,7 +48,7 @@ enum WordKind {
     Collects,
 }
 
-/// The kinds of words found in a User-Agent.
+/// The kinds of words that occur in a User-Agent.
 #[derive(Debug, Default)]
 pub(super) struct WordsFound {
     /// Whether the User-Agent contains a word of human visitors' devices or programs.
@@ -62,7 +62,7 @@ pub(super) struct WordsFound {
 }
 
 impl WordsFound {
-    /// Searches a User-Agent for words, stopping at the first one of kind `People`.
+    /// Searches a User-Agent for words, stopping at the first word of kind `People`.
     pub(super) fn by(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
             fn of(
@@ -102,7 +102,7 @@ impl WordsFound {
         said
     }
 
-    /// Returns the range of the word that indicates a program, unless the User-Agent is that of a
+    /// Returns the range of the word that indicates a program, unless the User-Agent belongs to a
     /// human visitor.
     pub(super) fn program(self) -> Option<Range<usize>> {
         let program = if self.is_player {
@@ -142,7 +142,7 @@ pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) ->
         .ascii_case_insensitive(true)
         .build(words);
     Set {
-        // Fails only for more words than fit into memory.
+        // This fails only if there are more words than fit into memory.
         automaton: automaton.ok(),
         kinds: kinds.into(),
     }

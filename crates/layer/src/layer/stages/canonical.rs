@@ -1,4 +1,4 @@
-//! Redirects robots to canonical URLs without a request to the application.
+//! The stage that redirects robots to canonical URLs without calling the application.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
-/// Redirects for some robots from a page to its canonical URL.
+/// Redirects of certain robots from a page to its canonical URL.
 ///
 /// # Example
 ///
@@ -80,7 +80,7 @@ impl CanonicalRedirects {
     }
 }
 
-/// Returns `false` if a robot is explicitly allowed to pass.
+/// Returns `false` if the reason is that a robot is explicitly allowed to pass.
 fn permits_redirect(reason: PassReason) -> bool {
     !matches!(
         reason,
@@ -114,7 +114,7 @@ impl Stage for Option<CanonicalRedirects> {
             answer.cause = Some("canonical");
             case.disposition = answer.into();
         } else {
-            // A page requested with a query, a cookie or credentials may differ for others.
+            // A page requested with a query, a cookie or credentials may differ for other visitors.
             case.additions.is_learnt_from = *request.method() == Method::GET
                 && request.uri().query().is_none()
                 && !header::may_be_logged_in(request);

@@ -10,7 +10,7 @@ use crate::policy::{Action, Answer, Breach, CountedViolation, Decision, Judgemen
 pub(crate) enum Disposition<'p> {
     /// The request is forwarded unchanged to the application.
     Pass,
-    /// The policy's decision with the deciding rule; there is no rule for a spoofed claim.
+    /// The policy's decision with the deciding rule, which does not exist for a spoofed claim.
     Decided(Decision<'p>, Option<&'p Rule>),
     /// A stage has responded to the request.
     // Boxed, because this type is moved with every request.

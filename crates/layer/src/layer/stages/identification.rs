@@ -14,7 +14,7 @@ use super::{OWN_ROBOT_HEADER, RequestState, Stage};
 /// Maximum length in bytes of the robot ID in the header for the upstream.
 const MAX_ID_BYTES: usize = 128;
 
-/// Identification of the robot that a request claims to be from.
+/// The identification of the robot that a request claims to be from.
 ///
 /// The layer adds an `Identification` to the extensions of each request that comes from a robot or
 /// has no User-Agent, but not to requests from human visitors. With the feature `axum`, handlers
@@ -36,14 +36,14 @@ pub enum Identification {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ListedRobot {
-    /// Registry record of the robot.
+    /// The registry record of the robot.
     pub robot: Arc<Robot>,
     /// The pattern that matched the User-Agent; `None` if the request's signature identifies the
     /// robot.
     pub pattern: Option<Pattern>,
-    /// Byte range of the User-Agent that the pattern matched.
+    /// The byte range in the User-Agent that the pattern matched.
     pub range: Range<usize>,
-    /// Verdict on the claim.
+    /// The verdict on the claim.
     pub verdict: Verdict,
 }
 
@@ -123,9 +123,9 @@ impl Identification {
 #[derive(Clone, Default)]
 pub(crate) struct IdentificationHeaders {
     id: Option<HeaderName>,
-    /// Name of the header with the verdict; `None` if the name would be too long.
+    /// The name of the header that contains the verdict; `None` if the name would be too long.
     verdict: Option<HeaderName>,
-    /// Names of the headers removed from each request.
+    /// The names of the headers that are removed from each request.
     removed: Vec<Box<str>>,
 }
 
@@ -156,7 +156,7 @@ impl Stage for IdentificationHeaders {
         visitor: Option<Visitor<'_>>,
         case: &mut RequestState<'_>,
     ) {
-        // An outer layer may have inserted its own.
+        // An outer layer may have inserted its own identification.
         request.extensions_mut().remove::<Identification>();
         remove_variants(request.headers_mut(), &self.removed);
         let Some(visitor) = visitor else { return };
@@ -205,7 +205,7 @@ mod extract {
 
     use super::Identification;
 
-    /// The rejection (403) of human visitors by a handler that extracts [`Identification`].
+    /// The rejection (403) of human visitors for a handler that extracts [`Identification`].
     #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
     #[error("this page is for robots")]
     #[non_exhaustive]

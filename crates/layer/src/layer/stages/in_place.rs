@@ -1,4 +1,4 @@
-//! Serves heaven pages directly instead of the requested pages.
+//! The stage that serves heaven pages directly instead of the requested pages.
 
 use std::sync::{Arc, Once};
 
@@ -23,8 +23,8 @@ use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 /// Conditional request headers, which may refer to another page that a robot received at this URL.
 ///
-/// Entity tags of another page do not apply, but `If-None-Match` may list those of another form of
-/// the page.
+/// Entity tags of another page do not apply, but `If-None-Match` may list the entity tags of
+/// another form of the requested page.
 const CONDITIONAL_HEADERS: [HeaderName; 5] = [
     IF_MATCH,
     IF_MODIFIED_SINCE,
@@ -33,8 +33,8 @@ const CONDITIONAL_HEADERS: [HeaderName; 5] = [
     RANGE,
 ];
 
-/// A request extension for visitors that can be redirected but not served another page directly:
-/// suspects are served no copy.
+/// A request extension for visitors that can be redirected but cannot be served another page
+/// directly: suspects do not get a copy.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct NoCopies;
@@ -51,8 +51,8 @@ const NON_NAVIGATION_HEADERS: [&str; 5] = [
 /// The original URL of a request for which a heaven page is served directly.
 ///
 /// Only the layer adds `ServedDirectly` to the extensions of a request; the URL of the request
-/// itself is that of the heaven page. The service that serves heaven may choose a page that fits
-/// the original URL better.
+/// itself is the heaven page's URL. The service that serves heaven may choose a page that fits the
+/// original URL better.
 ///
 /// # Example
 ///
@@ -80,7 +80,7 @@ impl ServedDirectly {
         &self.original
     }
 
-    /// Returns `true` if the page is served to a [suspect](crate::suspect), who may be human.
+    /// Returns `true` if the page is served to a [suspect](crate::suspect), which may be human.
     #[must_use]
     pub fn is_for_suspect(&self) -> bool {
         self.is_for_suspect
@@ -90,7 +90,7 @@ impl ServedDirectly {
 /// A function that returns `true` if heaven has a copy of the page at a URL.
 type HasCopy = dyn Fn(&Uri) -> bool + Send + Sync;
 
-/// The pages of which heaven has copies; none by default.
+/// The pages of which heaven has copies; by default, there are no copies.
 #[derive(Clone, Default)]
 pub(crate) struct Copies {
     pub(crate) has: Option<Arc<HasCopy>>,
@@ -139,7 +139,7 @@ impl Copies {
     }
 }
 
-/// Logs, once, that a rule cannot serve its page because the layer is not around the router.
+/// Logs once that a rule cannot serve its page because the layer does not wrap the router.
 #[cold]
 fn warn_misplaced(rule: &Rule) {
     static REPORTED: Once = Once::new();
@@ -147,7 +147,7 @@ fn warn_misplaced(rule: &Rule) {
     REPORTED.call_once(|| {
         error!(
             rule,
-            "{rule} serves heaven directly, but the layer is not around the router: such requests are refused; use RobotDetectionLayer::around"
+            "{rule} serves heaven directly, but the layer does not wrap the router, so such requests are refused; use RobotDetectionLayer::around"
         );
     });
 }

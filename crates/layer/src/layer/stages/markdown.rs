@@ -1,4 +1,4 @@
-//! Serves Markdown instead of HTML to clients that prefer Markdown.
+//! The stage that serves Markdown instead of HTML to clients that prefer Markdown.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
     in_place::{self, NoCopies},
 };
 
-/// Weight of a media range without `q`, in thousandths.
+/// The weight of a media range without `q`, in thousandths.
 const FULL_WEIGHT: u16 = 1_000;
 
 /// The pages of a site that are available as Markdown.
@@ -48,22 +48,22 @@ const FULL_WEIGHT: u16 = 1_000;
 pub trait MarkdownPages: Send + Sync {
     /// Returns `true` if a page is public (readable without a login) and available as Markdown.
     ///
-    /// Called for each passing GET and HEAD request, so the function must be fast and must not
-    /// block.
+    /// This function is called for each passing GET and HEAD request, so it must be fast and must
+    /// not block.
     fn has(&self, asked: &Uri) -> bool;
 
     /// Returns the path and query at which the application serves the Markdown version of a page.
     fn page(&self, asked: &Uri) -> Option<PathAndQuery>;
 
     /// Returns `true` if a visitor may get Markdown; `None` stands for a human visitor. By default,
-    /// all visitors may.
+    /// all visitors may get Markdown.
     fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
         let _ = visitor;
         true
     }
 }
 
-/// The source of pages available as Markdown; none by default.
+/// The source of pages available as Markdown; by default, there is no source.
 pub(crate) type MarkdownSource = Option<Arc<dyn MarkdownPages>>;
 
 /// The form in which a page is served.
@@ -99,8 +99,8 @@ impl Stage for MarkdownSource {
 impl Form {
     /// Prepares a passing request for the form in which the page is served.
     ///
-    /// Requests with credentials or a cookie may be for a private page, so they get the original
-    /// form.
+    /// Requests with credentials or a cookie may be for a private page, so these requests get the
+    /// original form.
     fn ready<B>(
         pages: &dyn MarkdownPages,
         request: &mut Request<B>,
@@ -125,12 +125,13 @@ impl Form {
         let is_known = response.status() == StatusCode::NOT_MODIFIED;
         let headers = response.headers_mut();
         match self {
-            // A 304 has the Vary of its 200 (RFC 9110 §15.4.5), and no type.
+            // A 304 response has the same Vary as a 200 (RFC 9110 §15.4.5), and no content type.
             Self::Own if is_known || is_html(headers) => vary_by(headers, "Accept"),
             Self::Only | Self::Own => {}
             Self::Markdown => {
                 vary_by(headers, "Accept");
-                // Caches that ignore Vary, as in some CDNs, must not serve it to human visitors.
+                // Caches that ignore Vary, as in some CDNs, must not serve Markdown to human
+                // visitors.
                 if !headers.contains_key(CACHE_CONTROL) {
                     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
                 }
@@ -156,7 +157,7 @@ fn is_html(headers: &HeaderMap) -> bool {
 /// Returns `true` if `Accept` lists Markdown with at least the weight of HTML.
 ///
 /// Weights follow RFC 9110 §12.5.1: for HTML, the most specific range applies. A zero or invalid
-/// weight for `text/markdown` counts as a rejection.
+/// weight for `text/markdown` means that the client rejects Markdown.
 #[must_use]
 pub fn prefers_markdown(headers: &HeaderMap) -> bool {
     // Fast path for nearly all requests.
@@ -194,7 +195,7 @@ pub fn prefers_markdown(headers: &HeaderMap) -> bool {
 /// Parses a weight such as `0.75` into thousandths; an invalid weight is 0.
 fn thousandths(weight: &str) -> u16 {
     let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    // A weight has three decimals at most (RFC 9110 §12.4.2).
+    // A weight has at most three decimals (RFC 9110 §12.4.2).
     let is_digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
     match whole {
         "1" => FULL_WEIGHT,

@@ -1,6 +1,7 @@
 //! The stages of a decision, in order.
 //!
-//! Each stage has its own file with its state and its [`Stage`], and a line in the list below.
+//! Each stage has its own file, which contains its state and its [`Stage`] implementation, and a
+//! line in the list below.
 
 mod canonical;
 mod disposition;
@@ -89,7 +90,8 @@ stages! {
     verdicts: verdicts::VerdictSource,
     /// The stage that enforces robots.txt.
     robots_txt: Enforcer,
-    /// The stage for rules that would affect human visitors but are not confirmed for them.
+    /// The stage for rules that would affect human visitors but are not confirmed for human
+    /// visitors.
     unconfirmed: rules::Unconfirmed,
     /// The stage that serves heaven pages directly.
     copies: in_place::Copies,

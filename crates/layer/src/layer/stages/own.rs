@@ -1,5 +1,5 @@
-//! Recognises requests from the program's own site robot and requests for the program's own pages;
-//! neither count as visits.
+//! The stage that recognises requests from the program's own site robot and requests for the
+//! program's own pages, which do not count as visits.
 
 use http::Request;
 
@@ -11,10 +11,10 @@ use super::Stage;
 /// The cause reported for requests for the program's own pages.
 pub const INTERNAL_PAGE: &str = "own-page";
 
-/// Header that contains the signature of our site robot.
+/// The header that contains the signature of our site robot.
 pub(crate) const OWN_ROBOT_HEADER: &str = "x-robot-detection-own";
 
-/// The site robot of our own sites, and the paths of the program's own pages.
+/// The key of our own site robot, and the paths of the program's own pages.
 #[derive(Clone, Default)]
 pub(crate) struct InternalRequests {
     #[cfg(feature = "verify")]
@@ -23,8 +23,8 @@ pub(crate) struct InternalRequests {
 }
 
 impl InternalRequests {
-    /// Adds a path of the program's own pages, such as the admin page, including everything below
-    /// it.
+    /// Adds a path of the program's own pages, such as the admin page, and everything below the
+    /// path.
     pub(crate) fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').into());
     }

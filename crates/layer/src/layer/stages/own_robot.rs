@@ -11,18 +11,18 @@ use crate::layer::header::host;
 
 use super::own::OWN_ROBOT_HEADER;
 
-/// Prefix of the signed text, which ensures that the key signs nothing else.
+/// Prefix of the signed text, which ensures that signatures are not valid for any other purpose.
 const PURPOSE: &str = "robot-detection own robot 1";
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The key by which layers recognise the site robot of their sites; clones share the key.
+/// The key by which layers recognise their sites' own site robot; clones share the key.
 ///
 /// The robot signs its requests in the header [`SiteRobotKey::HEADER`] with an HMAC-SHA256 of the
-/// method, the host, the path with the query, and the current minute. A signature is not valid for
-/// other requests, and it expires: a layer accepts its current minute, the previous minute, and the
-/// next minute in case the robot's clock is ahead. Ports are ignored because proxies in front of a
-/// site change them.
+/// method, the host, the path with the query, and the current minute. A signature is valid only for
+/// its request, and expires: a layer accepts its current minute, the previous minute, and the next
+/// minute in case the robot's clock is ahead. Ports are ignored because proxies in front of a site
+/// change them.
 ///
 /// Within a process, no signature is needed: a request passes if its extensions contain a
 /// `SiteRobotKey`, which clients cannot insert.
@@ -32,7 +32,8 @@ pub struct SiteRobotKey {
 }
 
 impl SiteRobotKey {
-    /// Header that contains the signature; the layer removes it before calling the inner service.
+    /// The header that contains the signature; the layer removes the header before calling the
+    /// inner service.
     pub const HEADER: HeaderName = HeaderName::from_static(OWN_ROBOT_HEADER);
 
     /// Creates the key of a site robot from random, secret bytes.
@@ -60,7 +61,7 @@ impl SiteRobotKey {
         self.key.store(Arc::new(hmac_key(key)));
     }
 
-    /// Returns the signature for a request that is sent now.
+    /// Returns the signature for a request that is sent at the given time.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -79,7 +80,7 @@ impl SiteRobotKey {
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
         let mut value = HeaderValue::try_from(text)
             .expect("digits, a dot and Base64 form a valid header value");
-        // Prevents HPACK from indexing the value and `Debug` from showing it.
+        // Prevents HPACK from indexing the value, and `Debug` from showing the value.
         value.set_sensitive(true);
         value
     }

@@ -9,7 +9,7 @@ use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
 impl Stage for Enforcer {
     /// Checks the requested path against robots.txt if the request would pass, be served directly
-    /// or be redirected. A robot that may not fetch anything is not redirected either.
+    /// or be redirected. A robot that may not fetch any page is not redirected either.
     fn decide<B>(
         &self,
         received: &ReceivedRequest<'_, B>,

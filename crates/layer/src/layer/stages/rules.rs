@@ -29,7 +29,7 @@ impl Stage for Rules {
         if !matches!(judgement.decision, Decision::Pass(_)) {
             case.disposition = Disposition::Decided(judgement.decision, judgement.rule);
         }
-        // The limit counts all requests of the robot, including refused ones.
+        // The limit counts all requests from the robot, including refused requests.
         for rule in judgement
             .rate_limits()
             .filter(|_| !is_preflight(received.request))

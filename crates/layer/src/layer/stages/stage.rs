@@ -1,4 +1,4 @@
-//! The interface of the stages, and the request state that they share.
+//! The interface of the stages, and the request state that all stages share.
 
 use std::net::IpAddr;
 
@@ -25,7 +25,7 @@ pub(crate) trait Stage {
         false
     }
 
-    /// Returns the reason why a request is not a visit, if it is not.
+    /// Returns the reason why a request does not count as a visit, or `None` if it does.
     fn own<B>(&self, _: &Request<B>, _: &Clock) -> Option<&'static str> {
         None
     }
@@ -48,21 +48,21 @@ pub(crate) struct ReceivedRequest<'r, B> {
     pub(crate) asked: policy::Request<'r>,
 }
 
-/// Findings about a request, and the decision made so far.
+/// The findings about a request, and the decision made so far.
 pub(crate) struct RequestState<'p> {
     pub(crate) answers: &'p Answers,
     pub(crate) clock: &'p Clock,
     /// Whether the inner service routes by URL, so that rewriting the URL has an effect.
     pub(crate) routes: bool,
     pub(crate) agent: AgentKey,
-    /// Reason why the request is not a visit, if it is not.
+    /// The reason why the request does not count as a visit; `None` if it does.
     pub(crate) own: Option<&'static str>,
-    /// Verdict on the claim, if a source of verdicts was queried.
+    /// The verdict on the claim, if a source of verdicts was queried.
     pub(crate) verdict: Option<Verdict>,
     /// Whether the request is a visit that does not claim to be from a robot.
     pub(crate) is_person: bool,
     pub(crate) client: Addresses,
-    /// Reasons why a human visitor is suspect.
+    /// The reasons why a human visitor is suspect.
     pub(crate) reasons: Reasons,
     /// The trap that was requested, if any.
     pub(crate) trap: Option<TrapHit>,
@@ -79,7 +79,7 @@ pub(crate) struct Requester<'s> {
     pub(crate) visitor: Visitor<'s>,
     /// The User-Agent header that makes the claim.
     pub(crate) user_agent: &'s [u8],
-    /// Client address, if known.
+    /// The client's address, if known.
     pub(crate) client: Option<IpAddr>,
 }
 

@@ -1,5 +1,5 @@
-//! The stage that detects suspects among human visitors, with confirmations by visitors and by the
-//! application.
+//! The stage that detects suspects among human visitors, and handles confirmations from visitors
+//! and from the application.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -11,26 +11,26 @@ use crate::suspect::{BrowserCheck, Mark, Marks, Reasons};
 
 use super::{ReceivedRequest, RequestState, Stage};
 
-/// Duration for which a visitor remains marked by the application's person header.
+/// The duration for which a visitor remains marked by the application's person header.
 pub const PERSON_HEADER_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// A request that does not claim to be from a robot.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PersonRequest<'r> {
-    /// Request method.
+    /// The request's method.
     pub method: &'r Method,
-    /// Request target.
+    /// The request's target.
     pub uri: &'r Uri,
-    /// HTTP version.
+    /// The request's HTTP version.
     pub version: Version,
     /// All request headers, as received.
     pub headers: &'r HeaderMap,
-    /// Client address, if known.
+    /// The client's address, if known.
     pub client: Option<IpAddr>,
 }
 
-/// A source of information about human visitors; queried for each of their requests.
+/// A source of information about human visitors, queried for each request from a human visitor.
 pub trait People: Send + Sync {
     /// Returns reasons to suspect the sender that are not apparent from the request itself.
     fn reasons(&self, request: &PersonRequest<'_>) -> Reasons;
@@ -40,20 +40,21 @@ pub trait People: Send + Sync {
         true
     }
 
-    /// Returns the remaining reasons if the sender has confirmed to be human, or `None` otherwise.
+    /// Returns the effect of the sender's confirmation that it is human, or `None` if there is
+    /// none.
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
 }
 
-/// The effect of a suspect's confirmation to be human.
+/// The effect of a suspect's confirmation that it is human.
 #[derive(Clone, Debug, Default)]
 pub struct Release {
-    /// Reasons that remain after the confirmation.
+    /// The reasons that remain after the confirmation.
     pub left: Reasons,
-    /// Value of a `Set-Cookie` header for the response.
+    /// The value of a `Set-Cookie` header for the response.
     pub cookie: Option<HeaderValue>,
 }
 
-/// Sources used to detect and confirm suspects; by default, suspects are not detected.
+/// The sources that detect and confirm suspects; by default, suspects are not detected.
 #[derive(Clone, Default)]
 pub(crate) struct Suspects {
     /// Whether suspects are detected.
@@ -65,21 +66,21 @@ pub(crate) struct Suspects {
     person_header: Option<Arc<PersonHeader>>,
 }
 
-/// Response header by which the application reports whether a visitor is human.
+/// The response header by which the application reports whether a visitor is human.
 #[derive(Debug)]
 struct PersonHeader {
     name: HeaderName,
-    /// Marks to set; `None` if suspects are not marked, so that the header is only removed.
+    /// The marks to set; `None` if visitors are not marked and the header is only removed.
     marks: Option<Marks>,
 }
 
 /// A person header that the response may contain, with the visitor to mark.
 #[derive(Debug)]
 pub(crate) struct ExpectedPersonHeader {
-    // A single reference count, because each passing request pays for it.
+    // A single reference count, because each passing request bears its cost.
     header: Arc<PersonHeader>,
     agent: AgentKey,
-    /// Address of the visitor; `None` if the visitor cannot be identified.
+    /// The visitor's address; `None` if the visitor cannot be identified.
     sender: Option<IpAddr>,
 }
 
@@ -87,7 +88,7 @@ impl ExpectedPersonHeader {
     /// Removes the person header from a response and marks the visitor.
     #[inline]
     pub(crate) fn take(&self, headers: &mut HeaderMap) {
-        // Scanning the few names of a response is faster than hashing one.
+        // Scanning the few header names of a response is faster than hashing one name.
         if headers.keys().any(|name| *name == self.header.name) {
             self.keep(headers);
         }
@@ -140,8 +141,8 @@ impl Suspects {
         self.person_header = Some(Arc::new(PersonHeader { name, marks }));
     }
 
-    /// Adds the reasons marked for a visitor; removes those found in the request if the application
-    /// has reported that the visitor is human.
+    /// Adds the reasons marked for a visitor, and removes the reasons found in the request if the
+    /// application has reported that the visitor is human.
     ///
     /// `sender` is the client address, or `None` if several visitors may share the address.
     fn with_marks(&self, found: Reasons, agent: AgentKey, sender: Option<IpAddr>) -> Reasons {
@@ -165,7 +166,7 @@ impl Stage for Suspects {
     }
 
     /// Finds the reasons to suspect a visitor, unless a rule allows the visitor to pass or the
-    /// visitor has confirmed to be human.
+    /// visitor has confirmed that it is human.
     fn examine<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut RequestState<'_>) {
         if !case.is_person || !self.are_sought {
             return;
@@ -199,7 +200,7 @@ impl Stage for Suspects {
 
     /// Prepares for reading the person header of the response, if suspects are detected.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut RequestState<'_>) {
-        // Scanning each response costs 1 % of a request.
+        // Scanning a response takes 1 % of the time of a request.
         if self.coherence.is_some()
             && let Some(header) = &self.person_header
         {

@@ -1,4 +1,5 @@
-//! The stage for trap paths: robots.txt disallows them, and human visitors see no links to them.
+//! The stage for trap paths: robots.txt disallows these paths, and human visitors see no links to
+//! them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,20 +12,20 @@ use crate::suspect::{Mark, Marks};
 
 use super::{ReceivedRequest, RequestState, Requester, Stage};
 
-/// How long a visitor remains suspect after requesting a trap.
+/// The time for which a visitor remains suspect after requesting a trap.
 const SUSPICION_DURATION: Duration = Duration::from_secs(60 * 60);
 
-/// How long a visitor's request for robots.txt is remembered.
+/// The time for which a visitor's request for robots.txt is remembered.
 const READ_LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
 const ROBOTS_TXT: &str = "/robots.txt";
 
 /// The trap paths of a site, and the visitors that have requested robots.txt.
 ///
-/// A GET or HEAD request for a trap passes regardless of rules; robots.txt is enforced for robots
-/// as usual. The request is reported [as a trap request](crate::layer::Outcome::is_trap). For a
-/// human visitor, the request is a [reason for suspicion](crate::suspect::Reason::Trap) for an
-/// hour.
+/// A GET or HEAD request for a trap passes regardless of rules, but robots.txt is enforced for
+/// robots as usual. The request is reported [as a trap request](crate::layer::Outcome::is_trap).
+/// For a human visitor, the request is a [reason for suspicion](crate::suspect::Reason::Trap) for
+/// an hour.
 #[derive(Clone, Debug)]
 pub struct Traps {
     paths: Arc<[Box<str>]>,

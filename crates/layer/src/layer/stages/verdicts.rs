@@ -1,4 +1,4 @@
-//! Sources of the verdicts on the claims of robots.
+//! Sources of verdicts on robots' claims.
 
 use std::{fmt, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -15,30 +15,30 @@ use crate::suspect::Transport;
 
 use super::{Disposition, ReceivedRequest, RequestState, Requester, Stage};
 
-/// `Retry-After` value for a request with a replayed signature.
+/// The `Retry-After` value for a request with a replayed signature.
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Text of the response to a request with a replayed signature.
+/// The text of the response to a request with a replayed signature.
 const SIGN_AGAIN: &str =
     "The nonce of this signature has already been used. Sign the request again.\n";
 
-/// A robot's request, with the data needed to verify its claim.
+/// A robot's request, with the data needed to verify the request's claim.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ClaimedRequest<'r> {
     /// The robot's claim.
     pub claim: &'r Claim<'r>,
-    /// Client address, if known.
+    /// The client's address, if known.
     pub client: Option<IpAddr>,
-    /// Request method.
+    /// The request's method.
     pub method: &'r Method,
-    /// Request target.
+    /// The request's target.
     pub uri: &'r Uri,
-    /// Request headers.
+    /// The request's headers.
     pub headers: &'r HeaderMap,
-    /// The scheme that the client used, if the server knows it with certainty; `None` by default.
+    /// The scheme that the client used, if known to the server with certainty; `None` by default.
     ///
-    /// The scheme in the request target is not reliable because the client or a proxy wrote it.
+    /// The scheme in the request target is not reliable because the client or a proxy set it.
     pub scheme: Option<&'r str>,
 }
 
@@ -62,7 +62,7 @@ impl<'r> ClaimedRequest<'r> {
         }
     }
 
-    /// Sets the scheme that the client used, if it is known with certainty.
+    /// Sets the scheme that the client used, which must be known with certainty.
     #[must_use]
     pub fn scheme(mut self, scheme: &'r str) -> Self {
         self.scheme = Some(scheme);
@@ -70,7 +70,7 @@ impl<'r> ClaimedRequest<'r> {
     }
 }
 
-/// A source of verdicts on the claims of robots. The source must answer immediately, from memory.
+/// A source of verdicts on robots' claims. The source must answer immediately, from memory.
 pub trait Verdicts: Send + Sync + 'static {
     /// Returns the current verdict on a claim, and may start verification in the background.
     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict;
@@ -84,7 +84,7 @@ pub trait Verdicts: Send + Sync + 'static {
 
     /// Returns a future that completes when a pending verdict is settled.
     ///
-    /// Called after [`verdict`](Self::verdict) has returned `Pending`, if a rule
+    /// This function is called after [`verdict`](Self::verdict) has returned `Pending`, if a rule
     /// [waits](crate::policy::RuleBuilder::wait) for the verdict. Dropping the future does not
     /// cancel the verification. By default, requests do not wait.
     fn settled(&self, request: &ClaimedRequest<'_>) -> Option<VerdictFuture> {
@@ -94,8 +94,9 @@ pub trait Verdicts: Send + Sync + 'static {
 
     /// Returns the signer of a request from a robot that is not in the registry.
     ///
-    /// Called once for each request with a [signed](Claim::Signed) claim. Returns `None` unless the
-    /// signature is valid. The default implementation always returns `None`.
+    /// This function is called once for each request with a [signed](Claim::Signed) claim. It
+    /// returns `None` unless the signature is valid. The default implementation always returns
+    /// `None`.
     fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let _ = request;
         None
@@ -103,8 +104,8 @@ pub trait Verdicts: Send + Sync + 'static {
 
     /// Returns `true` if an unverifiable request carries a proof that has already been used.
     ///
-    /// Called for refused requests; if `true`, the response asks the robot to sign again. The
-    /// default implementation returns `false`.
+    /// This function is called for refused requests; if `true` is returned, the response asks the
+    /// robot to sign again. The default implementation returns `false`.
     fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
         let _ = request;
         false
@@ -114,25 +115,25 @@ pub trait Verdicts: Send + Sync + 'static {
 /// The verdict on a claim, with the evidence if the claim is contradicted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClaimFinding {
-    /// Verdict on the claim.
+    /// The verdict on the claim.
     pub verdict: Verdict,
-    /// Result of the verification, available now or later.
+    /// The result of the verification, available now or later.
     pub proof: Option<ClaimProof>,
 }
 
 /// A future that resolves to the settled verdict.
 pub type VerdictFuture = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// The client of a request, as far as known to the server.
+/// The client of a request, as far as it is known to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// Client address.
+    /// The client's address.
     pub address: IpAddr,
     /// The client address, if it identifies the client's own network.
     pub network: Option<IpAddr>,
-    /// Scheme that the client used, if known.
+    /// The scheme that the client used, if known.
     pub scheme: Option<&'static str>,
-    /// Transport of the request.
+    /// The transport of the request.
     pub transport: Transport,
 }
 
@@ -140,20 +141,20 @@ pub struct Client {
 pub struct Pending {
     /// The future that resolves to the verdict.
     pub settling: VerdictFuture,
-    /// Maximum waiting time.
+    /// The maximum time to wait for the verdict.
     pub limit: Duration,
-    /// Handle to the result of the verification.
+    /// A handle to the result of the verification.
     pub proof: Option<ClaimProof>,
 }
 
 /// A function that determines the client's address.
 type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// The layer's source of verdicts; none by default.
+/// The layer's source of verdicts; by default, there is no source.
 #[derive(Clone, Default)]
 pub(crate) struct VerdictSource {
     pub(crate) verdicts: Option<Arc<dyn Verdicts>>,
-    /// Function that determines the client's address.
+    /// The function that determines the client's address.
     pub(crate) client: Option<Arc<FindClient>>,
 }
 
@@ -167,7 +168,7 @@ impl VerdictSource {
     /// Returns the current verdict on a claim with its evidence, or `None` if claims are not
     /// verified.
     ///
-    /// Takes the client's address from the request, and sets the signer of a signed claim.
+    /// Reads the client's address from the request, and sets the signer of a signed claim.
     pub(crate) fn verdict<B>(
         &self,
         request: &Request<B>,
@@ -181,7 +182,7 @@ impl VerdictSource {
     }
 
     /// Sets the signer of a signed claim, and returns the verdict on unlisted robots. Visitors
-    /// without a User-Agent or with a shared one make no claim.
+    /// without a User-Agent or with a shared User-Agent make no claim.
     fn verdict_without_robot<B>(
         &self,
         request: &Request<B>,
@@ -202,7 +203,7 @@ impl VerdictSource {
 
     /// Returns `true` if a robot is refused only because its proof has already been used.
     ///
-    /// Signing again must not help against a rule that refuses verified robots too.
+    /// The robot must not be asked to sign again if the rule refuses verified robots too.
     fn is_refused_as_replay<B>(
         &self,
         received: &ReceivedRequest<'_, B>,
@@ -278,11 +279,12 @@ impl Stage for VerdictSource {
         requester: Requester<'_>,
         case: &mut RequestState<'_>,
     ) {
-        // Impostors are refused without a rule; a new signature would not make them genuine.
+        // Impostors are refused without a rule; a new signature would not make the claim true.
         if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
             && self.is_refused_as_replay(received, case.policy(), requester.visitor)
         {
-            // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
+            // draft-ietf-webbotauth-httpsig-protocol §5.3: a request whose nonce was used too often
+            // gets a 429 response.
             let head = Head::again(SIGN_AGAIN, SIGN_AGAIN_AFTER);
             case.disposition = StageAnswer::new(Action::Refuse, head).into();
         }

@@ -1,4 +1,4 @@
-//! Violations of robots.txt and the responses to them.
+//! Violations of robots.txt and the responses to such violations.
 
 use std::{fmt, time::Duration};
 
@@ -6,8 +6,8 @@ use crate::policy::RefusalReason;
 
 use super::settings::{Enforcement, EnforcementMode, Refusal};
 
-/// How long a robot must wait before requesting a disallowed path again: by then, its copy of
-/// robots.txt has expired (RFC 9309 §2.4).
+/// The time that a robot must wait before requesting a disallowed path again. By then, the robot's
+/// copy of robots.txt has expired (RFC 9309 §2.4).
 const RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Maximum number of characters of a rule that are stored and shown.
@@ -19,22 +19,22 @@ const MAX_RULE_CHARS: usize = 200;
 pub enum Breach {
     /// A rule disallows the requested path.
     Disallowed {
-        /// Line number of the rule, starting at 1.
+        /// The line number of the rule, starting at 1.
         line: usize,
-        /// Text of the rule, truncated if long, with invisible characters escaped.
+        /// The text of the rule, truncated if too long, with invisible characters escaped.
         rule: String,
-        /// Line number of the first `User-agent` in the rule's group.
+        /// The line number of the first `User-agent` in the rule's group.
         group_line: usize,
     },
-    /// The site refuses all requests of the robot, and no group of the file applies to it by name.
+    /// The site refuses all requests from the robot, and no group of the file names the robot.
     Refused(RefusalReason),
     /// The robot did not wait as long as `Crawl-delay` requires.
     TooSoon {
-        /// Delay that `Crawl-delay` requires between two requests.
+        /// The delay that `Crawl-delay` requires between two requests.
         delay: Duration,
-        /// Time between the robot's two most recent requests.
+        /// The time between the robot's two most recent requests.
         gap: Duration,
-        /// Time to wait until the next request complies with `Crawl-delay`.
+        /// The time to wait until the next request complies with `Crawl-delay`.
         wait: Duration,
     },
 }
@@ -49,27 +49,27 @@ pub enum Answer {
     Forbidden,
     /// The request is refused with 429 and `Retry-After`.
     TooManyRequests {
-        /// Duration after which the robot may retry the request.
+        /// The duration after which the robot may retry the request.
         retry_after: Duration,
     },
-    /// The robot is redirected as the policy specifies, or refused with 403 if the policy does not
-    /// redirect.
+    /// The robot is redirected as specified by the policy, or refused with 403 if the policy does
+    /// not redirect robots.
     Redirect,
 }
 
-/// A counted violation of robots.txt, with the response to it.
+/// A counted violation of robots.txt, with the response to the violation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CountedViolation {
     /// The violation of robots.txt.
     pub breach: Breach,
-    /// Response to the violation in the current enforcement mode.
+    /// The response to the violation in the current enforcement mode.
     pub answer: Answer,
-    /// Response that the violation would get without a [dry
+    /// The response that the violation would get without a [dry
     /// run](crate::policy::Policy::is_dry_run).
     pub would: Answer,
-    /// User agents of the group that contains the violated rule, truncated if long; empty if no
-    /// rule was violated.
+    /// The user agents of the group that contains the violated rule, truncated if too long; empty
+    /// if no rule was violated.
     pub group: String,
     /// Whether this combination of robot and rule is new and will therefore be logged.
     pub is_new: bool,
@@ -151,11 +151,11 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Truncates untrusted text if it is long, and escapes its invisible characters.
+/// Truncates untrusted text if it is too long, and escapes invisible characters.
 #[doc(hidden)]
 #[must_use]
 pub fn visible(text: &str, max_chars: usize) -> String {
-    // Most text is plain and copied whole; a loop over characters is much slower.
+    // Most texts are plain and copied whole; a loop over characters is much slower.
     if text.len() <= max_chars && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
     }
@@ -166,7 +166,8 @@ pub fn visible(text: &str, max_chars: usize) -> String {
             break;
         }
         match c {
-            // `escape_debug` would put a backslash before these, although they end nothing here.
+            // `escape_debug` would put a backslash before these characters, which is unnecessary
+            // here.
             '"' | '\'' | '\\' => shown.push(c),
             _ => shown.extend(c.escape_debug()),
         }

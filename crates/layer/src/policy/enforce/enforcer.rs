@@ -1,4 +1,4 @@
-//! Checks requests from robots against the active robots.txt.
+//! An enforcer that checks requests from robots against the active robots.txt.
 
 use std::{
     fmt,
@@ -32,8 +32,8 @@ const STEP: &str = "robots.txt";
 
 /// Enforces the active robots.txt for robots. Clones share all state.
 ///
-/// Requests from human visitors are not checked. If a robot's request passes, no lock is taken and
-/// nothing is allocated, except for the first request of each robot, URLs with escapes, and the
+/// Requests from human visitors are not checked. If a robot's request passes, no lock is acquired
+/// and nothing is allocated, except for the first request of each robot, URLs with escapes, and the
 /// `Crawl-delay` of unlisted robots.
 #[derive(Clone, Default)]
 pub struct Enforcer {
@@ -53,25 +53,25 @@ struct Inner {
 pub struct RobotRequest<'v> {
     /// The parts of the request that the policy evaluates.
     pub request: Request<'v>,
-    /// Path as received, with the query.
+    /// The path as received, with the query.
     pub target: &'v str,
     /// The claimed robot, with the verdict on the claim.
     pub visitor: Visitor<'v>,
-    /// Value of the request's User-Agent header.
+    /// The value of the request's User-Agent header.
     pub user_agent: &'v [u8],
-    /// Address of the client, if known.
+    /// The client's address, if known.
     pub client: Option<IpAddr>,
 }
 
-/// An explanation of the robots.txt check of a request. Nothing is counted.
+/// An explanation of the robots.txt check of a request, for which nothing is counted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Explanation steps, in order.
+    /// The explanation steps, in order.
     pub steps: Vec<Step>,
-    /// Violation found in the request; `Crawl-delay` is not checked.
+    /// The violation found in the request; `Crawl-delay` is not checked.
     pub breach: Option<Breach>,
-    /// Response that a running server would send, without a dry run.
+    /// The response that a running server would send, without a dry run.
     pub answer: Answer,
 }
 
@@ -107,9 +107,9 @@ impl Enforcer {
 
     /// Allows a request to pass if robots.txt lists the requested page for robots.
     ///
-    /// These pages are the URLs in the `Sitemap` and `License` lines for the requested host,
-    /// compared with path and query, at most a hundred. `asked` returns the host and the path with
-    /// query; it is called only if the request would not pass otherwise.
+    /// These pages are at most a hundred URLs in the `Sitemap` and `License` lines for the
+    /// requested host, compared with path and query. `asked`, which returns the host and the path
+    /// with query, is called only if the request would not pass otherwise.
     pub(crate) fn allow_listed_page<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
@@ -145,7 +145,7 @@ impl Enforcer {
         if settings.is_off() || visit.visitor.claims_nothing() {
             return None;
         }
-        // Not earlier, because this reads the path.
+        // Checked only now, because this reads the path.
         match exemption(policy, &visit.request, visit.visitor) {
             None => {}
             Some(PassReason::Heaven) => return self.enforce_for_redirect(policy, visit, now_ms),
@@ -159,7 +159,8 @@ impl Enforcer {
     /// Refuses access to robot heaven if the site refuses the robot completely, and counts the
     /// violation.
     ///
-    /// `visit` is a request for a page of robot heaven, or for a page that is redirected there.
+    /// `visit` is a request for a page of robot heaven, or for a page that is redirected to robot
+    /// heaven.
     #[must_use]
     pub fn enforce_for_redirect(
         &self,
@@ -177,7 +178,7 @@ impl Enforcer {
     /// Returns the file and the violation if the site refuses the robot completely, including robot
     /// heaven.
     ///
-    /// If refused robots are redirected to robot heaven, access to heaven is not refused.
+    /// Access to heaven is not refused if refused robots are redirected to robot heaven.
     fn complete_refusal(
         &self,
         policy: &Policy,
@@ -349,7 +350,7 @@ impl Enforcer {
     }
 
     fn records(&self) -> MutexGuard<'_, Records> {
-        // Counters that a panic left half updated are still usable.
+        // Counters left half updated by a panic are still usable.
         let records = self.inner.records.lock();
         records.unwrap_or_else(PoisonError::into_inner)
     }
@@ -378,7 +379,8 @@ fn answer(
     }
 }
 
-/// Returns the reason why a request is exempt from robots.txt, if it is.
+/// Returns the reason why a request is exempt from robots.txt, or `None` if the request is not
+/// exempt.
 ///
 /// Redirected robots read robots.txt too, so its rules can disallow neither robot heaven nor paths
 /// intended for robots, such as robots.txt itself.
@@ -386,7 +388,7 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
     if policy.allows(visitor) {
         return Some(PassReason::Allowed);
     }
-    // A server may read an odd path as another one that is not exempt.
+    // A server may interpret an odd path as another path that is not exempt.
     if is_odd(request.path) {
         return None;
     }
@@ -416,7 +418,7 @@ fn judge_visitor<'v>(
             Kind::Shared => {
                 "Many people share the User-Agent, and robots.txt is enforced for robots only."
             }
-            _ => "robots.txt is not enforced for nameless visitors; a rule can apply to them.",
+            _ => "robots.txt is not enforced for nameless visitors, but a rule can apply.",
         }),
         Some(_) if settings.rules == EnforcementMode::Off => {
             Some("robots.txt is not enforced: robots_txt.enforce is off.")
@@ -442,7 +444,7 @@ fn breach(
         && let Some(breach) = disallowed(&check(&robot, visit.target, reading).0)
             .or(robot.refused.map(Breach::Refused))
     {
-        // Looked up only here, because few requests violate a rule.
+        // Named pages are looked up only here, because few requests violate a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
     }
@@ -457,7 +459,7 @@ fn breach(
     let checked = if claim.robot().is_some() {
         robot.limiter(visit.visitor).check(now_ms(), delay)
     } else {
-        // Buckets that a panic left half updated are still usable.
+        // Buckets left half updated by a panic are still usable.
         let buckets = file.unlisted_buckets.lock();
         let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
         buckets.check(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
@@ -473,7 +475,7 @@ fn breach(
 /// Checks a path both as received and as the server resolves it. The path is disallowed if either
 /// form is disallowed.
 ///
-/// Also returns the resolved path if only that form is disallowed.
+/// If only the resolved form is disallowed, also returns the resolved path.
 fn check<'r>(
     robot: &'r ResolvedRobot,
     target: &str,

@@ -19,7 +19,7 @@ const MAX_ROBOTS: usize = 200;
 /// Maximum number of robots and rules for which the first violation is logged.
 const MAX_TOLD: usize = 1_000;
 
-/// Maximum number of characters of a host, path or User-Agent that are stored.
+/// Maximum number of stored characters of a host, a path or a User-Agent.
 const MAX_HOST_CHARS: usize = 100;
 const MAX_TEXT_CHARS: usize = 200;
 
@@ -37,33 +37,35 @@ pub struct Violations {
     pub rules: Vec<Violation>,
     /// Requests that arrived earlier than `Crawl-delay` allows, by robot and host.
     pub delays: Vec<Violation>,
-    /// Number of violations that were removed in favour of later ones.
+    /// The number of violations that were removed to store later violations.
     pub dropped: u64,
 }
 
-/// A violation of one rule by one robot, with the number of occurrences.
+/// Violations of one rule by one robot, with the number of occurrences.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Violation {
-    /// ID of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
+    /// The ID of the robot that violated robots.txt; `unlisted` stands for all unlisted robots.
     pub robot: String,
-    /// Host that was requested, in lower case.
+    /// The requested host, in lower case.
     pub host: String,
     /// The rule or crawl-delay that the robot violated.
     pub broken: Broken,
     /// Number of requests that violated the rule.
     pub hits: u64,
-    /// Number of violating requests that were refused; the others passed.
+    /// Number of requests that violated the rule and were refused; the other requests passed.
     pub refused: u64,
     /// Time of the first violation, in milliseconds since 1970.
     pub first_ms: i64,
     /// Time of the latest violation, in milliseconds since 1970.
     pub last_ms: i64,
-    /// Path and query of the latest request, truncated if long, with invisible characters escaped.
+    /// The path and query of the latest request, truncated if too long, with invisible characters
+    /// escaped.
     pub last_path: String,
-    /// User-Agent of the latest request, truncated if long, with invisible characters escaped.
+    /// The User-Agent of the latest request, truncated if too long, with invisible characters
+    /// escaped.
     pub last_user_agent: String,
-    /// Sequence number of the latest request.
+    /// The sequence number of the latest request.
     turn: u64,
 }
 
@@ -72,21 +74,21 @@ pub struct Violation {
 pub enum Broken {
     /// A rule such as `Disallow`.
     Rule {
-        /// Line number of the rule in the file, starting at 1; 0 if a setting refuses the robot, so
-        /// that there is no line.
+        /// The line number of the rule in the file, starting at 1; 0 if a setting refuses the
+        /// robot.
         line: usize,
-        /// Text of the violated rule.
+        /// The text of the violated rule.
         rule: String,
-        /// Line number of the first `User-agent` in the rule's group.
+        /// The line number of the first `User-agent` in the rule's group.
         group_line: usize,
-        /// User agents of the group that contains the rule.
+        /// The user agents of the group that contains the rule.
         group: String,
     },
     /// The `Crawl-delay` between two requests.
     Delay {
-        /// Delay required at the time of the latest violation.
+        /// The delay required at the time of the latest violation.
         delay: Duration,
-        /// Shortest time between two requests from the robot.
+        /// The shortest time between two requests from the robot.
         shortest_gap: Duration,
     },
 }
@@ -95,7 +97,7 @@ pub enum Broken {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotCount {
-    /// ID of the robot; `unlisted`, or `other` for all robots beyond the first 200.
+    /// The ID of the robot; `unlisted`, or `other` for all robots after the first 200.
     pub robot: String,
     /// Requests for disallowed paths that passed.
     pub rules_reported: u64,
@@ -133,7 +135,7 @@ pub(super) struct Records {
 struct Key {
     robot: String,
     host: String,
-    /// Line number and text of the rule; `None` for a crawl-delay.
+    /// The line number and text of the rule; `None` for a crawl-delay.
     rule: Option<(usize, String)>,
 }
 
@@ -143,8 +145,8 @@ impl Records {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
-        // The clock may stand still or be set back between two violations, unlike a sequence
-        // number.
+        // Unlike a sequence number, the clock may stand still or be set back between two
+        // violations.
         self.turn += 1;
         let key = Key {
             robot: report.robot.to_owned(),
@@ -200,7 +202,7 @@ impl Records {
     /// Returns `true` if the combination of robot and rule has not been logged before, on any host.
     fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
         let rule = rule_of(breach).map(|(_, rule)| rule);
-        // The limit protects memory and log against clients that invent names.
+        // The limit protects the memory and the log against clients that invent names.
         self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))
     }
 
@@ -290,7 +292,8 @@ fn broken(outcome: &CountedViolation) -> Broken {
 
 /// Removes the least recent violation, if any, and returns the number of violations removed.
 fn drop_oldest(kept: &mut HashMap<Key, Violation>) -> u64 {
-    // Scans a thousand entries, but only for a new violation, so no order is maintained.
+    // No order is maintained, because this scan of a thousand entries runs only for a new
+    // violation.
     let oldest = kept.iter().min_by_key(|(_, violation)| violation.turn);
     let oldest = oldest.map(|(key, _)| key.clone());
     u64::from(oldest.is_some_and(|key| kept.remove(&key).is_some()))

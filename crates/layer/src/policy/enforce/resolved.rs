@@ -33,7 +33,7 @@ const MAX_UNLISTED: usize = 256;
 /// Maximum number of bytes of a User-Agent that is cached.
 const MAX_USER_AGENT_BYTES: usize = 512;
 
-/// The cached rules of the active files. Readers take no lock.
+/// The cached rules of the active files, which are read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedFiles {
     current: ArcSwapOption<ResolvedSet>,
@@ -42,9 +42,9 @@ pub(super) struct ResolvedFiles {
 /// The cached results for one set of files.
 #[derive(Debug)]
 struct ResolvedSet {
-    /// The set of files, kept alive so that no other set gets the same address.
+    /// The set of files, kept alive so that no other set can have the same address.
     files: Arc<ActiveFiles>,
-    /// Results by the address of each file in the set.
+    /// The results by the memory address of each file in the set.
     by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
     /// Robots that the site refuses regardless of the rules in the file.
     pub(super) refused: RefusedRobots,
-    /// Listed robots by memory address. A new registry has different addresses.
+    /// Listed robots by memory address. The robots of a new registry have different addresses.
     listed: ArcSwap<HashMap<usize, Arc<ResolvedRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<ResolvedRobot>>>,
     /// Rate limit buckets of robots that are not in the registry.
@@ -66,15 +66,15 @@ pub(super) struct ResolvedFile {
 /// The rules of one file for one robot, with the robot's rate limiters.
 #[derive(Debug)]
 pub(super) struct ResolvedRobot {
-    /// The robot, if listed; kept alive so that no other robot gets the same address.
+    /// The robot, if listed; kept alive so that no other robot can have the same address.
     #[expect(dead_code, reason = "keeps the robot's address in use")]
     robot: Option<Arc<Robot>>,
     pub(super) rules: RobotRules,
     /// The rules in lower case, for a site that ignores case.
     lower_case: OnceLock<RobotRules>,
-    /// Reason why the site refuses the robot, regardless of the rules.
+    /// The reason why the site refuses the robot, regardless of the rules.
     pub(super) refused: Option<RefusalReason>,
-    /// Required delay between requests, if any.
+    /// The required delay between requests, if any.
     pub(super) delay: Option<Duration>,
     limiters: ListedLimiters,
 }
@@ -155,7 +155,7 @@ impl ResolvedFile {
         insert_cached(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
-    /// Returns the rules for a User-Agent; if it is long, only its beginning is considered.
+    /// Returns the rules for a User-Agent, of which only the first 512 bytes are considered.
     fn for_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(known) = self.unlisted.load().get(user_agent) {
@@ -192,7 +192,7 @@ impl ResolvedFile {
 
 /// Returns the token of the group to use for a robot without its own group.
 ///
-/// Google documents this for its robots: Googlebot-Image and others obey the group for Googlebot.
+/// Google documents such fallbacks: Googlebot-Image and other robots obey the group for Googlebot.
 fn fallback(token: &str) -> Option<&'static str> {
     let general = "Googlebot";
     let (first, rest) = token.split_at_checked(general.len())?;
@@ -205,7 +205,7 @@ impl ResolvedRobot {
         rules: RobotRules,
         refused: Option<RefusalReason>,
     ) -> Arc<Self> {
-        // A cached robot will return. Building the index now saves the first request the time.
+        // A cached robot will return. Building the index now saves its first request this time.
         rules.prepare();
         Arc::new(Self {
             robot: robot.cloned(),
@@ -260,25 +260,25 @@ fn insert_cached<K: Clone + Eq + Hash, V>(
     kept
 }
 
-/// Maximum `Crawl-delay` that is enforced; longer delays are shortened to it.
+/// Maximum `Crawl-delay` that is enforced; longer delays are reduced to this value.
 const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Number of requests allowed at once: two requests after a pause, or slightly uneven intervals,
-/// are not a violation.
+/// Number of requests allowed at once: two requests after a pause, or slightly uneven intervals, do
+/// not violate the delay.
 const AT_ONCE: u32 = 2;
 
 /// A lock-free rate limiter that enforces the `Crawl-delay` of one robot.
 #[derive(Debug)]
 pub(super) struct DelayLimiter {
     bucket: Bucket,
-    /// Time of the robot's latest request, refused or not.
+    /// The time of the robot's latest request, refused or not.
     last_ms: AtomicI64,
 }
 
 impl DelayLimiter {
-    /// Counts a request. A request that arrives too early does not delay the next one.
+    /// Counts a request. A request that arrives too early does not delay the next request.
     pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
-        // The gap counts from the previous request, even if it was refused.
+        // The gap is measured from the previous request, even if that request was refused.
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
         self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);

@@ -34,7 +34,7 @@ pub(super) fn exempt(reason: PassReason) -> &'static str {
     }
 }
 
-/// Describes the permission that the rules of a file give for a path.
+/// Describes whether the rules of a file allow a path.
 pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
     let Some(group_line) = permission.group_line() else {
         return "No group in robots.txt applies to the robot, so the path is allowed.".to_owned();
@@ -78,10 +78,10 @@ pub(super) fn refused_heaven(breach: &Breach) -> String {
 pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
     match answer {
         Answer::Pass if settings.rules == EnforcementMode::On => {
-            "The request passes and is counted: robots_txt.refusal is pass.".to_owned()
+            "The request passes and is counted, because robots_txt.refusal is pass.".to_owned()
         }
         Answer::Pass => {
-            "The request passes and is counted: robots_txt.enforce is report.".to_owned()
+            "The request passes and is counted, because robots_txt.enforce is report.".to_owned()
         }
         Answer::Redirect => "The robot is redirected to robot heaven.".to_owned(),
         answer => format!("The response is {answer}."),

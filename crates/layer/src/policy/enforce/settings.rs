@@ -12,7 +12,7 @@ crate::words! {
         /// Violations are counted and displayed; all requests pass.
         #[default]
         Report = "report",
-        /// Violations are counted, displayed and refused.
+        /// Violations are counted and displayed, and the requests are refused.
         On = "on",
     }
 }
@@ -51,16 +51,16 @@ crate::words! {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Enforcement {
-    /// How `Disallow` is enforced; defaults to report.
+    /// The enforcement mode of `Disallow`; defaults to report.
     pub rules: EnforcementMode,
-    /// Response to requests for disallowed paths; defaults to 403.
+    /// The response to requests for disallowed paths; defaults to 403.
     pub refusal: Refusal,
-    /// How `Crawl-delay` is enforced (with 429); defaults to report.
+    /// The enforcement mode of `Crawl-delay` (with 429); defaults to report.
     pub crawl_delay: EnforcementMode,
 }
 
 impl Enforcement {
-    /// Sets how `Disallow` is enforced; defaults to report.
+    /// Sets the enforcement mode of `Disallow`; defaults to report.
     #[must_use]
     pub fn rules(mut self, mode: EnforcementMode) -> Self {
         self.rules = mode;
@@ -74,7 +74,7 @@ impl Enforcement {
         self
     }
 
-    /// Sets how `Crawl-delay` is enforced (with 429); defaults to report.
+    /// Sets the enforcement mode of `Crawl-delay` (with 429); defaults to report.
     #[must_use]
     pub fn crawl_delay(mut self, mode: EnforcementMode) -> Self {
         self.crawl_delay = mode;

@@ -122,7 +122,7 @@ impl Policy {
                 "The claim is spoofed, and impostors are redirected on every filtered path."
                     .to_owned()
             } else {
-                "The claim is spoofed, which is only reported.".to_owned()
+                "The claim is spoofed, but spoofed claims are only reported.".to_owned()
             }
         });
         self.heaven.as_deref().filter(|_| is_redirected)

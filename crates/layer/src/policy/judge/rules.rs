@@ -14,7 +14,7 @@ use crate::policy::{
 
 use super::Site;
 
-/// Returns the decision of the first deciding rule, and the matching rules before it.
+/// Returns the decision of the first deciding rule, and the matching rules that precede it.
 pub(super) fn judge_rules<'p>(
     rules: &'p [Rule],
     mut aside: NonDecidingMatches<'p>,
@@ -29,7 +29,7 @@ pub(super) fn judge_rules<'p>(
     let decided = site.reading.with_path(request.path, |path| {
         let asked = site.asked(request, path);
         rules.iter().find_map(|rule| {
-            // Only the first rule that limits requests, and the first that limits errors, applies.
+            // Only the first rule that limits requests and the first rule that limits errors apply.
             // Further limits would be used up needlessly.
             if aside
                 .first_of_type(rule)
@@ -70,7 +70,7 @@ fn judge_rule<'p>(
         };
         match mismatch {
             None if rule.is_unconfirmed() => format!(
-                "{named} matches{}; its action, {}, is only reported because the rule applies to people; set people = true to confirm it.",
+                "{named} matches{}; its action, {}, is only reported because the rule applies to people; set people = true to confirm the rule.",
                 reason(),
                 rule.action()
             ),

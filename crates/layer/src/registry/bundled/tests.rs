@@ -20,7 +20,7 @@ const EVIDENCE: &[&str] = &[
 /// Words that may be present or absent in spellings of the same robot's name.
 const ENDINGS: &[&str] = &["robot", "bot", "crawler", "spider", "reader", "fetcher"];
 
-/// IDs of records that have similar names but are different robots, each pair with the reason.
+/// Pairs of IDs of records with similar names that are different robots, each with the reason.
 const APART: &[(&str, &str, &str)] = &[
     ("akismet", "akismetbot", "a plug-in and its vendor's robot"),
     (

@@ -19,14 +19,14 @@ struct Entry {
     description: String,
 }
 
-/// Value that the list contains for unknown facts.
+/// The value that the list contains for unknown facts.
 const UNCLEAR: &str = "Unclear at this time.";
 
 /// Writes the active robots as an object in the format of ai.robots.txt.
 ///
 /// Each token becomes a key; patterns of other kinds are left out. When the list is read back, a
 /// robot's ID is `ai:` followed by the token's slug, its name and product token are the token, and
-/// its details, operator, purpose and exclusion are the same; hosts and ranges are lost.
+/// its details, operator, purpose and exclusion are unchanged; hosts and ranges are lost.
 #[must_use]
 pub fn write_ai_robots_txt<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();

@@ -16,7 +16,8 @@ struct Entry {
     url: Option<String>,
     tags: Vec<&'static str>,
     description: String,
-    /// Required by the format, but empty because a registry contains names instead of User-Agents.
+    /// An array required by the format; empty because a registry contains names instead of
+    /// User-Agents.
     instances: [String; 0],
 }
 
@@ -25,8 +26,8 @@ struct Entry {
 /// Each robot becomes one entry, with its patterns as alternatives in one expression without flags,
 /// which all regular expression engines can read. When the list is read back, a robot's ID is
 /// `cua:` followed by the slug of its first name, which becomes its name; its details, purpose and
-/// matches are the same; its original ID, operator, product token, exclusion, hosts and ranges are
-/// lost. Expressions that came from such lists are written unchanged.
+/// matches are unchanged; its original ID, operator, product token, exclusion, hosts and ranges are
+/// lost. Expressions imported from such lists are written unchanged.
 #[must_use]
 pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -61,11 +62,11 @@ fn entry(robot: &Robot, pattern: String) -> Entry {
     }
 }
 
-/// Returns a pattern as an expression without flags; an expression that has none is unchanged.
+/// Returns a pattern as an expression without flags; an expression that has no flags is unchanged.
 fn expression(pattern: &Pattern) -> Option<String> {
     let has_flags = |text: &str| {
         let groups = text.match_indices("(?").map(|(at, _)| text.get(at + 2..));
-        // Of the groups that begin with `(?`, engines agree on non-capturing groups only.
+        // Of the groups that begin with `(?`, all engines support only non-capturing groups.
         groups.flatten().any(|rest| !rest.starts_with(':'))
     };
     let is_fine = |text: &str| !has_flags(text) && !text.contains(char::is_control);
@@ -77,7 +78,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
     (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// Joins expressions into one, or returns several if the joined expression would be too long.
+/// Joins expressions into one expression, or into several if one expression would be too long.
 fn branches(said: Vec<String>) -> Vec<String> {
     if said.len() < 2 {
         return said;

@@ -16,9 +16,9 @@ const MAX_LINE_CHARS: usize = 100;
 pub struct Exported {
     /// The exported text, ending with a line feed.
     pub text: String,
-    /// Number of robots in the exported text.
+    /// The number of robots in the exported text.
     pub robots: usize,
-    /// Robots that are missing from the text, either completely or with some of their patterns.
+    /// The robots that are missing from the text, either completely or with some of their patterns.
     pub left_out: Vec<OmittedRobot>,
 }
 
@@ -26,9 +26,9 @@ pub struct Exported {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OmittedRobot {
-    /// ID of the robot that is left out.
+    /// The ID of the robot that is left out.
     pub id: String,
-    /// Why the robot is left out, in a few words.
+    /// The reason why the robot is left out, in a few words.
     pub reason: &'static str,
 }
 
@@ -85,7 +85,7 @@ impl Exported {
         });
     }
 
-    /// Returns the robots that take part in detection, and records all others as left out.
+    /// Returns the robots that take part in detection, and records all other robots as left out.
     pub(crate) fn active<'r, R: Borrow<Robot>>(&mut self, robots: &'r [R]) -> Vec<&'r R> {
         let mut active = Vec::with_capacity(robots.len());
         for item in robots {
@@ -104,12 +104,12 @@ impl Exported {
 /// Maximum number of bytes in a text on one line.
 const MAX_BYTES: usize = 2048;
 
-/// Replaces all characters of an ID with `-` except letters, digits, `.`, `_`, `:` and `-`.
+/// Returns a text on one line, truncated to 2,048 bytes.
 pub(super) fn one_line(text: &str) -> String {
     cut(&tidy(text), MAX_BYTES).trim_end().to_owned()
 }
 
-/// Only the IDs of manually added robots may contain other characters.
+/// Replaces all characters of an ID with `-` except letters, digits, `.`, `_`, `:` and `-`.
 ///
 /// Only IDs of manually added robots may contain other characters.
 pub(super) fn plain_id(id: &str) -> String {

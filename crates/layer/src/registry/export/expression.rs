@@ -11,11 +11,13 @@ use crate::registry::{Pattern, PatternKind};
 
 /// Maximum nesting depth of groups in an expression.
 const NEST_LIMIT: u32 = 50;
-/// Expression for the text before a token: the start of the text, or neither a letter nor a digit.
+/// The expression for the text before a token: the start of the text, or a character other than a
+/// letter or a digit.
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
-/// Expression for the text after a token: anything but a letter, or the end of the text.
+/// The expression for the text after a token: the end of the text, or a character other than a
+/// letter.
 pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
-/// Expression for the text after a product name.
+/// The expression for the text after a product name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
 /// A regular expression with the same meaning in PCRE and in the `regex` crate.
@@ -32,8 +34,8 @@ pub struct Expression {
 impl Expression {
     /// Returns an expression that matches the same User-Agents as the pattern.
     ///
-    /// Returns `None` for an invalid regular expression, and for one that the other engine cannot
-    /// express, such as one with Unicode classes or half boundaries.
+    /// Returns `None` if the pattern is an invalid regular expression, or one that PCRE cannot
+    /// express, such as an expression with Unicode classes or half boundaries.
     #[must_use]
     pub fn of(pattern: &Pattern) -> Option<Self> {
         let (before, behind) = match pattern.kind {
@@ -46,7 +48,7 @@ impl Expression {
         Some(Self::around(before, pattern.text.as_bytes(), behind, true))
     }
 
-    /// Returns the expression for a literal, with expressions for the texts before and after it.
+    /// Returns the expression for a literal, preceded and followed by the given expressions.
     pub(crate) fn around(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
         let mut text = before.to_owned();
         for &byte in literal {
@@ -56,7 +58,7 @@ impl Expression {
         Self { text, is_caseless }
     }
 
-    /// Returns the text of the expression, without a flag for case-insensitivity.
+    /// Returns the text of the expression, without the flag for case-insensitivity.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -136,7 +138,7 @@ fn is_caseless(hir: &Hir) -> bool {
     }
 }
 
-/// Converts a parsed expression to text, or fails if this is not possible.
+/// A printer that converts a parsed expression to text, or fails if this is not possible.
 struct Printer {
     text: String,
     is_caseless: bool,

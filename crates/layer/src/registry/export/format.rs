@@ -15,7 +15,7 @@ pub enum ExportFormat {
     Nginx,
     /// A `HAProxy` map, in which each line contains a regular expression and a robot's ID.
     HaProxy,
-    /// Groups for robots.txt that exclude the robots.
+    /// Groups of a robots.txt that exclude the exported robots.
     RobotsTxt,
 }
 
@@ -88,7 +88,7 @@ impl Format {
     }
 }
 
-/// Writes all robots, including those that do not take part in detection.
+/// Writes all robots, including robots that do not take part in detection.
 fn write_all(robots: &[Arc<Robot>]) -> Exported {
     Exported {
         text: write_flat_file(robots.iter().map(AsRef::as_ref)),

@@ -11,7 +11,7 @@ use crate::registry::Robot;
 /// Maximum number of bytes in a parameter; nginx rejects parameters of 4,096 bytes.
 const MAX_NGINX_BYTES: usize = 4000;
 
-/// Maximum number of bytes in a line; `HAProxy` reads a line into a buffer, 16 KiB by default.
+/// Maximum number of bytes in a line; `HAProxy` reads a line into a buffer of 16 KiB by default.
 const MAX_HAPROXY_BYTES: usize = 8000;
 
 const NGINX_HEAD: &str = "\
@@ -67,7 +67,8 @@ pub fn write_haproxy<R: Borrow<Robot>>(robots: &[(R, Expression)]) -> Exported {
     })
 }
 
-/// Writes a line for each expression. If `line` returns an error, the robot is left out.
+/// Writes a line for each expression. If `line` returns an error for an expression, its robot is
+/// left out.
 fn write_map<R: Borrow<Robot>>(
     robots: &[(R, Expression)],
     head: &str,

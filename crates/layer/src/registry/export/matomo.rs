@@ -20,8 +20,8 @@ const MAX_BOUNDARY_BYTES: usize = 100;
 /// The format implies a prefix before each expression: the match is case-insensitive and must not
 /// follow a letter, digit, `-` or `_`, so names after such characters are lost. When the list is
 /// read back, a robot's ID is `matomo:` followed by the slug of its name, and its name, details,
-/// operator and purpose are the same; product token, exclusion, hosts and ranges are lost.
-/// Expressions that came from such lists are written unchanged.
+/// operator and purpose are unchanged; product token, exclusion, hosts and ranges are lost.
+/// Expressions imported from such lists are written unchanged.
 #[must_use]
 pub fn write_matomo<R: Borrow<Robot>>(robots: &[R]) -> Exported {
     let mut exported = Exported::default();
@@ -86,7 +86,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
 /// Returns a value in quotation marks on one line.
 fn scalar(value: &str) -> String {
     if value.chars().all(|c| matches!(c, ' '..='~')) {
-        // YAML 1.2 §7.3.2: in single quotation marks, only these are escaped, by doubling.
+        // YAML 1.2 §7.3.2: in single quotation marks, only such marks are escaped, by doubling.
         return format!("'{}'", value.replace('\'', "''"));
     }
     let mut scalar = String::from("\"");

@@ -11,7 +11,7 @@ use crate::registry::{
 
 use super::exported::Exported;
 
-/// Returns the tokens of the active robots without duplicates, omitting those that would not be
+/// Returns the tokens of the active robots without duplicates, omitting tokens that would not be
 /// read back as tokens.
 pub(super) fn tokens<'r, R: Borrow<Robot>>(
     exported: &mut Exported,
@@ -38,12 +38,12 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
     tokens
 }
 
-/// Returns `true` if a pattern's text alone is read back as the same pattern.
+/// Returns `true` if a list line with only the pattern's text is read back as the same pattern.
 fn is_token(pattern: &Pattern) -> bool {
     pattern.kind == PatternKind::Token && token_of_line(&pattern.text).as_ref() == Some(pattern)
 }
 
-/// Returns the token that a line of a list is parsed as, if any.
+/// Returns the token pattern that results from parsing a line of a list, if any.
 fn token_of_line(line: &str) -> Option<Pattern> {
     if line.len() > MAX_LINE_BYTES || line.contains(['\n', '\r']) {
         return None;
@@ -51,7 +51,7 @@ fn token_of_line(line: &str) -> Option<Pattern> {
     token(&clean(without_comment(line))).ok()
 }
 
-/// Header comment at the start of the list.
+/// The comment at the start of an exported list.
 const HEADER: &str = "\
 # Robots, one token per line. A token matches anywhere in the User-Agent, ignoring case,
 # unless it is preceded by a letter or digit, or followed by a letter.

@@ -33,7 +33,7 @@ const SCHEMA: &[&str] = &[
     "useragent",
 ];
 
-/// Splits a line into name and value if it is a field (`name`, spaces, `:`, value).
+/// Splits a line into a name and a value if the line is a field (`name`, spaces, `:`, value).
 ///
 /// The name is returned in lower case, with hyphens.
 pub(super) fn field(line: &str) -> Option<(String, &str)> {
@@ -78,14 +78,14 @@ fn field_name(name: &str) -> Option<String> {
     fits.then(|| name.to_ascii_lowercase().replace('_', "-"))
 }
 
-/// Finds the next field in a value: any field at the start, only fields of the schema elsewhere.
+/// Finds the next field in a value: any field at the start, but only schema fields elsewhere.
 fn next_glued(value: &str) -> Option<(usize, String)> {
     let blanks = value.len() - value.trim_start().len();
     let mut from = 0;
     while let Some(found) = find_robot(value, from) {
         let name = value
             .get(found..)
-            // Some spaces may separate name and colon. Searching further would take quadratic time.
+            // A few spaces may precede the colon. Searching further would take quadratic time.
             .and_then(|text| cut(text, MAX_NAME_BYTES + 16).split_once(':'))
             .and_then(|(name, _)| field_name(name.trim_end()));
         if let Some(name) = name

@@ -9,7 +9,7 @@ use super::fields::{field, numbered, unglue};
 /// Maximum number of bytes of a value; the rest is ignored.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-/// Fields that are parsed. Names and addresses of owners are ignored.
+/// The fields that are parsed. Names and addresses of owners are ignored.
 const KEPT: &[&str] = &[
     "robot-checked",
     "robot-details-url",
@@ -33,9 +33,9 @@ const KEPT: &[&str] = &[
 /// A record of a flat file, with its raw values.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// Number of the record's first line, starting at 1.
+    /// The number of the record's first line, starting at 1.
     pub(super) line: usize,
-    /// The first line of the record, if it is not a field.
+    /// The first line of the record, if this line is not a field.
     pub(super) heading: Option<String>,
     fields: Vec<Field>,
 }
@@ -66,12 +66,12 @@ pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
 }
 
 impl Record {
-    /// Returns `true` if the record has a field with this name, even if it is empty.
+    /// Returns `true` if the record has a field with this name, even if the field is empty.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// Returns the first non-empty value of a field, or an empty text if there is none.
+    /// Returns the first non-empty value of a field, or an empty text if there is no such value.
     pub(super) fn first(&self, name: &str) -> &str {
         self.all(name)
             .map(|(_, value)| value)
@@ -94,7 +94,8 @@ impl Record {
             .map(|field| (field.number, field.value.as_str()))
     }
 
-    /// Adds a field. If several have the same name and number, the first non-empty one is used.
+    /// Adds a field. Of several fields with the same name and number, the first non-empty field is
+    /// used.
     fn push(&mut self, name: &str, value: &str) {
         let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
         let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {
@@ -117,7 +118,7 @@ impl Record {
     }
 }
 
-/// State of the parser: the current record, and the field that the next line may continue.
+/// The state of the parser: the current record, and the field that the next line may continue.
 #[derive(Debug, Default)]
 struct Reader {
     record: Option<Record>,
@@ -146,7 +147,7 @@ impl Reader {
             self.record_at(line.number);
             let value = cut(value, MAX_VALUE_BYTES).to_owned();
             if name == "robot-id" {
-                // Added immediately, so that the next robot-id line ends this record.
+                // The field is added immediately, so that the next robot-id line ends this record.
                 self.record_at(line.number).push("robot-id", "");
             }
             self.open = Some((name, value));
@@ -201,9 +202,9 @@ fn kind_of_number(name: &str) -> Option<(&str, usize)> {
 /// A decoded line of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Line<'a> {
-    /// Line number, starting at 1.
+    /// The line number, starting at 1.
     pub(super) number: usize,
-    /// Text of the line, without the line ending.
+    /// The text of the line, without the line ending.
     pub(super) text: Cow<'a, str>,
 }
 
@@ -231,7 +232,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
 ///
 /// `bare` is the known number of CRs at the start of the rest that are not followed by an LF.
 fn split<'a>(bytes: &'a [u8], bare: &mut usize) -> (&'a [u8], Option<&'a [u8]>) {
-    // Counted once: if each CR counted the following ones, this would take quadratic time.
+    // Counted once, because counting the following CRs at each CR would take quadratic time.
     if let Some(left) = bare.checked_sub(1) {
         *bare = left;
         return (&[], bytes.get(1..));
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn many_carriage_returns_take_linear_time() {
-        // Takes minutes if each CR counts the following ones.
+        // Parsing takes minutes if the following CRs are counted at each CR.
         let returns = 1 << 20;
         let file = [&b"robot-id: a"[..], &vec![b'\r'; returns]].concat();
         assert_eq!(lines(&file).count(), returns + 1);

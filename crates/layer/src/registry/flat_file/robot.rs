@@ -17,7 +17,7 @@ const MAX_ID_BYTES: usize = 100;
 const MAX_TOKEN_BYTES: usize = 100;
 /// Maximum number of User-Agents, patterns or hosts of one robot.
 const MAX_LIST: usize = 64;
-/// Number of words from which the text of a purpose is considered prose.
+/// Minimum number of words for the text of a purpose to be considered prose.
 const PROSE_WORDS: usize = 6;
 
 /// Parses a flat file. Returns `None` if no record has a `robot-id`.
@@ -37,7 +37,8 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed>
     has_ids.then(|| collector.finish())
 }
 
-/// Returns the patterns derived from the User-Agents or, if there are none, from the product token.
+/// Returns the patterns derived from the User-Agents or, without User-Agents, from the product
+/// token.
 pub(super) fn patterns_of(useragent: &str, product_token: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(useragent).or_else(|error| normalise_clean(product_token).map_err(|_| error))
 }
@@ -83,7 +84,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     robot.operator = operator(record, trusted);
     robot.product_token = product_token(record.first("robot-exclusion-useragent"));
     robot.exclusion = Exclusion::from_value(record.first("robot-exclusion"));
-    // An external list could name its own hosts and keys as proofs for another operator's robot.
+    // An external list could present its own hosts and keys as proofs for another operator's robot.
     if trusted {
         robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
@@ -111,8 +112,8 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     Ok(robot)
 }
 
-/// Returns the patterns stated in a record or, if there are none, those derived from its
-/// User-Agents.
+/// Returns the patterns stated in a record or, without stated patterns, the patterns derived from
+/// the record's User-Agents.
 fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
     let reason = text(record.first("robot-unusable"));
     if !reason.is_empty() {
@@ -155,7 +156,7 @@ fn add(patterns: &mut Vec<Pattern>, more: impl IntoIterator<Item = Pattern>) {
     }
 }
 
-/// Returns the patterns of a User-Agent whose pattern kind is stated.
+/// Returns the patterns of a User-Agent for which the record states the pattern kind.
 fn stated_useragent(kind: &str, value: &str) -> Result<Vec<Pattern>, String> {
     let kind = clean(kind);
     if kind == PatternKind::Regex.as_str() {
@@ -192,7 +193,7 @@ fn operator(record: &Record, trusted: bool) -> Option<String> {
 /// Returns the purpose for the first known word in a list.
 ///
 /// `indexing` stands for search. The other words of the Web Robots Database (`maintenance`,
-/// `statistics`, `mirroring`) yield an unknown purpose: such robots are redirected like others,
+/// `statistics`, `mirroring`) yield an unknown purpose: such robots are redirected by default,
 /// unlike robots with the purpose `monitoring`.
 fn purpose(value: &str) -> Purpose {
     let words: Vec<&str> = value

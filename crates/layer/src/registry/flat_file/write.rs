@@ -14,7 +14,7 @@ use crate::registry::{
 /// Writes robots in the schema of the Web Robots Database, including the additional fields.
 ///
 /// Parsing the output with the same source yields the same robots, except that quarantined robots
-/// become active. Patterns that are not derived from the User-Agent are written individually.
+/// become active. Patterns that do not result from the User-Agent are written individually.
 #[must_use]
 pub fn write_flat_file<'a>(robots: impl IntoIterator<Item = &'a Robot>) -> String {
     let mut file = String::new();
@@ -70,7 +70,7 @@ fn write_robot(robot: &Robot, file: &mut String) {
     write_patterns(robot, file);
 }
 
-/// Writes patterns and a status that are not derived from the User-Agent and the product token.
+/// Writes patterns and a status that do not result from the User-Agent and the product token.
 fn write_patterns(robot: &Robot, file: &mut String) {
     let token = robot.product_token.as_deref().and_then(product_token);
     let derived = patterns_of(&robot.useragent, token.as_deref().unwrap_or_default());
@@ -120,7 +120,7 @@ fn protect_verbatim(value: &str) -> String {
             text = text.replace(robot, &robot.replace('-', "&#45;"));
         }
     }
-    // If the word is in mixed case, its spelling is kept and the colon is escaped instead.
+    // If the word is in mixed case, its spelling is preserved and the colon is escaped instead.
     if holds_field(&text) {
         text = text.replace(':', "&#58;");
     }

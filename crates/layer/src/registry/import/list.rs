@@ -7,10 +7,10 @@ use crate::registry::{
     useragent::token,
 };
 
-/// Maximum number of bytes in a line that is read as a token.
+/// Maximum number of bytes in a line that is parsed as a token.
 pub(in crate::registry) const MAX_LINE_BYTES: usize = 1024;
 
-/// Reads a list. `#` starts a comment at the start of a line or after a space.
+/// Parses a list. `#` starts a comment at the start of a line or after a space.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut collector = Collector::default();
@@ -26,7 +26,7 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
             continue;
         }
         if !seen.insert(text.to_ascii_lowercase()) {
-            collector.skip(number, &text, "duplicate: the token is on an earlier line");
+            collector.skip(number, &text, "duplicate of a token on an earlier line");
             continue;
         }
         match token(&text) {

@@ -24,7 +24,7 @@ pub(super) fn is_browser_part(segment: &str) -> bool {
     if is_contact(segment) {
         return true;
     }
-    // Only the first word is compared below, but `Mobile Crawler` is a robot.
+    // Check all words, because only the first word is compared below: `Mobile Crawler` is a robot.
     if words::names_robot(segment) {
         return false;
     }
@@ -49,7 +49,7 @@ pub(super) fn is_contact(segment: &str) -> bool {
 
 /// Returns `true` if a User-Agent segment is a language tag, such as `en`, `de-DE` or `zh_CN`.
 fn is_language(segment: &str) -> bool {
-    // A language alone gets a dummy region, so that one test covers both.
+    // A language without a region gets a dummy region, so that one test covers both cases.
     let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));
     [language, region]
         .iter()

@@ -1,4 +1,4 @@
-//! Choice of the pattern kind: the more specific the name, the less strict the comparison.
+//! Choice of the pattern kind: the more specific a name, the less strict the comparison.
 
 use super::{name::Name, words};
 use crate::registry::{Pattern, PatternKind, text::alphanumerics};
@@ -37,10 +37,10 @@ pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
     }
 }
 
-/// Chooses the pattern for a name within a User-Agent that starts like that of a browser.
+/// Chooses the pattern for a name within a User-Agent that starts like a browser's User-Agent.
 ///
-/// `introduced` states whether the name follows `compatible;`, where robots put their names. Names
-/// that are too short or too vague are compared with the whole User-Agent.
+/// `introduced` specifies whether the name follows `compatible;`, where robots put their names.
+/// Names that are too short or too vague are compared with the whole User-Agent.
 pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Option<Pattern> {
     let text = name.text.as_str();
     if words::is_generic(text) || words::is_library(text) {

@@ -15,7 +15,7 @@ pub(super) struct Name {
 /// Words that follow a name, as in `Foo at http://…` or `Foo for Unix`.
 const PREPOSITIONS: &[&str] = &["at", "by", "for", "from", "in", "on", "via", "with"];
 
-/// Returns the name at the start of a User-Agent or of one of its segments.
+/// Returns the name at the start of a User-Agent, or at the start of a segment of a User-Agent.
 pub(super) fn name_of(text: &str) -> Option<Name> {
     let mut words: Vec<&str> = Vec::new();
     let mut separator = None;
@@ -34,7 +34,7 @@ pub(super) fn name_of(text: &str) -> Option<Name> {
             break;
         }
     }
-    // The text that these words refer to was removed: a comment, a version or a URL.
+    // Prepositions at the end refer to removed text: a comment, a version or a URL.
     while words.len() > 1
         && words.last().is_some_and(|last| {
             PREPOSITIONS
@@ -69,14 +69,14 @@ fn cut_at_comment(text: &str) -> &str {
     let url = ["http://", "https://", " www.", "+www."]
         .iter()
         .filter_map(|start| lower.find(start))
-        // At the start, the URL is the whole name.
+        // A URL at the start is the whole name.
         .filter(|&at| at > 0)
         .min();
     let end = [brackets, dash, url].into_iter().flatten().min();
     end.and_then(|end| text.get(..end)).unwrap_or(text).trim()
 }
 
-/// Splits a word into the name and the separator before its version, if it has one.
+/// Splits a word into the name and the separator before the version, if any.
 fn split_version(word: &str) -> (&str, Option<char>) {
     // The slashes of a URL do not separate a version.
     if word.contains("://") {

@@ -31,7 +31,7 @@ pub enum NoPattern {
     #[error("the useragent contains only parts that browsers send")]
     BrowserOnly,
     /// The name consists only of words that are too general.
-    #[error("the useragent {0:?} consists of generic words only")]
+    #[error("the useragent {0:?} consists only of generic words")]
     Generic(String),
     /// The text is longer than the maximum length of a User-Agent.
     #[error("the useragent is longer than 1,024 bytes")]
@@ -65,7 +65,7 @@ pub fn normalise(useragent: &str) -> Result<Vec<Pattern>, NoPattern> {
     normalise_clean(&clean_useragent(useragent))
 }
 
-/// Derives patterns as [`normalise`] does, for a User-Agent that is already clean.
+/// Derives patterns as [`normalise`] does, from a User-Agent that has already been cleaned.
 pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, NoPattern> {
     if whole.len() > MAX_BYTES {
         return Err(NoPattern::TooLong);
@@ -102,17 +102,19 @@ pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, 
     Ok(patterns)
 }
 
-/// Cleans a User-Agent: entities, spaces, quotes, `User-Agent:`, trailing commas.
+/// Cleans a User-Agent: decodes entities, and removes redundant spaces, quotes, `User-Agent:` and
+/// trailing commas.
 pub(in crate::registry) fn clean_useragent(useragent: &str) -> String {
     strip_useragent(&clean(useragent)).to_owned()
 }
 
-/// Removes quotes, spaces and `User-Agent:` around a User-Agent; entities remain.
+/// Removes quotes, spaces and `User-Agent:` around a User-Agent, but does not decode entities.
 pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     let mut value = useragent;
     loop {
         let mut rest = value
-            // Repeated until nothing changes: quotes may surround a comma or `User-Agent:`.
+            // This is repeated until nothing changes, because quotes may surround a comma or
+            // `User-Agent:`.
             .trim_matches([' ', '"', '\'', '`', '“', '”', '‘', '’'])
             .trim_end_matches([' ', ',', ';']);
         if starts_with_ignore_case(rest, "User-Agent:") {
@@ -228,7 +230,8 @@ const JUNK: &[&str] = &[
     "yes",
 ];
 
-/// Minimum number of words outside parentheses for a text to be a sentence, if none has a version.
+/// Minimum number of words outside parentheses for a text to be a sentence, if no word has a
+/// version.
 const SENTENCE_WORDS: usize = 7;
 
 /// Returns `true` if a cleaned value is a placeholder for a missing User-Agent.
@@ -237,7 +240,7 @@ pub(super) fn is_junk(value: &str) -> bool {
     bare.is_empty() || JUNK.iter().any(|junk| bare.eq_ignore_ascii_case(junk))
 }
 
-/// Returns `true` if a cleaned value is prose: many words, none of which has a version.
+/// Returns `true` if a cleaned value is prose, which means many words without a version.
 pub(super) fn is_sentence(value: &str) -> bool {
     let outside = outside_parentheses(value);
     let has_product = outside

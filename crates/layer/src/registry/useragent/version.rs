@@ -55,7 +55,8 @@ fn is_sign(c: char) -> bool {
     matches!(c, '.' | '*' | '#' | '?' | '_' | '-' | '%')
 }
 
-/// Returns `true` if a separate placeholder is unambiguous: dotted, or a single letter repeated.
+/// Returns `true` if a separate placeholder is unambiguous, because it contains dots or repeats a
+/// letter.
 fn is_long(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next();

@@ -30,12 +30,12 @@ const ROBOT_PARTS: &[&str] = &[
     "walker", "wander", "worm",
 ];
 
-/// Phone manufacturers with names that end in `bot`.
+/// Phone manufacturers whose names end in `bot`.
 const NOT_ROBOTS: &[&str] = &["cubot"];
 
 /// Returns `true` if a name consists only of generic words, numbers and a few single letters.
 ///
-/// A name of single letters alone is not generic, although it is too short for a token.
+/// A name that consists only of single letters is not generic, but is too short for a token.
 pub(super) fn is_generic(name: &str) -> bool {
     let mut words = name
         .split(|c: char| !c.is_alphanumeric())
@@ -49,7 +49,7 @@ pub(super) fn is_generic(name: &str) -> bool {
     })
 }
 
-/// Returns `true` if a name without its version is that of a library.
+/// Returns `true` if a name without its version is the name of a library.
 pub(super) fn is_library(name: &str) -> bool {
     contains(LIBRARIES, name)
 }

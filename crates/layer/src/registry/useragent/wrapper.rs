@@ -1,4 +1,4 @@
-//! User-Agents that start like that of a browser but contain the name of a robot.
+//! User-Agents that start like a browser's User-Agent but contain the name of a robot.
 
 use super::{
     browser::{is_browser_part, is_contact},
@@ -18,15 +18,15 @@ struct Segment<'a> {
 /// The position of a segment in a User-Agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// Directly after `compatible;`.
+    /// The segment directly follows `compatible;`.
     Introduced,
-    /// After the first segment that follows `compatible;`, in the same parentheses.
+    /// The segment is in the same parentheses, after the first segment that follows `compatible;`.
     Behind,
-    /// Anywhere else in the User-Agent.
+    /// The segment is anywhere else in the User-Agent.
     Elsewhere,
 }
 
-/// Returns `true` if a cleaned User-Agent starts like that of a browser.
+/// Returns `true` if a cleaned User-Agent starts like a browser's User-Agent.
 pub(super) fn is_wrapper(useragent: &str) -> bool {
     ["mozilla", "opera"].iter().any(|word| {
         starts_with_ignore_case(useragent, word)
@@ -37,7 +37,7 @@ pub(super) fn is_wrapper(useragent: &str) -> bool {
     })
 }
 
-/// Returns the pattern for the name within a User-Agent that starts like that of a browser.
+/// Returns the pattern for the name within a User-Agent that starts like a browser's User-Agent.
 pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     let segments = segments(useragent);
     in_order_of_preference(&segments).find_map(|segment| {
@@ -46,7 +46,7 @@ pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     })
 }
 
-/// Returns the pattern for a name after `compatible;` in any other User-Agent.
+/// Returns the pattern for a name after `compatible;` in a User-Agent unlike a browser's.
 ///
 /// Some robots use the User-Agent of a phone, which does not start with `Mozilla`.
 pub(super) fn pattern_behind_compatible(useragent: &str) -> Option<Pattern> {
@@ -94,7 +94,8 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
         match piece.chars().last() {
             Some('(' | '[' | '{') => depth += 1,
             Some(')' | ']' | '}') => {
-                // A parenthesis may be closed without being opened, as people write these texts.
+                // A parenthesis may be closed without being opened, because people write these
+                // texts by hand.
                 depth = depth.saturating_sub(1);
                 compatible = None;
             }
@@ -120,7 +121,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
     let place = compatible.unwrap_or(Place::Elsewhere);
     if compatible.is_some() {
-        // The word introduces the first part after it; later parts are less likely to be names.
+        // The word introduces the part directly after it; later parts are less likely to be names.
         *compatible = Some(Place::Behind);
     }
     if !is_browser_part(text) {

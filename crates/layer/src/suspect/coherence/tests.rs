@@ -150,7 +150,7 @@ fn real_browser_requests_give_no_reason() {
         ),
     ] {
         assert_eq!(told(&lines, DIRECT), "", "{lines:?}");
-        // The server knows nothing, or a trusted proxy reports plain HTTP.
+        // The transport is unknown, or a trusted proxy reports plain HTTP.
         assert_eq!(told(&lines, Transport::default()), "", "{lines:?}");
     }
     for (accept, mode, dest) in [
@@ -191,7 +191,7 @@ fn background_requests_of_browsers_are_not_checked() {
     }
 }
 
-/// In each case, headers are missing from a human visitor's request that is not suspect.
+/// Each case is a human visitor's request that lacks headers but is not suspect.
 #[test]
 fn missing_headers_and_rare_browsers_make_no_suspect() {
     let page = secure_chrome(CHROME_PAGE, "navigate", "document", true);
@@ -267,7 +267,8 @@ fn missing_headers_and_rare_browsers_make_no_suspect() {
     }
 }
 
-/// Lists headers that tools send with a browser's User-Agent over plain HTTP, without a proxy.
+/// The cases are headers that tools send with a browser's User-Agent over plain HTTP, without a
+/// proxy.
 #[test]
 fn tools_with_a_browser_user_agent_are_suspect_on_their_first_request() {
     let agent = |user_agent: &'static str| ("user-agent", user_agent);
@@ -430,7 +431,7 @@ fn header_removed_by_a_front_is_not_expected() {
         found.to_string()
     };
     let bare = [("user-agent", CHROME), ("accept", "*/*")];
-    assert_eq!(judged(&bare), "", "forwarded headers not known yet");
+    assert_eq!(judged(&bare), "", "the forwarded headers are not known yet");
     let stripped = without(&page, &["sec-ch-ua", "accept-encoding"]);
     assert_eq!(judged(&stripped), "");
     assert_eq!(

@@ -35,7 +35,7 @@ fn patterns(robot: &Robot) -> Vec<String> {
     robot.patterns.iter().map(ToString::to_string).collect()
 }
 
-// Bytes and lines.
+// Tests of bytes and lines.
 
 #[test]
 fn lines_that_are_not_utf_8_are_windows_1252() {
@@ -65,7 +65,7 @@ fn the_last_record_needs_no_newline() {
     );
 }
 
-// Fields.
+// Tests of fields.
 
 #[test]
 fn any_number_of_blanks_may_follow_the_colon() {
@@ -174,7 +174,7 @@ fn names_and_addresses_of_owners_are_never_kept() {
     );
 }
 
-// Records.
+// Tests of records.
 
 #[test]
 fn two_blank_lines_separate_records_like_one() {
@@ -377,7 +377,7 @@ fn exclusion_is_parsed_from_the_first_word() {
     assert_eq!(exclusion("not yet"), Exclusion::Unknown);
 }
 
-// Additional fields.
+// Tests of additional fields.
 
 #[test]
 fn a_stated_kind_keeps_the_useragent_unchanged() {
@@ -462,7 +462,7 @@ fn evidence_is_words_and_read_from_trusted_files_only() {
     assert!(one(file).evidence.is_empty());
 }
 
-// Size.
+// Tests of the size of the input.
 
 #[test]
 fn long_values_are_truncated_and_long_useragents_unusable() {
@@ -485,7 +485,7 @@ fn skipped_records_are_limited() {
     let parsed = parsed(file);
     assert_eq!(parsed.records, 3001);
     assert_eq!(parsed.skipped.len(), 1001);
-    assert_eq!(parsed.skipped[1000].reason, "2000 more were skipped");
+    assert_eq!(parsed.skipped[1000].reason, "skipped 2000 more records");
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn the_number_of_robots_is_limited() {
 
 #[test]
 fn no_input_takes_quadratic_time() {
-    // Each of these takes minutes if a scan restarts at every step.
+    // Each of these inputs takes minutes to parse if a scan restarts at every step.
     for unit in [
         "robot-",
         "robot-id:",

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::registry::{PatternKind, Source, flat_file::read, useragent::strip_useragent};
 
-/// Text fragments that have a meaning for the parser, or look as if they did.
+/// Text fragments that have a special meaning for the parser, or seem to have one.
 const PIECES: &[&str] = &[
     "robot-",
     "Robot-",

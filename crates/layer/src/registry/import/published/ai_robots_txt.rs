@@ -10,10 +10,10 @@ use crate::registry::{
 
 /// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
-/// Number of bytes from which an operator's name is considered prose.
+/// Minimum number of bytes for an operator's name to be considered prose.
 const PROSE_BYTES: usize = 60;
 
-/// Reads the JSON object. Each sufficiently specific key becomes a token.
+/// Parses the JSON object. Each sufficiently specific key becomes a token.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::Map(entries) = &file else {
@@ -77,8 +77,8 @@ pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
     }
 }
 
-/// Returns the purpose for a description, which is the word of a purpose or contains terms that the
-/// list uses.
+/// Returns the purpose for a description, which is the word for a purpose or contains terms that
+/// the list uses.
 fn purpose(function: &str) -> Purpose {
     // Files exported by this program contain the words of most purposes.
     if let Some(purpose) = Purpose::from_word(function.trim()) {

@@ -11,10 +11,10 @@ use crate::registry::{
 /// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Number of bytes from which a literal part of an expression is considered a name.
+/// Minimum number of bytes for a literal part of an expression to be considered a name.
 const LONG_RUN: usize = 4;
 
-/// Tags that differ from the word for the purpose.
+/// The tags that differ from the word for the purpose.
 const TAGS: &[(&str, Purpose)] = &[
     ("search-engine", Purpose::Search),
     ("ai-crawler", Purpose::AiTraining),
@@ -26,7 +26,7 @@ const TAGS: &[(&str, Purpose)] = &[
     ("seo-tool", Purpose::Seo),
 ];
 
-/// Reads the list. Anchors and case of the expressions are preserved.
+/// Parses the list. The anchors and the case of the expressions are preserved.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let file = Value::from_json(bytes)?;
     let Value::List(entries) = &file else {
@@ -91,7 +91,7 @@ pub(in crate::registry) fn tag(purpose: Purpose) -> &'static str {
         .map_or(purpose.as_str(), |&(tag, _)| tag)
 }
 
-/// Returns the first long literal part of an expression or, if there is none, the longest literal
+/// Returns the first long literal part of an expression or, if no part is long, the longest literal
 /// part.
 fn literal(regex: &str) -> String {
     let mut longest = String::new();
@@ -134,7 +134,7 @@ fn literal(regex: &str) -> String {
         .to_owned()
 }
 
-/// Returns the letter of a class that contains only one letter in both cases, such as `wW`.
+/// Returns the letter of a class that contains only a single letter in both cases, such as `wW`.
 fn one_letter(class: &str) -> Option<char> {
     let mut letters = class.chars();
     let (first, second) = (letters.next()?, letters.next()?);

@@ -9,7 +9,7 @@ use crate::registry::{
     text::{clean, cut, decode, slug},
 };
 
-/// Left boundary that Matomo's matcher prepends to every expression.
+/// The left boundary that Matomo's matcher prepends to every expression.
 const BOUNDARY: &str = "(?i)(?:^|[^A-Z0-9_-]|[^A-Z0-9-]_|sprd-|MZ-)(?:";
 /// Maximum number of bytes in a name.
 const MAX_NAME_BYTES: usize = 200;
@@ -32,7 +32,7 @@ const CATEGORIES: &[(&str, Purpose)] = &[
     ("AI Search Crawler", Purpose::AiSearch),
 ];
 
-/// Reads the list. Expressions with look-around or backreferences are skipped.
+/// Parses the list. Expressions with look-around or backreferences are skipped.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed, String> {
     let text = decode(bytes);
     let options = serde_saphyr::options! {
@@ -62,9 +62,9 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed,
     Ok(collector.finish())
 }
 
-/// Creates a pattern by prepending the boundary to an expression, which must be valid without it.
+/// Creates a pattern by prepending the boundary to an expression, which must itself be valid.
 fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
-    // Checked separately first: `a)|(b` would end the group and open another one.
+    // The expression is checked separately: `a)|(b` would end the group and open another group.
     Pattern::stated(PatternKind::Regex, regex)?;
     Pattern::stated(PatternKind::Regex, &format!("{BOUNDARY}{regex})"))
 }

@@ -6,10 +6,10 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::registry::text::{clean, starts_with_ignore_case};
 
-/// A value of any type; the order of the file is preserved.
+/// A value of any type; entries remain in the order of the file.
 ///
 /// Published lists have many authors: a number instead of a string in one record must not affect
-/// the others.
+/// the other records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Nothing,
@@ -21,7 +21,7 @@ pub(super) enum Value {
 impl Value {
     /// Parses JSON in any Unicode encoding.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        // RFC 8259 §8.1 forbids writing a byte order mark, but allows ignoring it.
+        // RFC 8259 §8.1 forbids writing a byte order mark, but allows parsers to ignore the mark.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = crate::registry::text::decode(bytes);
         serde_json::from_str(&text).map_err(|error| error.to_string())
@@ -35,7 +35,7 @@ impl Value {
         }
     }
 
-    /// Returns the value of a key, or `Nothing` if there is none.
+    /// Returns the value of a key, or `Nothing` if the key does not exist.
     pub(super) fn field(&self, key: &str) -> &Self {
         match self {
             Self::Map(fields) => fields
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for AnyShape {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Vec::new();
         while let Some(key) = map.next_key::<Self::Value>()? {
-            // YAML allows keys of any type, but the formats read here have only text keys.
+            // YAML allows keys of any type, but the formats parsed here have only text keys.
             match key {
                 Value::Text(key) => fields.push((key, map.next_value()?)),
                 Value::Nothing | Value::List(_) | Value::Map(_) => {
@@ -153,7 +153,7 @@ pub(super) fn first_url(text: &str) -> Option<String> {
 
 /// Returns the longest URL that forms the end of a word.
 fn url_at_the_end(word: &str) -> Option<String> {
-    // Converted to lower case once, because the word may contain `http` many times.
+    // The word is converted to lower case only once, because it may contain `http` many times.
     let lower = word.to_ascii_lowercase();
     let mut ends = lower
         .match_indices("http")
@@ -161,7 +161,7 @@ fn url_at_the_end(word: &str) -> Option<String> {
     ends.find(|url| is_http(url)).map(str::to_owned)
 }
 
-/// Returns the text of a Markdown link, or the text itself if it is not a link.
+/// Returns the text of a Markdown link; a text that is not a link is returned unchanged.
 pub(super) fn link_text(text: &str) -> &str {
     text.trim()
         .strip_prefix('[')
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn words_without_a_url_take_linear_time() {
-        // Takes minutes if the rest of the text is copied or searched at each word.
+        // The test takes minutes if the rest of the text is copied or searched at each word.
         for (word, bytes) in [("http", 0), ("http ", 0), ("http://a", MAX_URL_BYTES)] {
             let found = first_url(&word.repeat((1 << 20) / word.len()));
             assert_eq!(found.map_or(0, |url| url.len()), bytes, "{word:?}");

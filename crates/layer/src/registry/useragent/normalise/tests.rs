@@ -1,7 +1,8 @@
 use super::*;
 use crate::registry::PatternKind::{Exact, Prefix, Product, Token};
 
-/// Declares tests with User-Agents of real records, in which the names are invented.
+/// Declares tests with User-Agents from real records, in which names are replaced by invented
+/// names.
 macro_rules! shapes {
     ($($name:ident: $useragent:expr => [$($kind:ident $text:expr),* $(,)?];)*) => {$(
         #[test]
@@ -48,7 +49,7 @@ shapes! {
     a_placeholder_of_letters: "quizzSpider xxxxxxx ()/" => [Token "quizzSpider"];
     a_number_glued_to_it: "ssquarcher100" => [Token "ssquarcher100"];
 
-    // Other single words match at the start only.
+    // Other single words match only at the start.
     a_word_and_a_version: "quippe/1.1" => [Prefix "quippe/"];
     stars_for_a_version: "QuackRub/*.*" => [Prefix "QuackRub/"];
     a_version_in_angle_brackets: "Quillet/<version>" => [Prefix "Quillet/"];
@@ -67,14 +68,14 @@ shapes! {
     a_bare_word_and_a_version_behind_a_blank: "Quofox v2.0" => [Product "Quofox"];
     a_bare_word_for_robots: "grabber" => [Product "grabber"];
 
-    // The rest is compared as a whole.
+    // All other User-Agents are compared as a whole.
     one_letter: "Q/3.8" => [Exact "Q/3.8"];
     a_library: "libwww-perl-5.41" => [Exact "libwww-perl-5.41"];
     a_library_and_colons: "LWP::" => [Exact "LWP::"];
     generic_but_for_the_address: "I Robot 0.4 (irobot@acme.example)" => [Exact "I Robot 0.4 (irobot@acme.example)"];
     not_a_browser_although_it_says_so: "Mozilla 3.01 PQWF (Win95)" => [Exact "Mozilla 3.01 PQWF (Win95)"];
 
-    // Inside of a browser's User-Agent.
+    // Names inside a browser's User-Agent.
     behind_compatible: "Mozilla/4.0 (compatible; QuillView 1.0;unix)" => [Token "QuillView"];
     behind_compatible_and_a_colon: "Mozilla/4.0 (compatible: QDSE robot)" => [Token "QDSE robot"];
     behind_compatible_and_a_blank: "Mozilla/2.0 (compatible fouillon v2.0; fouillon.acme.example)" => [Token "fouillon"];
@@ -93,7 +94,7 @@ shapes! {
     a_short_name_behind_compatible: "Mozilla/5.0 (compatible; Quey/1.1)" => [Token "Quey"];
     a_shorter_name_behind_compatible: "Mozilla/5.0 (compatible; Que/1.1)" => [Exact "Mozilla/5.0 (compatible; Que/1.1)"];
 
-    // Several alternatives.
+    // User-Agents with several alternatives.
     alternatives_with_a_bar: "QuoScan Server/5.5 | QuoScan Workstation/5.5" => [Token "QuoScan Server", Token "QuoScan Workstation"];
     alternatives_with_or: "\"QuillBot\" or \"Ask Wilbur\"" => [Token "QuillBot", Token "Ask Wilbur"];
     alternatives_with_a_comma: "Openquill data gatherer, Openbot/3.0+(robot@acme.example;+http://acme.example)" => [Token "Openquill data gatherer", Token "Openbot"];
