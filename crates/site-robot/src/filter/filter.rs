@@ -93,7 +93,7 @@ impl Filter {
         self.pass(Stage::Generate, &mut work)
     }
 
-    /// Runs the `Shutdown` stage, once after the last resource was processed.
+    /// Runs the `Shutdown` stage, once after the last resource has been processed.
     pub fn shutdown(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Shutdown, around)
     }
@@ -113,7 +113,7 @@ impl Filter {
         !self.directives(stage).is_empty()
     }
 
-    /// Returns `true` if the filter passes only one of several resources with the same content.
+    /// Returns `true` if the filter denies all but one of several resources with the same content.
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
         all.any(|directive| *directive.function == *"filter-by-md5")

@@ -73,8 +73,8 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Checks a filter.conf file and returns all notes; missing referenced files are reported as
-    /// warnings.
+    /// Checks a filter.conf file and returns all notes; a reference to a file that does not exist
+    /// is reported as a warning.
     pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
         compile(conf, functions, files, Missing::Warns).1
     }
