@@ -90,8 +90,8 @@ impl Licensing {
         self.documents.iter().map(|(path, _)| path.as_str())
     }
 
-    /// Answers a request for one of the documents, or returns `None` if the path is not that of a
-    /// document.
+    /// Answers a request for one of the documents, or returns `None` if the path belongs to none of
+    /// them.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let mut documents = self.documents.iter();

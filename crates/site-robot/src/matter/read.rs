@@ -15,8 +15,8 @@ impl ContentTree {
     /// Reconstructs the tree from text and marks; returns `None` if the marks do not belong to the
     /// text.
     ///
-    /// Any marks are parsed in time proportional to their length. Trees deeper than [`MAX_DEPTH`]
-    /// are rejected.
+    /// Even invalid marks are parsed in time proportional to their length. Trees deeper than
+    /// [`MAX_DEPTH`] are rejected.
     pub fn read(text: &str, marks: &str) -> Option<Self> {
         if marks.len() > 2 * MAX_MARK_BYTES {
             return None;
@@ -53,7 +53,7 @@ impl<'m> Reader<'m> {
         Some((number, mark))
     }
 
-    /// Consumes the end mark of a piece if it is next, and returns whether it was.
+    /// Consumes the next mark if it ends a block; returns `true` if it did.
     fn is_end(&mut self) -> bool {
         let is_end = self.marks.starts_with('/');
         if is_end {

@@ -156,7 +156,7 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.child.kill();
-        // The process writes nothing after it was killed, but must be reaped.
+        // The process writes nothing after it has been killed, but must be reaped.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;

@@ -107,7 +107,7 @@ pub(super) async fn explain(
     explanation.pass(Step::Url, "the URL can be fetched");
     let judged = check(settings, &url);
     if !matches!(&judged, Err(it) if it.step != Step::Trap) {
-        explanation.pass(Step::Scope, "host and path are in scope");
+        explanation.pass(Step::Scope, "the host and path are in scope");
     }
     if let Err(rejection) = judged {
         return Ok(explanation.reject(rejection));
@@ -119,7 +119,7 @@ pub(super) async fn explain(
         }
         Permission::Refused(rejection) => return Ok(explanation.reject(rejection)),
         Permission::Unknown(reason) => {
-            let reason = format!("the host is not visited for now: {reason}");
+            let reason = format!("the host is currently not visited: {reason}");
             return Ok(explanation.reject(Rejection::new(Step::RobotsTxt, reason)));
         }
     }
@@ -129,7 +129,7 @@ pub(super) async fn explain(
 }
 
 /// Returns the reason why robots.txt allows a URL, and whether robots.txt specifies another host
-/// for it.
+/// for that URL.
 fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let Some(main) = rules.on_main_host(url) else {
         return "the URL is allowed".to_owned();

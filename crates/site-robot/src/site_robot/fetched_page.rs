@@ -92,7 +92,7 @@ impl PageVisitor {
 }
 
 impl PageVisitor {
-    /// Processes a page in the queue.
+    /// Processes a page from the queue.
     async fn wait_and_read(
         self: &Arc<Self>,
         mut came: FetchedPage,

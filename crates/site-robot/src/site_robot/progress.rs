@@ -62,7 +62,7 @@ pub struct HostProgress {
     pub fetched: u64,
     /// Number of URLs that failed after all retries.
     pub failed: u64,
-    /// Total size of the bodies received, in bytes.
+    /// Total size of the response bodies received, in bytes.
     pub bytes: u64,
 }
 
@@ -86,7 +86,7 @@ pub struct Summary {
     /// Starting points with their outcomes: all starting points if none succeeded, or else those
     /// that did not respond.
     pub failed_starts: Vec<(String, String)>,
-    /// Other starting points that have no description, each with the reason.
+    /// Starting points that did not fail but have no description, each with the reason.
     #[serde(default)]
     pub undescribed_starts: Vec<(String, String)>,
     /// Reason why the results are held for review, if they are.

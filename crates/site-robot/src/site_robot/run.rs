@@ -26,7 +26,7 @@ fn renderer(settings: &Settings) -> Option<Renderer> {
     (*which != Rendering::Never).then(|| Renderer::new(limits.clone()))
 }
 
-/// Runs until all URLs have been visited or the run is stopped.
+/// Runs the site robot until all URLs have been visited or the run is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
     terms: &PublishConditions<'_>,

@@ -57,7 +57,7 @@ impl RobotKey {
         }
     }
 
-    /// Returns the key with a name or alias; case-insensitive, with `_` treated as `-`.
+    /// Returns the key with the given name or alias; case is ignored, and `_` is equivalent to `-`.
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.replace('_', "-");
         let same = |known: &str| known.eq_ignore_ascii_case(&name);

@@ -10,7 +10,7 @@ use super::{
     values::Values,
 };
 
-/// Kind of a timeout: a whole number of seconds.
+/// Kind of the timeout keys: a whole number of seconds.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
@@ -150,7 +150,7 @@ impl RobotConf {
     ///
     /// # Errors
     ///
-    /// If there are unknown keys or invalid values, returns all of them.
+    /// Returns an error that lists all unknown keys and invalid values.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileErrors> {
         let file = RobotConfFile::parse(text);
         FileErrors::check(name, file.notes())?;

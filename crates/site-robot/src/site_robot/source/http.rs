@@ -37,12 +37,12 @@ pub struct HttpSettings {
     pub limits: SourceLimits,
     /// Sites that have their own access settings.
     pub sites: Vec<SiteAccess>,
-    /// Form login for the pages of those sites; none by default.
+    /// Form login for the pages of `sites`; none by default.
     pub login: Option<FormLogin>,
     /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
-    /// Signer of requests for front proxies before a site, which is not used for requests that are
-    /// sent directly to an upstream; none by default.
+    /// Signer of requests that go through a front proxy, and not directly to an upstream; none by
+    /// default.
     pub pass: Option<RequestSigner>,
 }
 
@@ -137,12 +137,12 @@ impl HttpSource {
     }
 
     /// Returns the URL of the login form if the cookies of that form are not sent to a page because
-    /// its address differs.
+    /// the page's address differs.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         self.session.as_ref()?.foreign_login(page)
     }
 
-    /// Starts a run, in which a failed login is tried again.
+    /// Starts a run, which retries a failed login.
     pub(super) async fn begin_run(&self) {
         if let Some(session) = &self.session {
             session.begin_run().await;
