@@ -217,7 +217,8 @@ fn is_one_of(words: &[&str], word: &[u8]) -> bool {
 /// Calls `tell` with each word of a name, in lower case; `t-navbar` and `pageMenu` have two words
 /// each.
 ///
-/// The last call passes all letters joined together, because `contentSub` is meant as one word.
+/// The last call passes all letters of the name joined together, because a name such as
+/// `contentSub` is meant as one word.
 fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     let (mut word, mut length, mut before) = ([0; MAX_WORD_BYTES], 0, 0_u8);
     let mut whole = ([0; MAX_WORD_BYTES], 0);

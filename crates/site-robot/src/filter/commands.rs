@@ -55,7 +55,7 @@ impl Commands for NoCommands {
 
     fn run(&self, command: &CommandLine, _input: &[u8]) -> Result<Vec<u8>, String> {
         Err(format!(
-            "external programs are disabled: {:?}",
+            "external programs are disabled; cannot run {:?}",
             command.program
         ))
     }

@@ -49,8 +49,8 @@ impl Filter {
     /// Repeats the assignments of the `MetaData` stage for a resource that has already passed the
     /// stage.
     ///
-    /// This is needed if the resource was recreated from its URL by another process or after a
-    /// restart. No tests or counts are repeated.
+    /// This method is needed if the resource was recreated from its URL by another process or after
+    /// a restart. No tests or counts are repeated.
     pub fn reapply_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {

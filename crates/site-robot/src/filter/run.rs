@@ -82,7 +82,7 @@ impl FilterRun {
     /// The URL with the lowest preference wins, then the shortest URL, regardless of the order of
     /// arrival, so that every run has the same result; see [`url_rank`]. The same URL may be
     /// recorded again after a crash or when its content changes. Call this function also for
-    /// resources that are unchanged since the last run.
+    /// resources that are unchanged since the previous run.
     pub fn register_checksum(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));

@@ -34,7 +34,7 @@ impl fmt::Display for Html {
     }
 }
 
-/// This is safe because [`xml`] escapes all text and attributes, and the tags are our own.
+/// The HTML is safe because [`xml`] escapes all text and attributes, and the tags are our own.
 impl HtmlSafe for Html {}
 
 struct Writer<'c> {

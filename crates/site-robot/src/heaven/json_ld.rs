@@ -155,7 +155,7 @@ impl fmt::Display for JsonLd {
     }
 }
 
-/// This is safe because the JSON contains no `<`, `>` or `&`; see [`JsonLd::new`].
+/// The JSON is safe in HTML because it contains no `<`, `>` or `&`; see [`JsonLd::new`].
 impl HtmlSafe for JsonLd {}
 
 #[cfg(test)]

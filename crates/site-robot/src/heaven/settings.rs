@@ -123,7 +123,7 @@ impl HeavenSettings {
 
     /// Sets whether a Markdown file is published next to each page; off by default.
     ///
-    /// This doubles the number of files, and few clients request Markdown.
+    /// Markdown files double the total number of files, and few clients request Markdown.
     #[must_use]
     pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
         self.has_markdown_files = has_markdown_files;

@@ -64,7 +64,7 @@ impl Terms {
         Self::default()
     }
 
-    /// Replaces the path patterns, whose syntax is that of robots.txt; the default is all paths.
+    /// Replaces the path patterns, which use the syntax of robots.txt; the default is all paths.
     ///
     /// # Errors
     ///

@@ -149,7 +149,7 @@ impl Tab {
         call("Page.resetNavigationHistory", json!({})).await?;
         let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
         call("Storage.clearDataForOrigin", kept).await?;
-        // This includes cookies for whole domains, which belong to no origin.
+        // This command also clears cookies for whole domains, which belong to no origin.
         call("Network.clearBrowserCookies", json!({})).await?;
         Ok(true)
     }

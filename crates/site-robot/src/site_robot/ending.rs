@@ -60,7 +60,7 @@ pub(super) struct RunEnd<'r> {
     pub(super) run: &'r StoredRun,
 }
 
-/// Publishes the results of a site's last run if they are held for review.
+/// Publishes the results of a site's most recent run if these results are held for review.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
     let last = settings.frontier().runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
@@ -338,7 +338,7 @@ impl<'r> RunEnd<'r> {
     }
 
     /// Returns failed starting points with their outcomes: all starting points if none succeeded,
-    /// or else those that did not respond.
+    /// or else the ones that did not respond.
     async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (mut failed, mut is_any_good) = (Vec::new(), false);
@@ -383,7 +383,7 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
     // later or by another instance, so duplicates are checked again here, and the result does not
     // depend on the order of visits.
     let is_better = outcome("filter-by-md5: a better URL has the same content");
-    // This is repeated for further batches; withdrawn descriptions are not returned again.
+    // Both queries are repeated for further batches, which do not contain withdrawn descriptions.
     if !same.is_empty() {
         while !same.is_empty() {
             frontier.withdraw_duplicates(run, &same, &is_better).await?;
@@ -418,7 +418,7 @@ async fn duplicates(
     Ok(same.flat_map(worse).collect())
 }
 
-/// Returns all descriptions with the same content, except the best one.
+/// Returns all descriptions with the same content except the description with the best URL.
 fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
     let best = same.iter().min_by(|one, other| {
         url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))

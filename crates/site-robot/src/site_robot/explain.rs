@@ -24,7 +24,7 @@ pub struct Explanation {
     pub url: String,
     /// Steps, up to the step that rejects the URL.
     pub steps: Vec<ExplainedStep>,
-    /// State of the URL after the last visit.
+    /// State of the URL after the most recent visit.
     pub known: Option<KnownUrl>,
 }
 

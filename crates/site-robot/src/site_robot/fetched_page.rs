@@ -65,8 +65,8 @@ impl FetchedPage {
 }
 
 impl PageVisitor {
-    /// Processes a page unless it is unchanged. Large pages are processed on threads other than
-    /// those that wait for servers.
+    /// Processes a page unless it is unchanged. Large pages are processed on separate threads, so
+    /// that the threads that wait for servers stay free.
     pub(super) async fn read(
         self: &Arc<Self>,
         mut came: FetchedPage,

@@ -118,8 +118,8 @@ fn begins_in_any_case(path: &str, prefix: &str) -> bool {
 
 /// Returns a path as it is interpreted by a server that decodes it first.
 ///
-/// This prevents `%2F`, `%5C` and doubled slashes from leading out of the scope or to excluded
-/// paths.
+/// Checking this path prevents `%2F`, `%5C` and doubled slashes from leading out of the scope or to
+/// excluded paths.
 fn as_served(path: &str) -> Cow<'_, str> {
     if !path.contains('%') && !path.contains("//") {
         return Cow::Borrowed(path);

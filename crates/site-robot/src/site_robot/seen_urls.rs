@@ -1,4 +1,4 @@
-//! Memory of URLs in this process, which is bounded in size.
+//! Memory, bounded in size, of the URLs that this process has seen.
 
 use std::{
     collections::HashMap,

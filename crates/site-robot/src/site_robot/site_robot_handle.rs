@@ -145,7 +145,7 @@ impl SiteRobot {
         Ok(Self::new(settings))
     }
 
-    /// Publishes the results of the last run if they are held for review; sends no requests.
+    /// Publishes the results of the most recent run if they are held for review; sends no requests.
     ///
     /// Returns `None` if no results are held for review.
     ///
@@ -260,7 +260,7 @@ impl Drop for RunGuard<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
-        // This is counted before the robot becomes free, so that the next caller knows that this
+        // The run is counted before the robot becomes free, so that the next caller knows that the
         // run has ended.
         self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);

@@ -75,7 +75,7 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.clone() else {
         making.warn(
-            "no media types loaded: the filter needs a Setup fn=setup-type-by-extension with a \
+            "no media types are loaded: the filter needs a Setup fn=setup-type-by-extension with a \
              readable file",
         );
         return nothing();

@@ -118,7 +118,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
                 format!("depth {depth} is more than {max}")
             })
         }),
-        // The reference does not list this source, but uses it in an example, in KiB.
+        // Sun's reference does not list this source, but uses it in an example, in KiB.
         "content-length" => length(making, max),
         other => return Err(unknown("source for filter-by-max", other, names)),
     })
@@ -148,7 +148,7 @@ fn ensure(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
 /// checksum.
 pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
-        making.warn("no generate-md5 before filter-by-md5: using the body's checksum");
+        making.warn("there is no generate-md5 before filter-by-md5; using the body's checksum");
     }
     let source = Source::named("md5");
     test(move |work| {

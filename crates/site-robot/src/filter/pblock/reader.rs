@@ -97,7 +97,7 @@ impl Reader<'_> {
             self.notes.repair(
                 line,
                 format!(
-                    "treated `{}` at the end as a line continuation",
+                    "treated `{}` at the end of the line as a line continuation",
                     shortened(slashes)
                 ),
             );

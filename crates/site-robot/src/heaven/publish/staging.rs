@@ -122,7 +122,7 @@ impl Staging {
 
     /// Returns a function that flushes the files written so far to disk.
     pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
-        // This runs without the lock, so that the next publication need not wait.
+        // The returned function holds no lock, so that the next publication need not wait.
         let staging = self.places.staging.clone();
         move || sync(&staging)
     }

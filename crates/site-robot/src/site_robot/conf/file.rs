@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
     fn pair(&mut self, line: usize, text: &str) {
         let whole = text.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
         if whole.len() < text.len() {
-            self.repair(line, "removed the `\\` at the end".to_owned());
+            self.repair(line, "removed the `\\` at the end of the line".to_owned());
         }
         let Some((key, value)) = whole.split_once('=') else {
             let text = format!("{} is not a key=value pair", quoted(whole));
@@ -318,8 +318,8 @@ const MAX_NAMED_BYTES: u64 = 4 * 1024 * 1024;
 /// Files on disk that the directives in a filter.conf file refer to.
 ///
 /// A relative path such as `./config/filterrules.conf` is searched for below the directory of
-/// filter.conf, below the parent of that directory (in the reference, filter.conf is in `config`),
-/// and below the working directory.
+/// filter.conf, below the parent of that directory (in Sun's reference, filter.conf is in
+/// `config`), and below the working directory.
 #[derive(Clone, Debug)]
 pub struct ConfigFiles {
     directories: Vec<PathBuf>,

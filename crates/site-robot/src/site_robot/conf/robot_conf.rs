@@ -50,7 +50,7 @@ macro_rules! keys {
             values: Values,
         }
 
-        /// All keys, in the same order as in the reference.
+        /// All keys of robot.conf, in the same order as in Sun's reference.
         pub const KEYS: [RobotKey; 31] = [$(RobotKey {
             $(alias: Some($alias),)?
             ..RobotKey::new($name, $kind, $default, $help.trim_ascii_start())
@@ -174,7 +174,7 @@ impl RobotConf {
 
     /// Allows a single site to use all connections, unless `site-max-connections` is set.
     ///
-    /// This is intended for runs that do not pause between visits.
+    /// This method is intended for runs that do not pause between visits.
     pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
@@ -186,7 +186,7 @@ impl RobotConf {
         self.values.own(key).is_some()
     }
 
-    /// Returns each key with its value, in the same order as in the reference.
+    /// Returns each key with its value, in the same order as in Sun's reference.
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }

@@ -22,7 +22,7 @@ use crate::document::decode;
 /// Maximum number of redirects followed after the form is submitted.
 const MAX_STEPS: usize = 5;
 
-/// Number of consecutive futile logins after which the login is not tried again.
+/// Number of consecutive futile logins after which no further login is attempted.
 // A site may deny its robot some pages, and each of these pages causes a login. This many logins in
 // a row do not indicate an expired session, and more would look like password guessing.
 const MAX_FUTILE: u32 = 5;
