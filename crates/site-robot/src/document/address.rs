@@ -70,8 +70,8 @@ fn normalise_authority(url: &mut Url) -> Option<()> {
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;
-    // To DNS, a host name with a trailing dot is the same host, but to the frontier it would be
-    // another.
+    // DNS ignores a trailing dot, but the frontier would treat the two spellings as different
+    // hosts.
     if host.ends_with('.') {
         let host = host.trim_end_matches('.').to_owned();
         url.set_host(Some(&host)).ok()?;

@@ -108,7 +108,7 @@ fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding
     let sample = rest.get(..MAX_GUESS_BYTES).unwrap_or(rest);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, sample.len() == rest.len());
-    // The detector panics if the top-level domain contains any other characters.
+    // Only these characters are accepted, because the encoding detector panics on any others.
     let is_label = |tld: &&str| {
         tld.bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

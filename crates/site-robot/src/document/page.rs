@@ -21,11 +21,11 @@ pub struct Page {
     pub title: Option<String>,
     /// META tags that have a `name`, `property` or `http-equiv` attribute, in document order.
     pub metas: Vec<Meta>,
-    /// `href` of the first `<base>` element.
+    /// Value of `href` in the first `<base>` element.
     pub base: Option<String>,
-    /// `lang` of the `<html>` element.
+    /// Value of `lang` in the `<html>` element.
     pub language: Option<String>,
-    /// `href` of the `<link rel=canonical>` element.
+    /// Value of `href` in the `<link rel=canonical>` element.
     pub canonical: Option<String>,
     /// Publication date, as written on the page; see [`Moment`](super::Moment).
     pub published: Option<String>,

@@ -253,7 +253,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
 }
 
-/// Moves `fn` and `enable` to the front, and evaluates both.
+/// Moves the parameters `fn` and `enable` to the front of a directive, and evaluates both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     // The sort is stable, so all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {

@@ -117,12 +117,12 @@ impl Resource {
         self.preference
     }
 
-    /// Records that another URL with the same content is better.
+    /// Records a better URL that has the same content.
     pub(super) fn set_better(&mut self, url: String) {
         self.better = Some(url);
     }
 
-    /// Returns the better URL with the same content if a filter has found one.
+    /// Returns the better URL with the same content, if a filter has found such a URL.
     pub fn better(&self) -> Option<&str> {
         self.better.as_deref()
     }
@@ -154,7 +154,7 @@ impl Resource {
         self.depth
     }
 
-    /// Returns the value of a source if it has one.
+    /// Returns the value of a source, or `None` if the source has no value.
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
         match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),

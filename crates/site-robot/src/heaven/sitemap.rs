@@ -11,7 +11,7 @@ use super::{HeavenSettings, date::Date, entry::Entry, text::xml};
 const MAX_URLS: usize = 49_999;
 /// Maximum size of a sitemap, in bytes: 50 MB minus the enclosing XML.
 const MAX_BYTES: usize = 50 * 1024 * 1024 - 1_000;
-/// Estimated number of XML bytes around a URL.
+/// Estimated number of XML bytes that surround each URL in a sitemap.
 const AROUND: usize = 96;
 /// Maximum length of a URL according to the protocol, in bytes.
 const MAX_URL_BYTES: usize = 2_047;

@@ -24,7 +24,7 @@ pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
 /// XML namespace of RSL 1.0 (§2.2).
 const NAMESPACE: &str = "https://rslstandard.org/rsl";
 
-/// Maximum number of terms per site.
+/// Maximum number of licence terms per site.
 const MAX_TERMS: usize = 500;
 
 /// Terms of a site, and the documents that announce them to robots.

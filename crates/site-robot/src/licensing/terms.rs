@@ -1,4 +1,4 @@
-//! Terms for the content below some paths.
+//! Licence terms for the content below certain paths.
 
 use super::{Payment, Usage};
 

@@ -39,7 +39,7 @@ struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    /// Returns the next mark and its number, or 0 if the mark has no number.
+    /// Returns the next mark and its number, which is 0 if the mark has none.
     fn mark(&mut self) -> Option<(usize, u8)> {
         self.nodes += 1;
         if self.nodes > 2 * MAX_NODES {
@@ -74,7 +74,7 @@ impl<'m> Reader<'m> {
         Some(taken)
     }
 
-    /// Skips the separators between pieces.
+    /// Skips the separators between blocks.
     fn skip(&mut self) {
         while let Some(rest) = self.marks.strip_prefix('s') {
             self.marks = rest;
@@ -82,7 +82,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads pieces up to the end of the container.
+    /// Reads blocks up to the end of the container.
     fn pieces(&mut self, depth: usize) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         while !self.marks.is_empty() && !self.marks.starts_with(['/', 'k']) {

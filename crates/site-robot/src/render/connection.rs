@@ -133,7 +133,7 @@ impl Connection {
         told
     }
 
-    /// Allows a single tab in a profile: the first one that is opened.
+    /// Allows only one tab in a profile, which is the first tab that is opened.
     pub(super) fn expect_tab(&self, profile: &str) {
         self.state().tabs.insert(profile.to_owned(), None);
     }

@@ -1,4 +1,4 @@
-//! Errors of rendering.
+//! Errors that occur while pages are rendered.
 
 /// Reason why a page could not be rendered.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -217,7 +217,7 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
 /// Maximum number of connections answered in parallel; further connections wait.
 const MAX_AT_ONCE: usize = 16;
 
-/// Response to all requests.
+/// Response that the proxy sends to all requests.
 const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// A local proxy that refuses every request; it is stopped on drop.

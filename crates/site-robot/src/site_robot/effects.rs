@@ -16,7 +16,7 @@ pub enum Effect {
     Changes(&'static str),
 }
 
-/// Words in links which indicate that the link changes data.
+/// Words in links that indicate that following the link changes data.
 const CHANGES: [&str; 28] = [
     "addtocart",
     "approve",
@@ -65,7 +65,7 @@ const CHANGES_AS_SEGMENT: [&str; 13] = [
     "upvote",
 ];
 
-/// Parameters whose values are actions.
+/// Names of query parameters whose values are actions.
 const ACTIONS: [&str; 14] = [
     "a",
     "act",

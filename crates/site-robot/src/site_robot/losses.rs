@@ -20,7 +20,7 @@ pub(super) enum Fate {
     Forgotten,
     /// The description is kept although the page does not respond.
     Missing,
-    /// The description is kept because a login may have replaced the page.
+    /// The description is kept because a login page may have replaced the page.
     Doubtful,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct HostRules {
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
     pub(super) ip: Option<IpAddr>,
-    /// robots.txt file, if it specifies the main host.
+    /// The host's robots.txt file, if that file specifies a main host.
     main_host: Option<RobotsTxt>,
 }
 
@@ -79,7 +79,7 @@ impl HostRules {
         }
     }
 
-    /// Returns whether a URL on the host may be visited.
+    /// Determines whether a URL on the host may be visited.
     pub(super) fn permission(&self, url: &str) -> Permission {
         let verdict = self.rules.check(url);
         if verdict.allowed() {

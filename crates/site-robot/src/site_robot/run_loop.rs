@@ -27,7 +27,7 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Interval at which heartbeats are sent and commands are checked for.
+/// Interval at which heartbeats are sent and new commands are read.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Number of queued URLs per host below which more URLs are claimed; this many URLs last for the

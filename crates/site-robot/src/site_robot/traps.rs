@@ -98,7 +98,7 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
         is_name && segments.iter().filter(|it| *it == segment).count() > max
     };
-    // A longer sequence cannot be repeated often enough.
+    // A longer sequence cannot be repeated often enough to exceed the limit.
     let longest = segments.len() / times;
     (1..=longest).any(is_run) || segments.iter().any(often)
 }

@@ -64,7 +64,7 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
     }
 }
 
-/// Builds a step that removes a source.
+/// Builds a step that removes the value of a source.
 pub(super) fn clear(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
     Ok(change(move |work| work.resource.clear(&source)))

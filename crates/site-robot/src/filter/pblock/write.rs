@@ -1,4 +1,4 @@
-//! Writes the normal form of a file.
+//! Writes the normal form of a configuration file.
 
 use std::fmt::{self, Write};
 

@@ -66,7 +66,7 @@ struct Shared {
 /// Result of writing a batch of pages.
 #[derive(Debug, Default)]
 struct WrittenPages {
-    /// Parts of the export files that belong to this batch.
+    /// Parts of the export files that contain this batch's pages.
     exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
     tally: Tally,

@@ -136,7 +136,7 @@ keys! {
 /// Action that the site robot takes after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
-    /// Wait for a command or for the schedule.
+    /// Wait for a command or for the next scheduled run.
     #[default]
     Idle,
     /// Start the next run after a run is complete.

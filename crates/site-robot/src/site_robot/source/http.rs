@@ -31,7 +31,7 @@ pub struct HttpSettings {
     pub email: Option<String>,
     /// Default `Referer` header of requests (`referer`).
     pub referrer: Option<String>,
-    /// HTTP proxy (`auto-proxy`).
+    /// URL of the HTTP proxy (`auto-proxy`).
     pub proxy: Option<Url>,
     /// Limits of each request.
     pub limits: SourceLimits,
@@ -149,7 +149,7 @@ impl HttpSource {
         }
     }
 
-    /// Sends a request with a cookie.
+    /// Sends a page request, with a `Cookie` header if `cookie` is set.
     pub(super) async fn exchange(
         &self,
         request: &PageRequest<'_>,
@@ -216,7 +216,7 @@ impl HttpSource {
         }
     }
 
-    /// Returns the address for a request, and the headers for its site.
+    /// Returns the address to which a request is sent, and the headers for the site.
     pub(super) fn prepare(
         &self,
         method: &Method,
