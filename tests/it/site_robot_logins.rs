@@ -293,7 +293,7 @@ async fn a_password_is_not_sent_over_plain_http() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(error.contains("unencrypted and was not sent"), "{error}");
+    assert!(error.contains("would receive it unencrypted"), "{error}");
     assert!(!error.contains(PASSWORD), "{error}");
     assert_eq!(proxy.seen().len(), 1, "only the form was requested");
 }

@@ -50,7 +50,8 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// Jaro-Winkler tolerates a wrong ending, and Damerau-Levenshtein tolerates a typo anywhere.
+/// Returns the similarity of two words: Jaro-Winkler tolerates a wrong ending, and
+/// Damerau-Levenshtein tolerates a typo anywhere.
 fn likeness(one: &str, other: &str) -> f64 {
     strsim::jaro_winkler(one, other).max(strsim::normalized_damerau_levenshtein(one, other))
 }

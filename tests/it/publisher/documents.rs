@@ -168,7 +168,7 @@ fn invalid_terms_are_rejected_with_their_place() {
         ),
         (
             "[[license]]\npath = '/a'",
-            ":2: license.permits: empty terms",
+            ":2: license.permits: the terms are empty",
         ),
         (
             "[[license]]\npermits = 'search'\nprohibits = ['ai-train', 'search']",

@@ -247,7 +247,7 @@ fn fmt_leaves_a_file_with_errors_unchanged() {
     let directory = directory(&[("filter.conf", text)]);
     let (code, _, error) = run(directory.path(), &["fmt", "--write", "filter.conf"]);
     assert_eq!(code, Some(1));
-    assert!(error.contains("filter.conf:2: Data without fn="), "{error}");
+    assert!(error.contains("filter.conf:2: Data has no fn="), "{error}");
     let after = fs::read_to_string(directory.path().join("filter.conf")).unwrap();
     assert_eq!(after, text);
 }

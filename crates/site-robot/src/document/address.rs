@@ -10,9 +10,9 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// Resolves a link against a base URL and returns the target in normal form.
 ///
 /// Returns `None` for an invalid URL, a scheme other than `http:` or `https:` (such as `mailto:` or
-/// `javascript:`), or a URL longer than [`MAX_URL_BYTES`]. A `file:` base may also link to `file:`
-/// URLs. White space at both ends and line breaks are removed; `..` never goes above the root. See
-/// [`normalise`] for the normal form.
+/// `javascript:`), or a URL longer than [`MAX_URL_BYTES`]. If the base is a `file:` URL, links to
+/// `file:` URLs are accepted too. White space at both ends and line breaks are removed; `..` never
+/// goes above the root. See [`normalise`] for the normal form.
 ///
 /// # Example
 ///
@@ -25,8 +25,8 @@ pub const MAX_URL_BYTES: usize = 2048;
 /// assert!(resolve(&base, "mailto:me@h.example").is_none());
 /// ```
 pub fn resolve(base: &Url, link: &str) -> Option<Url> {
-    // Links that are far longer are not even parsed. Shorter links are checked after joining with
-    // the base.
+    // Links that far exceed the limit are not parsed at all. Shorter links are checked after they
+    // are joined with the base.
     if link.len() > 4 * MAX_URL_BYTES {
         return None;
     }
@@ -41,7 +41,7 @@ pub fn resolve(base: &Url, link: &str) -> Option<Url> {
 /// Normalizes a URL (RFC 3986 §6.2.2). Returns `None` if the URL cannot be fetched.
 ///
 /// The normal form has no fragment, user name, password, default port, `.` or `..` segments, or
-/// trailing dot in the host. Scheme and host are in lower case. Percent-encodings are in upper
+/// trailing dot in the host. The scheme and host are in lower case. Percent-encodings are in upper
 /// case, and letters, digits, `-`, `.`, `_` and `~` are not encoded; a stray `%` becomes `%25`. A
 /// `file:` URL has no host.
 pub fn normalise(mut url: Url) -> Option<Url> {
@@ -70,7 +70,8 @@ fn normalise_authority(url: &mut Url) -> Option<()> {
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;
-    // DNS treats both spellings as the same host, but the frontier would treat them as two hosts.
+    // DNS ignores a trailing dot, but the frontier would treat the two spellings as different
+    // hosts.
     if host.ends_with('.') {
         let host = host.trim_end_matches('.').to_owned();
         url.set_host(Some(&host)).ok()?;

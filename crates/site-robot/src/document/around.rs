@@ -1,4 +1,4 @@
-//! Detects boilerplate around a page's main content, by element names and link density.
+//! Detects boilerplate around a page's main content, based on element names and link density.
 
 use std::ops::Range;
 
@@ -10,23 +10,23 @@ use super::{
 };
 use crate::matter::says;
 
-/// Minimum share of link text in a boilerplate block, in percent. Navigation with section titles
-/// exceeds this limit; a paragraph with links stays far below.
+/// Minimum share of link text in a boilerplate block, in percent. Navigation exceeds this limit
+/// even if it contains section titles; paragraphs with links stay far below it.
 const MIN_LINKED_PERCENT: usize = 50;
-/// Minimum share of link text, in percent, for an unnamed list to be treated as a table of
-/// contents.
+/// Minimum share of link text, in percent, for a list without a telling class or id to be treated
+/// as a table of contents.
 const MIN_CONTENTS_PERCENT: usize = 90;
 /// Minimum number of in-page links in a table of contents; fewer links may be ordinary references.
 const MIN_CONTENTS: usize = 3;
-/// Divisor of the minimum share: articles that contain at least 1/4 of the candidate text are the
-/// main content.
+/// Divisor of the minimum share of text: articles that contain at least 1/4 of the candidate text
+/// are treated as the main content.
 pub(super) const ARTICLES_SHARE: usize = 4;
-/// Maximum text per language in a list of translations, in bytes, including separators.
+/// Maximum length of the text per language in a list of translations, in bytes, with separators.
 const MAX_LANGUAGE_BYTES: usize = 40;
-/// Minimum length of the text of a page part, in bytes; shorter text is only a tag line or a
+/// Minimum length of a page part's text, in bytes; anything shorter is merely a tag line or a
 /// number.
 const MIN_TEXT_BYTES: usize = 60;
-/// Minimum length of the text that must remain after comments, ads and the like are removed, in
+/// Minimum length of the text that remains after comments, ads and similar parts are removed, in
 /// bytes. If less remains, the removed parts may be the main content, such as the posts in a forum.
 const MIN_MATTER_BYTES: usize = 500;
 /// Maximum number of elements recorded as secondary content or as article text.
@@ -137,10 +137,12 @@ const BESIDE: [&str; 32] = [
     "trending",
 ];
 
-/// Words which indicate that the element also contains the main content, as in `page-with-ads`.
+/// Words in class names which indicate that the element also contains the main content, as in
+/// `page-with-ads`.
 const HOLDERS: [&str; 7] = ["body", "has", "layout", "main", "no", "page", "with"];
 
-/// Words that in combination identify an article's text, as in `entry-content` and `c-news__body`.
+/// Words that identify an article's text when followed by a word such as `content` or `body`, as in
+/// `entry-content` and `c-news__body`.
 const KINDS_OF_ARTICLE: [&str; 6] = ["article", "blog", "entry", "news", "post", "story"];
 const TEXTS: [&str; 3] = ["body", "content", "text"];
 
@@ -170,7 +172,7 @@ pub(super) fn is_article_text(value: &str) -> bool {
     })
 }
 
-/// Returns `true` if a single word identifies an article's text, such as `storytext`.
+/// Returns `true` if a word identifies an article's text by itself, such as `storytext`.
 fn is_joined(word: &[u8]) -> bool {
     let mut kinds = KINDS_OF_ARTICLE.iter();
     let rest = kinds.find_map(|kind| word.strip_prefix(kind.as_bytes()));
@@ -215,7 +217,8 @@ fn is_one_of(words: &[&str], word: &[u8]) -> bool {
 /// Calls `tell` with each word of a name, in lower case; `t-navbar` and `pageMenu` have two words
 /// each.
 ///
-/// The last call passes all letters joined together, because `contentSub` is meant as one word.
+/// The last call passes all letters of the name joined together, because a name such as
+/// `contentSub` is meant as one word.
 fn for_each_word(name: &str, mut tell: impl FnMut(&[u8])) {
     let (mut word, mut length, mut before) = ([0; MAX_WORD_BYTES], 0, 0_u8);
     let mut whole = ([0; MAX_WORD_BYTES], 0);
@@ -360,8 +363,8 @@ impl Around {
         }
     }
 
-    /// If the page has exactly one article, reclassifies the blocks before the title and after the
-    /// text.
+    /// If the page has exactly one article, reclassifies the blocks before the article's title and
+    /// after its text.
     fn move_around_article(&mut self, title: &str, blocks: &mut [Block]) {
         let text = |blocks: &[Block]| blocks.iter().map(text_of).sum::<usize>();
         let in_range = |it: &Range<usize>| text(blocks.get(it.clone()).unwrap_or_default());
@@ -372,7 +375,7 @@ impl Around {
             articles.push(range);
         }
         articles.retain(|it| in_range(it) >= MIN_MATTER_BYTES);
-        // Several ranges are a list of articles or several comments by readers.
+        // Several ranges indicate a list of articles, or several reader comments.
         let [article] = articles.as_slice() else {
             return;
         };
@@ -406,13 +409,13 @@ impl Around {
         let is_translations =
             translations > 1 && text <= translations.saturating_mul(MAX_LANGUAGE_BYTES);
         let is_named = matches!(candidate.part, Some(Part::IfLinked | Part::Beside));
-        // Links may consist of pictures only, such as an arrow to the next page.
+        // A link may consist of a picture only, such as an arrow to the next page.
         (is_named && links > 0 && is_over(MIN_LINKED_PERCENT))
             || (text > 0 && (is_contents || is_translations))
     }
 }
 
-/// Returns `true` for a main heading, or a heading with the same text as the page title.
+/// Returns `true` if a block is a main heading or a heading that repeats the page title.
 fn is_title(title: &str, block: &Block) -> bool {
     block.kind == BlockKind::Heading(1) || is_said(title, block)
 }
@@ -449,7 +452,8 @@ fn restore<'m>(moved: impl IntoIterator<Item = &'m (usize, PagePart)>, blocks: &
     }
 }
 
-/// Returns the index of the block with the page title if mostly links precede this block.
+/// Returns the index of the block that contains the page title if the text before that block
+/// consists mostly of links.
 ///
 /// The title block is the main heading, or else the first heading that repeats the page title.
 fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {

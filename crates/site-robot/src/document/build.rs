@@ -24,12 +24,12 @@ const MAX_MAILTO_BYTES: usize = 500;
 /// Builder of a page's content tree.
 pub(super) struct Builder<'p> {
     page: &'p Page,
-    /// Page URL, and base URL for links; if missing, all links are dropped.
+    /// The page's URL and the base URL for its links; if `None`, all links are dropped.
     urls: Option<(&'p Url, Url)>,
     links: HashMap<u32, Option<Arc<Link>>>,
 }
 
-/// A block with its containers, outermost first.
+/// A block and the containers that enclose it, outermost first.
 struct BlockWithContainers<'p> {
     block: &'p Block,
     path: Rc<[u32]>,
@@ -66,8 +66,8 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Builds pieces from blocks that share the same containers above `depth`; `room` limits
-    /// nesting.
+    /// Builds parts of the content tree from blocks that share the same containers above `depth`;
+    /// `room` limits the nesting depth.
     fn pieces(
         &mut self,
         blocks: &[BlockWithContainers<'p>],
@@ -101,7 +101,7 @@ impl<'p> Builder<'p> {
                 pieces.push(Piece::List { start, items });
             }
             Kind::Item => {
-                // The list itself was dropped.
+                // The list that contains this item was dropped.
                 let item = self.pieces(group, inner, room - 1);
                 match pieces.last_mut() {
                     Some(Piece::List { items, .. }) => items.push(item),
@@ -205,7 +205,7 @@ impl<'p> Builder<'p> {
     /// Builds a data table, or returns `None` for a layout table.
     ///
     /// A table is a layout table if it contains tables or multi-line code, if it has only one
-    /// column, or if it has few rows and contains headings, or long cells without a header.
+    /// column, or if it has few rows and contains either headings or, without a header, long cells.
     fn table(&mut self, group: &[BlockWithContainers<'p>], depth: usize) -> Option<Piece> {
         let kinds = || {
             group
@@ -306,7 +306,8 @@ impl<'p> Builder<'p> {
             ..Style::default()
         };
         for span in &block.spans {
-            // Trailing white space was removed, and a style may have ended after that.
+            // The span may lie beyond the end of the text, because trailing white space was
+            // removed.
             let to = span.at.max(from).min(block.text.len());
             push_text(&mut runs, block.text.get(from..to), &style);
             from = to;
@@ -348,7 +349,7 @@ impl<'p> Builder<'p> {
             None
         });
         if known.is_none() {
-            // A link to the same page is not kept.
+            // Links to the page itself are dropped.
             let url = resolve(base, &link.url).filter(|url| is_web(url) && !is_same(url, own));
             *known = url.map(|url| {
                 Arc::new(Link {
@@ -376,7 +377,8 @@ pub(super) fn is_loose(containers: &[Container], number: u32) -> bool {
     path(containers, number).is_empty()
 }
 
-/// Groups blocks by their container at a depth; blocks without such a container form one group.
+/// Groups adjacent blocks by their container at a depth; blocks without such a container form one
+/// group.
 fn groups<'b, 'p>(
     blocks: &'b [BlockWithContainers<'p>],
     depth: usize,

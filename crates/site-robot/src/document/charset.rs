@@ -24,8 +24,8 @@ pub struct DecodedText<'a> {
 ///
 /// The encoding is determined by the first of these that is present: a byte order mark, `charset`
 /// in `Content-Type`, a declaration in the first 1,024 bytes (HTML `<meta>` or XML declaration;
-/// skipped for other types), valid UTF-8, or a `<meta>` in the first 64 KiB. Otherwise, it is
-/// guessed, using the host's top-level domain (`jp`) as a hint.
+/// skipped for other types), valid UTF-8, or a `<meta>` in the first 64 KiB. Otherwise, the
+/// encoding is guessed, with the host's top-level domain (`jp`) as a hint.
 ///
 /// # Example
 ///
@@ -72,7 +72,7 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     declares(LATE).unwrap_or_else(|| guess(bytes, has_escape, tld))
 }
 
-/// Returns the encoding with a label, except the `replacement` encoding.
+/// Returns the encoding that has the given label, unless it is the `replacement` encoding.
 pub(super) fn by_label(label: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT)
 }
@@ -108,7 +108,7 @@ fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding
     let sample = rest.get(..MAX_GUESS_BYTES).unwrap_or(rest);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, sample.len() == rest.len());
-    // The detector panics if the label is anything else.
+    // Only these characters are accepted, because the encoding detector panics on any others.
     let is_label = |tld: &&str| {
         tld.bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

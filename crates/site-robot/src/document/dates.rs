@@ -10,8 +10,7 @@ const MAX_JSON_BYTES: usize = 256 * 1024;
 /// Maximum nesting depth to which structured data is searched.
 const MAX_JSON_DEPTH: u32 = 4;
 
-/// META tags that contain the publication date, followed by those that contain the modification
-/// date.
+/// Names of the META tags that contain a page's publication date.
 const PUBLISHED: [&str; 8] = [
     "article:published_time",
     "datepublished",
@@ -61,8 +60,8 @@ pub struct Moment {
 impl Moment {
     /// Parses a date, or a time with its time zone (RFC 3339 and common forms of ISO 8601).
     ///
-    /// If there is no zone, only the date is used. Returns `None` if the text is invalid or the
-    /// date is before 1970.
+    /// If the time zone is missing, only the date is used. Returns `None` if the text is invalid or
+    /// the date is before 1970.
     ///
     /// # Example
     ///
@@ -134,7 +133,7 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// Dates found on the page, as written: in structured data, META tags and the text.
+/// Dates found in the page's structured data, META tags and text, as written.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
     /// JSON-LD text that has been read so far.
@@ -196,7 +195,7 @@ impl Dates {
         self.json = Some(Vec::new());
     }
 
-    /// Adds a chunk of structured data if any is being read.
+    /// Appends a chunk to the structured data that is being read, if any.
     pub(super) fn push_json(&mut self, part: &[u8]) {
         if let Some(json) = &mut self.json {
             let room = MAX_JSON_BYTES.saturating_sub(json.len());
@@ -204,7 +203,7 @@ impl Dates {
         }
     }
 
-    /// Ends the structured data if any is being read.
+    /// Ends the structured data that is being read, if any.
     pub(super) fn end_json(&mut self) {
         let json = self.json.take();
         let value = json.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
@@ -242,7 +241,7 @@ impl Dates {
                 *date = date.take().or(other.take());
             }
         }
-        // Several dates may belong to other pages or to events.
+        // If there are several dates, they may belong to other pages or to events.
         if let ([None, None], (Some(only), 1)) = (&told, &self.plain) {
             told = [Some(only.clone()), None];
         }

@@ -5,9 +5,9 @@ use html5gum::State;
 /// Effect of an element on the text in and around it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Element {
-    /// An element that continues the line; also used for unknown elements.
+    /// An element that does not start a new line; unknown elements are treated the same way.
     Inline,
-    /// An element that starts and ends on its own line.
+    /// An element that is separated from the surrounding text by line breaks.
     Block,
     /// A `<p>` element, which is closed by any block element.
     Paragraph,
@@ -104,7 +104,7 @@ impl Element {
         })
     }
 
-    /// Returns `true` if the element starts and ends on its own line.
+    /// Returns `true` if line breaks separate the element from the surrounding text.
     pub(super) fn is_block(self) -> bool {
         !matches!(
             self,
@@ -181,7 +181,7 @@ impl Raw {
     }
 }
 
-/// Returns `true` if an SVG or `MathML` element contains HTML again.
+/// Returns `true` if the content of an SVG or `MathML` element is parsed as HTML.
 pub(super) fn is_island(name: &[u8]) -> bool {
     matches!(
         name,

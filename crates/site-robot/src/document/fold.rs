@@ -9,7 +9,7 @@ pub(super) struct FoldedText {
 }
 
 impl FoldedText {
-    /// Adds text; a word may continue in the next call.
+    /// Appends text, which may end in the middle of a word.
     pub(super) fn push(&mut self, text: &[u8]) {
         let mut rest = text;
         while let Some(first) = rest.first() {
@@ -86,7 +86,8 @@ fn folded_length(text: &[u8]) -> usize {
     text.len() - usize::from(before == b' ')
 }
 
-/// Returns a length up to which nothing needs folding. This fast path compares many bytes at once.
+/// Returns the length of a prefix that needs no folding. This fast path compares many bytes at
+/// once.
 fn plain_length(text: &[u8]) -> usize {
     const PIECE: usize = 64;
     let is_plain = |piece: &&[u8]| {

@@ -1,4 +1,4 @@
-//! Main content of a page, without the surrounding boilerplate.
+//! Extracts the main content of a page, without the surrounding boilerplate.
 
 use url::Url;
 
@@ -35,7 +35,7 @@ impl Page {
             .text
     }
 
-    /// Returns the level and text of each heading in the main content, down to a level.
+    /// Returns the level and text of each heading in the main content, down to the given level.
     pub fn main_headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         self.main_blocks()
             .filter_map(move |block| block.heading(max_level))
@@ -77,7 +77,7 @@ impl Page {
             .filter(move |block| is_matter(block.place))
     }
 
-    /// Returns a predicate that selects the page parts with the main content.
+    /// Returns a predicate that selects the page parts that contain the main content.
     fn places(&self) -> fn(PagePart) -> bool {
         let bytes = |wanted: PagePart| {
             let blocks = self.blocks.iter().filter(|block| block.place == wanted);
@@ -87,7 +87,7 @@ impl Page {
         if bytes(PagePart::Main) > 0 {
             |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
-            // If the share is smaller, the articles are teasers that link to other pages.
+            // Articles with a smaller share of the text are teasers that link to other pages.
             |place| place == PagePart::Article
         } else if articles + other > 0 {
             |place| place != PagePart::Around
@@ -244,7 +244,8 @@ mod tests {
             let html = format!("<h1>Salt</h1>{long}{box_of_it}{other}");
             assert!(main_text(&html).contains("never"), "{box_of_it}");
         }
-        // If the outer element is not secondary content, the inner element is.
+        // The outer element contains the title and is kept, but the inner element is secondary
+        // content.
         let html =
             format!("<div class=social><h1>Salt</h1>{long}<div class=comment>{other}</div></div>");
         assert!(main_text(&html).ends_with("water away."));
@@ -269,7 +270,8 @@ mod tests {
             let told = main_text(&format!("{head}{text}{long}{end}{foot}"));
             assert!(told.starts_with("Salt\nHow it is made.\nSalt is"), "{told}");
             assert!(told.ends_with("water away."), "{told}");
-            // If there are several articles or a small one, no article is the main content.
+            // If there are several articles, or only a small one, no article is treated as the main
+            // content.
             let told = main_text(&format!("{head}{text}{long}{end}{text}{long}{end}{foot}"));
             assert!(
                 told.starts_with("The harbour") && told.ends_with("week."),

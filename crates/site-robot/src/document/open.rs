@@ -9,10 +9,10 @@ use super::{
 /// Maximum nesting depth of tracked elements; browsers stop at 512.
 const MAX_DEPTH: usize = 256;
 
-/// Stack of open elements, to the extent that they affect the meaning of text.
+/// Stack of the open elements that affect the meaning of text.
 ///
 /// This is not a full tree builder: it handles omitted end tags and determines which elements an
-/// end tag closes, in bounded memory and bounded time per tag.
+/// end tag closes, with bounded memory and bounded time per tag.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     stack: Vec<OpenElement>,
@@ -310,8 +310,8 @@ impl OpenElements {
             .any(|at| at >= depth && self.hidden.is_none_or(|hidden| at < hidden))
     }
 
-    /// Returns the depth of the outermost matching element inside the innermost wall, or else
-    /// `end`.
+    /// Returns the depth of the outermost element that matches `is_wanted` inside the innermost one
+    /// that matches `is_wall`, or else `end`.
     fn inside(
         &self,
         end: usize,

@@ -21,11 +21,11 @@ pub struct Page {
     pub title: Option<String>,
     /// META tags that have a `name`, `property` or `http-equiv` attribute, in document order.
     pub metas: Vec<Meta>,
-    /// `href` of the first `<base>` element.
+    /// Value of `href` in the first `<base>` element.
     pub base: Option<String>,
-    /// `lang` of the `<html>` element.
+    /// Value of `lang` in the `<html>` element.
     pub language: Option<String>,
-    /// `href` of the `<link rel=canonical>` element.
+    /// Value of `href` in the `<link rel=canonical>` element.
     pub canonical: Option<String>,
     /// Publication date, as written on the page; see [`Moment`](super::Moment).
     pub published: Option<String>,
@@ -135,7 +135,7 @@ impl Page {
 
     /// Parses a page of type `application/xhtml+xml`, in which `<script/>` is a complete element.
     ///
-    /// Otherwise, this works like [`Self::read`]; in particular, errors are tolerated.
+    /// In all other respects, this works like [`Self::read`]; in particular, errors are tolerated.
     pub fn read_xhtml(xhtml: &str) -> Self {
         reader::read(xhtml, true)
     }
@@ -150,7 +150,7 @@ impl Page {
         base.filter(is_allowed).unwrap_or_else(|| own.clone())
     }
 
-    /// Returns the content of the first META tag with a name, which must be given in lower case.
+    /// Returns the content of the first META tag with the given name, which must be in lower case.
     ///
     /// A `property` attribute is treated like `name`; `http-equiv` is not.
     pub fn meta(&self, name: &str) -> Option<&str> {
@@ -164,8 +164,8 @@ impl Page {
         join(self.blocks.iter())
     }
 
-    /// Returns the first text of the page without headings, one line per block, truncated to whole
-    /// words.
+    /// Returns the beginning of the page's text without headings, one line per block, truncated to
+    /// whole words.
     ///
     /// Text is taken from the main part if the page has one. Navigation, headers and footers are
     /// skipped unless the page has no other text.
@@ -173,13 +173,12 @@ impl Page {
         self.first(max_chars, |block| block.kind == BlockKind::Text)
     }
 
-    /// Returns the first text of the page, including headings; otherwise the same as
-    /// [`Self::first_text`].
+    /// Returns the beginning of the page's text like [`Self::first_text`], but includes headings.
     pub fn first_text_and_headings(&self, max_chars: usize) -> String {
         self.first(max_chars, |_| true)
     }
 
-    /// Returns the table of contents: the level and text of each heading, down to a level.
+    /// Returns the table of contents: the level and text of each heading, down to the given level.
     pub fn headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
         let blocks = self.blocks.iter();
         blocks.filter_map(move |block| block.heading(max_level))

@@ -4,10 +4,11 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 
 use super::charset::by_label;
 
-/// Number of bytes in which a page must declare its encoding (WHATWG HTML §13.2.3.2).
+/// Number of bytes at the start of a page in which its encoding must be declared (WHATWG HTML
+/// §13.2.3.2).
 pub(super) const EARLY: usize = 1024;
 
-/// Number of bytes in which browsers still accept a late encoding declaration.
+/// Number of bytes at the start of a page in which browsers accept a late encoding declaration.
 pub(super) const LATE: usize = 64 * 1024;
 
 /// Maximum number of attributes read from a META tag.
@@ -47,7 +48,7 @@ fn xml_declaration(bytes: &[u8]) -> Option<&'static Encoding> {
     by_label(text.get(..end)?).filter(|_| is_quote)
 }
 
-/// Scanner of tags and their attributes (WHATWG HTML §13.2.3.2, prescan).
+/// Scanner for tags and their attributes (WHATWG HTML §13.2.3.2, prescan).
 struct Scan<'a> {
     rest: &'a [u8],
 }

@@ -18,7 +18,7 @@ use super::{
 };
 
 const MAX_BLOCKS: usize = 50_000;
-/// Maximum length of an unclosed heading, in bytes; a longer one is treated as text.
+/// Maximum length of an unclosed heading, in bytes; longer headings are treated as text.
 const MAX_HEADING_BYTES: usize = 1_000;
 
 mod traits;
@@ -59,7 +59,7 @@ struct Reader<'a> {
     is_self_closing: bool,
     last_start_tag: Name,
     attributes: Attributes,
-    /// Open element that contains only text and no tags.
+    /// The open element, if its content is only text and no tags.
     raw: Option<Raw>,
     text: FoldedText,
     title: FoldedText,

@@ -4,8 +4,8 @@ use url::Url;
 
 /// Names of session id parameters, in lower case.
 ///
-/// These are used by servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common shops and
-/// forums.
+/// These names are used by servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common shops
+/// and forums.
 const NAMES: [&str; 18] = [
     "jsessionid",
     "phpsessid",
@@ -29,9 +29,9 @@ const NAMES: [&str; 18] = [
 
 /// Returns `true` if a URL contains a session id.
 ///
-/// This checks the query (`?PHPSESSID=…`), the path (`/a;jsessionid=…`) and the form used by
-/// ASP.NET (`/(S(…))/a`). `sid` is recognized only if its value looks like a session id, that is,
-/// at least 16 letters and digits.
+/// This function checks the query (`?PHPSESSID=…`), the path (`/a;jsessionid=…`) and the form used
+/// by ASP.NET (`/(S(…))/a`). `sid` is recognized only if its value looks like a session id, that
+/// is, if it consists of at least 16 letters and digits.
 pub fn has_session(url: &Url) -> bool {
     without_session(url) != *url
 }

@@ -21,7 +21,7 @@ pub(super) struct Container {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// A list; if it is ordered, with the number of its first item.
+    /// A list, with the number of its first item if the list is ordered.
     List(Option<u32>),
     Item,
     Definitions,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Table,
     Caption,
     Row,
-    /// A table cell, with its column.
+    /// A table cell and its column.
     Cell {
         column: u32,
         is_header: bool,
@@ -49,7 +49,7 @@ pub(super) struct Inline {
     pub(super) link: u32,
 }
 
-/// Position of a mark within a block's text.
+/// A mark (a style, picture or line break) and its position within a block's text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Span {
     /// Byte offset in the block's text.
@@ -74,8 +74,9 @@ pub(super) struct Structure {
     pub(super) containers: Vec<Container>,
     spans: Vec<Span>,
     style: Inline,
-    /// Next column, and the number of rows for which cells above occupy each column.
+    /// Next column of the current table row.
     column: usize,
+    /// For each column, the number of further rows that cells above occupy.
     taken: Vec<u32>,
     /// Programming language, and the depth of the element that specifies it.
     language: Option<(usize, String)>,
@@ -86,7 +87,7 @@ pub(super) struct Structure {
 }
 
 impl Structure {
-    /// Returns the container formed by an element, or else its parent container.
+    /// Returns the number of the container that an element forms, or else of its parent container.
     ///
     /// Containers are numbered from 1; 0 is the page itself.
     pub(super) fn container(&mut self, name: &[u8], tag: &Attributes, parent: u32) -> u32 {

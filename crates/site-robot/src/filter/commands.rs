@@ -1,9 +1,9 @@
 //! Interface to external programs that filters can run.
 
-/// Runs the programs for `convert-to-html` and `harvest-summarizer`.
+/// Runner for the external programs of `convert-to-html` and `harvest-summarizer`.
 ///
-/// Filters do no I/O themselves: the implementation selects the programs and limits their run time
-/// and memory (`convert-timeout`).
+/// Filters perform no I/O themselves; the implementation of this trait selects the programs and
+/// limits their run time and memory (`convert-timeout`).
 pub trait Commands: Send + Sync {
     /// Returns the program that converts a media type to HTML, if one is configured.
     ///
@@ -55,13 +55,13 @@ impl Commands for NoCommands {
 
     fn run(&self, command: &CommandLine, _input: &[u8]) -> Result<Vec<u8>, String> {
         Err(format!(
-            "external programs are disabled: {:?}",
+            "external programs are disabled; cannot run {:?}",
             command.program
         ))
     }
 }
 
-/// Reads the files that directives reference (`config=`, `file=`).
+/// Reader for the files that directives refer to (`config=`, `file=`).
 pub trait Files {
     /// Returns the content of a file, or `None` if the file does not exist.
     ///

@@ -67,7 +67,7 @@ pub struct Directive {
 }
 
 impl FilterConf {
-    /// Parses a filter.conf file. [`Self::notes`] returns the repairs and errors.
+    /// Parses a filter.conf file. Repairs and errors are returned by [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -87,7 +87,7 @@ impl FilterConf {
         &self.filters
     }
 
-    /// Returns the repairs and errors, sorted by line.
+    /// Returns the repairs and errors, sorted by line number.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -110,7 +110,7 @@ impl FilterConf {
                 Item::Blank | Item::Comment(_) | Item::Close { .. } => {}
             }
             if self.filters.len() > MAX_FILTERS {
-                return notes.error(1, format!("more than {MAX_FILTERS} filters"));
+                return notes.error(1, format!("the file has more than {MAX_FILTERS} filters"));
             }
         }
     }
@@ -174,7 +174,7 @@ fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
             }
             Item::Close { line, .. } => {
                 if open.take().is_none() {
-                    notes.repair(*line, "removed </Filter> that has no opening <Filter>");
+                    notes.repair(*line, "removed a </Filter> that has no opening <Filter>");
                     continue;
                 }
             }
@@ -197,7 +197,7 @@ fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
 fn close(line: usize, from: usize, items: &mut Vec<Item>, notes: &mut Notes) {
     notes.repair(
         line,
-        format!("added missing </Filter> for the filter on line {from}"),
+        format!("added the missing </Filter> for the filter on line {from}"),
     );
     // Empty lines and comments after the last directive belong to the next filter.
     let is_last = |item: &Item| matches!(item, Item::Entry(_) | Item::Open(_));
@@ -236,7 +236,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
     let name = tag.value("name").unwrap_or_default().to_owned();
     if name.is_empty() {
-        notes.error(line, "filter without a name; write <Filter name=\"…\">");
+        notes.error(line, "the filter has no name; write <Filter name=\"…\">");
     } else if let Some(first) = before.iter().find(|it| it.name == name) {
         let text = format!(
             "filter {} is already defined on line {}",
@@ -253,7 +253,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
 }
 
-/// Moves `fn` and `enable` to the front, and evaluates both.
+/// Moves the parameters `fn` and `enable` to the front of a directive, and evaluates both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     // The sort is stable, so all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
@@ -272,7 +272,7 @@ fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     let Some(function) = entry.value("fn").filter(|name| !name.is_empty()) else {
         notes.error(
             entry.line,
-            format!("{} without fn=; specify a function", entry.word),
+            format!("{} has no fn=; specify a function", entry.word),
         );
         return None;
     };

@@ -49,8 +49,8 @@ impl Filter {
     /// Repeats the assignments of the `MetaData` stage for a resource that has already passed the
     /// stage.
     ///
-    /// This is needed if the resource was recreated from its URL by another process or after a
-    /// restart. No tests or counts are repeated.
+    /// This method is needed if the resource was recreated from its URL by another process or after
+    /// a restart. No tests or counts are repeated.
     pub fn reapply_metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
@@ -93,7 +93,7 @@ impl Filter {
         self.pass(Stage::Generate, &mut work)
     }
 
-    /// Runs the `Shutdown` stage, once after the last resource was processed.
+    /// Runs the `Shutdown` stage, once after the last resource has been processed.
     pub fn shutdown(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Shutdown, around)
     }
@@ -108,7 +108,7 @@ impl Filter {
         self.log_type
     }
 
-    /// Returns `true` if the filter passes only one of several resources with the same content.
+    /// Returns `true` if the filter denies all but one of several resources with the same content.
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
         all.any(|directive| *directive.function == *"filter-by-md5")

@@ -38,7 +38,7 @@ impl Filters {
     pub const ENUMERATION: &str = "enumeration-default";
     /// Name of the bundled generation filter.
     pub const GENERATION: &str = "generation-default";
-    /// Text of the bundled filter.conf file.
+    /// Content of the bundled filter.conf file.
     pub const SHIPPED: &str = SHIPPED;
 
     /// Compiles a filter.conf file; `name` is the file name that appears in messages.
@@ -73,8 +73,8 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Checks a filter.conf file and returns all notes; missing referenced files are reported as
-    /// warnings.
+    /// Checks a filter.conf file and returns all notes; a reference to a file that does not exist
+    /// is reported as a warning.
     pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
         compile(conf, functions, files, Missing::Warns).1
     }
@@ -131,7 +131,7 @@ impl Compiler<'_> {
         let mut directives: [Vec<CompiledDirective>; 6] = Default::default();
         for &stage in Stage::ALL {
             let mut compiled = Vec::new();
-            // Tests that the previous stage deferred run first.
+            // Tests that were deferred by the previous stage run first.
             compiled.append(&mut state.deferred);
             let of_stage = text.directives().iter().filter(|it| it.stage == stage);
             for directive in of_stage.filter(|it| it.is_enabled) {

@@ -28,7 +28,7 @@ pub struct MimeTypes {
 }
 
 impl MimeTypes {
-    /// Parses a mime.types file. [`Self::notes`] returns the errors.
+    /// Parses a mime.types file. Errors are returned by [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut types = Self::default();
         let mut notes = Notes::default();
@@ -52,12 +52,12 @@ impl MimeTypes {
         Some(found)
     }
 
-    /// Returns the number of known extensions.
+    /// Returns the number of extensions listed in the file.
     pub fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Returns `true` if no extension is known.
+    /// Returns `true` if the file lists no extensions.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }

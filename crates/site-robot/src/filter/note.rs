@@ -13,7 +13,7 @@ pub struct Note {
     pub line: usize,
     /// Severity of the note.
     pub severity: Severity,
-    /// Text of the note: the problem, and its repair or the action required.
+    /// Text of the note: the problem, and either how it was repaired or what to do about it.
     pub text: String,
 }
 
@@ -62,7 +62,8 @@ robot_detection_layer::words! {
     }
 }
 
-/// Error for an unusable configuration file, which lists the errors in the file, one per line.
+/// Error for an unusable configuration file; the message lists the errors in the file, one per
+/// line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct FileErrors {
@@ -71,8 +72,7 @@ pub struct FileErrors {
 }
 
 impl FileErrors {
-    /// Returns an error if any note has severity error; `name` is the file name that appears in
-    /// messages.
+    /// Returns an error if any note is an error; `name` is the file name that appears in messages.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl FileErrors {
         Err(Self { name, notes })
     }
 
-    /// Returns the errors, sorted by line.
+    /// Returns the errors, sorted by line number.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -113,7 +113,7 @@ impl Notes {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(note);
         } else if self.notes.len() == MAX_NOTES {
-            let text = format!("more than {MAX_NOTES} notes; the rest are omitted");
+            let text = format!("there are more than {MAX_NOTES} notes; the rest are omitted");
             self.notes.push(Note::error(note.line, text));
         }
     }

@@ -6,8 +6,8 @@ use super::{Source, pblock::Pair, unknown};
 
 /// Parameters of a directive: names in lower case, and values as written.
 ///
-/// This type records which parameters the function queries. All others are reported as unknown, and
-/// the file is rejected.
+/// This type records which parameters the function queries. All other parameters are reported as
+/// unknown, and the file is rejected.
 #[derive(Debug)]
 pub struct Parameters {
     pairs: Vec<Pair>,

@@ -15,7 +15,7 @@ const MAX_COMPILED: usize = 1024 * 1024;
 /// A pattern to be matched against the value of a source.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
-    /// Matches any value, and also a missing value.
+    /// A pattern that matches any value, and also a missing value.
     All,
     Exact(String),
     Prefix(String),
@@ -39,7 +39,7 @@ impl Pattern {
     pub(super) fn regex(text: &str) -> Result<Self, String> {
         if text.len() > MAX_PATTERN {
             return Err(format!(
-                "regular expression longer than {MAX_PATTERN} bytes"
+                "the regular expression is longer than {MAX_PATTERN} bytes"
             ));
         }
         // Nested repetitions such as `(a{999}){999}` would compile to gigabytes.
@@ -102,9 +102,9 @@ fn keyword(text: &str) -> Option<Pattern> {
 
 /// Translates a POSIX.1-style regular expression into the syntax of the regex crate.
 ///
-/// Backslashes before `*` become `.*`, as in the reference (`\\\\*.gov`), and so does a leading
-/// `*`. In brackets, only `]`, `-` and `[:class:]` have a special meaning. `\d`, `\w`, `\s` and
-/// `\b` match ASCII characters only.
+/// Backslashes followed by `*` are translated to `.*`, as in Sun's reference (`\\\\*.gov`), and so
+/// is a leading `*`. In brackets, only `]`, `-` and `[:class:]` have a special meaning. `\d`, `\w`,
+/// `\s` and `\b` match ASCII characters only.
 fn translate(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
@@ -225,7 +225,7 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
     }
 }
 
-/// Returns the name and value of a source, for the reason of a denial.
+/// Returns the name and value of a source, for use in the reason for a denial.
 pub(super) fn shown(resource: &Resource, source: &Source) -> String {
     let value = resource.source(source);
     match value.as_deref().map(Cow::Borrowed) {

@@ -16,7 +16,7 @@ use super::{
 /// Maximum number of problems recorded per resource.
 const MAX_TROUBLES: usize = 16;
 
-/// Media types of HTML.
+/// Media types that indicate HTML.
 const HTML: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
 /// Prefix of text media types.
@@ -117,17 +117,17 @@ impl Resource {
         self.preference
     }
 
-    /// Records that another URL with the same content is better.
+    /// Records a better URL that has the same content.
     pub(super) fn set_better(&mut self, url: String) {
         self.better = Some(url);
     }
 
-    /// Returns the better URL with the same content if a filter has found one.
+    /// Returns the better URL with the same content, if a filter has found such a URL.
     pub fn better(&self) -> Option<&str> {
         self.better.as_deref()
     }
 
-    /// Assigns a value to a source.
+    /// Assigns a value to a source of the resource.
     pub fn assign(&mut self, source: &Source, value: impl Into<String>) {
         self.put(source, Some(value.into()));
     }
@@ -154,7 +154,7 @@ impl Resource {
         self.depth
     }
 
-    /// Returns the value of a source if it has one.
+    /// Returns the value of a source, or `None` if the source has no value.
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
         match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),
@@ -162,8 +162,8 @@ impl Resource {
         }
     }
 
-    /// Returns the media type in lower case: the assigned type, or else the type sent by the
-    /// server.
+    /// Returns the resource's media type in lower case: the assigned type, or else the type that
+    /// the server sent.
     pub fn media_type(&self) -> Option<String> {
         Some(self.declared_type()?.to_ascii_lowercase())
     }
@@ -175,9 +175,9 @@ impl Resource {
         is_html(media_type).then(|| content.page())
     }
 
-    /// Returns the parsed page, even if the media type is missing, as a browser would.
+    /// Returns the parsed page, even if the server sent no media type, as a browser would.
     ///
-    /// If the media type is missing, the body must start like HTML.
+    /// In that case, the body must start like HTML.
     pub fn page_or_sniffed(&self) -> Option<&Page> {
         if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
             return self.page();
@@ -195,7 +195,7 @@ impl Resource {
         is_text.then(|| content.text())
     }
 
-    /// Returns the body, as received or as converted.
+    /// Returns the body as received, or the result of its conversion.
     pub fn body(&self) -> &[u8] {
         self.content
             .as_deref()
@@ -236,7 +236,7 @@ impl Resource {
         self.content = Some(content);
     }
 
-    /// Returns the assignment of a source; its value is `None` if the source was cleared.
+    /// Returns the assignment of a source; the value is `None` if the source was cleared.
     fn assigned(&self, name: &str) -> Option<&(Source, Option<String>)> {
         let mut assigned = self.assigned.iter();
         assigned.find(|(assigned, _)| assigned.name() == name)
@@ -244,7 +244,7 @@ impl Resource {
 
     /// Returns the media type as assigned or received, without its parameters.
     ///
-    /// This is called at each step, so the full source lookup is avoided.
+    /// This function is called at each step, so it avoids the full source lookup.
     fn declared_type(&self) -> Option<&str> {
         let assigned = self
             .assigned("type")
@@ -322,14 +322,16 @@ impl Resource {
     fn language(&self) -> Option<Cow<'_, str>> {
         let of_page = || self.page()?.language.as_ref();
         let received = self.received.as_deref()?;
-        // The author of a page knows its language; a header is often set for a whole server.
+        // The page takes precedence: its author knows the language, while the header is often set
+        // for a whole server.
         some(of_page())
             .or_else(|| some(received.content_language.as_ref()))
             .or_else(|| self.meta("content-language"))
             .or_else(|| self.meta("language"))
     }
 
-    /// Joins the directives in the header and META tags; robots obey the strictest ones.
+    /// Joins the robots directives in the header and META tags; robots obey the strictest
+    /// directives.
     fn robots(&self) -> Option<Cow<'_, str>> {
         let header = some(self.received.as_deref()?.robots.as_ref());
         let tag = self.meta("robots");

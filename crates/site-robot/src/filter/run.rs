@@ -1,4 +1,4 @@
-//! State of a filter during a run.
+//! The state of a filter during a run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,8 +24,7 @@ pub struct FilterRunState {
     pub objects: u64,
     /// Hosts counted by `filter-by-max src=hosts`, sorted.
     pub hosts: Vec<String>,
-    /// Checksums seen by `filter-by-md5`, sorted, each with its best URL and the preference of that
-    /// URL.
+    /// Sorted checksums seen by `filter-by-md5`, each with its best URL and that URL's preference.
     pub checksums: Vec<(String, String, u8)>,
 }
 
@@ -33,7 +32,8 @@ pub struct FilterRunState {
 struct Memory {
     objects: u64,
     hosts: HashSet<Box<str>>,
-    /// Checksums are stored as numbers to save memory, because a large site has one per page.
+    /// Checksums are stored as numbers to save memory, because a large site has one checksum per
+    /// page.
     checksums: HashMap<u128, (u8, Box<str>)>,
 }
 
@@ -79,10 +79,10 @@ impl FilterRun {
     /// Records the checksum of a resource, and returns the better URL with the same checksum, if
     /// any.
     ///
-    /// The lowest preference wins, followed by the shortest URL, regardless of the order of
+    /// The URL with the lowest preference wins, then the shortest URL, regardless of the order of
     /// arrival, so that every run has the same result; see [`url_rank`]. The same URL may be
-    /// recorded again, after a crash or with its next version. Call this function also for
-    /// resources that are unchanged since the last run.
+    /// recorded again after a crash or when its content changes. Call this function also for
+    /// resources that are unchanged since the previous run.
     pub fn register_checksum(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));
@@ -96,7 +96,8 @@ impl FilterRun {
     /// Counts a resource unless the maximum has been reached.
     pub(super) fn count_object(&self, max: u64) -> bool {
         let mut memory = self.memory();
-        // The test and the count share a lock, so that two workers cannot both take the last slot.
+        // The limit is checked and the count increased under one lock, so that two workers cannot
+        // both use the last slot.
         let is_room = memory.objects < max;
         memory.objects += u64::from(is_room);
         is_room
@@ -121,8 +122,8 @@ impl FilterRun {
     }
 }
 
-/// Returns the key by which URLs with the same content are sorted; the first URL represents them
-/// all.
+/// Returns the sort key of a URL among URLs with the same content; the first URL represents all of
+/// them.
 ///
 /// URLs are sorted by preference, then by length, so that `/` wins over `/index.html`; URLs of
 /// equal length are sorted alphabetically.

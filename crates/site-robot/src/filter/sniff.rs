@@ -1,4 +1,4 @@
-//! Detects the media type from the first bytes of a body if the server sent no type.
+//! Detects the media type of a body from its first bytes if the server sent no type.
 
 /// Number of bytes examined at the start of a body.
 const SNIFFED: usize = 512;

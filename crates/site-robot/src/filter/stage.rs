@@ -10,13 +10,13 @@ robot_detection_layer::words! {
         Setup = "Setup",
         /// Runs before the resource is retrieved, when only the URL is known.
         MetaData = "MetaData",
-        /// Runs after the resource was retrieved.
+        /// Runs after the resource has been retrieved.
         Data = "Data",
         /// Collects links to other resources.
         Enumerate = "Enumerate",
         /// Generates the resource description.
         Generate = "Generate",
-        /// Runs once, after the last resource was processed.
+        /// Runs once, after the last resource has been processed.
         Shutdown = "Shutdown",
     }
 }
@@ -45,7 +45,7 @@ impl StageOutcome {
         matches!(self, Self::Allowed)
     }
 
-    /// Returns the denial if the resource was denied.
+    /// Returns the denial, or `None` if the resource was not denied.
     pub const fn denial(&self) -> Option<&Denial> {
         match self {
             Self::Allowed => None,

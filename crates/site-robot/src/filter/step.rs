@@ -57,7 +57,7 @@ pub trait Function: Send + Sync {
     /// Returns the stages at which the function is allowed.
     fn stages(&self) -> &[Stage];
 
-    /// Builds the step of one directive; parameters are parsed only at this point.
+    /// Builds the step of a directive; the directive's parameters are parsed only at this point.
     ///
     /// # Errors
     ///
@@ -72,7 +72,8 @@ pub trait Step: Send + Sync {
 
     /// Returns `true` if the step may block on each page; the default is `false`.
     ///
-    /// If `true`, the robot processes more pages in parallel than there are processors.
+    /// If the result is `true`, the robot processes more pages in parallel than there are
+    /// processors.
     fn waits(&self) -> bool {
         false
     }
@@ -87,11 +88,11 @@ pub(super) struct CompiledDirective {
     pub(super) is_counting: bool,
 }
 
-/// A resource at a stage, with the context of the step.
+/// A resource at a stage, and the context in which a step runs.
 pub struct Work<'a> {
     /// The resource; at `Setup` and `Shutdown`, a resource that has no sources.
     pub resource: &'a mut Resource,
-    /// State of the filter that results from earlier resources.
+    /// State that the filter has accumulated from earlier resources.
     pub run: &'a FilterRun,
     /// Runs external programs.
     pub commands: &'a dyn Commands,
@@ -140,7 +141,7 @@ pub struct FoundLink {
 /// Context that a run provides to its filters.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// State of the filter that results from earlier resources.
+    /// State that the filter has accumulated from earlier resources.
     pub run: &'a FilterRun,
     /// Runs external programs; [`NoCommands`](super::NoCommands) runs none.
     pub commands: &'a dyn Commands,

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, header};
 use super::content::Content;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Name of the cookie for visitors that were redirected to an original page.
+/// Name of the cookie that is set for visitors who are redirected to an original page.
 const SENT: &str = "robot-heaven-sent";
 
 /// Part of a page that a visitor may read.
@@ -32,8 +32,8 @@ impl PageAccess {
     }
 }
 
-/// Removes the text from a page description; if there is no description text, the lead is used
-/// instead.
+/// Removes the text from a page description; if there is no description text, a summary of the text
+/// is stored as the description first.
 pub(super) fn reduce_to_lead(mut description: ResourceDescription) -> ResourceDescription {
     let has_lead = description
         .value(name::DESCRIPTION)

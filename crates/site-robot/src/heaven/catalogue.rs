@@ -21,7 +21,7 @@ const NEAREST_PAGES: usize = 200;
 /// Maximum number of redirects followed from a URL to its page.
 const MAX_STEPS: u32 = 10;
 
-/// Catalogue of all pages in robot heaven, without the text of the pages; it needs a few hundred
+/// Catalogue of all pages in robot heaven, without their text; the catalogue needs a few hundred
 /// bytes per page.
 ///
 /// The catalogue is used for links between pages, and for indexes, sitemaps and feeds.
@@ -74,13 +74,14 @@ pub(super) struct Site<'c> {
 }
 
 impl CatalogueBuilder {
-    /// Adds a page, unless the description has no page because of its URL scheme or `noindex`.
+    /// Adds the page of a description, unless the URL scheme or `noindex` excludes the page from
+    /// robot heaven.
     pub fn add(&mut self, description: &ResourceDescription) {
         self.entries
             .extend(Entry::new(description, &mut self.words));
     }
 
-    /// Adds alternative URLs, each with the URL that it represents; chains are allowed.
+    /// Adds alternative URLs, each mapped to the URL that it stands for; chains are allowed.
     pub fn add_aliases(&mut self, mut aliases: BTreeMap<Box<str>, Box<str>>) {
         self.aliases.append(&mut aliases);
     }
@@ -177,7 +178,8 @@ impl Catalogue {
         !self.open.is_empty() && is_one(&self.open)
     }
 
-    /// Returns the heaven path for a path and query if the original of the page is public.
+    /// Returns the heaven path of the page with the given path and query if the original page is
+    /// public.
     pub(super) fn open_page(
         &self,
         path_and_query: &str,
@@ -210,7 +212,7 @@ impl Catalogue {
         let digest = digest(path);
         let first = self.paths.partition_point(|(known, _)| *known < digest);
         let same = self.paths.get(first..)?.iter();
-        // Two paths may have the same digest, so the path itself is compared.
+        // Two paths may have the same digest, so the paths themselves are compared.
         same.take_while(|(known, _)| *known == digest)
             .filter_map(|(_, at)| self.entries.get(*at as usize))
             .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
@@ -289,8 +291,8 @@ impl Site<'_> {
     /// Returns the target of a link in robot heaven, or `None` if the link should become plain
     /// text.
     ///
-    /// Links to described pages point to the pages in heaven. Other URLs in the members' area are
-    /// not disclosed, because robots could not open them anyway.
+    /// Links to described pages lead to the corresponding heaven pages. Other URLs in the members'
+    /// area are not disclosed, because robots could not open them anyway.
     pub(super) fn target(self, url: &str) -> Option<Cow<'_, str>> {
         let url = self.catalogue.settled(url, self.settings);
         if let Some(page) = self.catalogue.page_of(&url, self.settings) {
@@ -374,7 +376,7 @@ fn nearest(entries: &[Entry]) -> Vec<u32> {
     let key =
         |(at, entry): &(u32, &Entry)| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date), *at);
     let mut nearest: Vec<_> = (0_u32..).zip(entries).collect();
-    // Selecting before sorting is faster, because only a few of many pages are needed.
+    // It is faster to select the pages before sorting, because only a few of many pages are needed.
     if nearest.len() > NEAREST_PAGES {
         nearest.select_nth_unstable_by_key(NEAREST_PAGES, key);
         nearest.truncate(NEAREST_PAGES);

@@ -9,16 +9,16 @@ use super::{
 use crate::matter::ContentTree;
 use robot_detection_store::description::{ResourceDescription, name};
 
-/// Maximum length of a summary, in bytes; search engines display less than this.
+/// Maximum length of a summary, in bytes; search engines display fewer.
 const MAX_SUMMARY_BYTES: usize = 400;
 /// Maximum length of fields such as the title and author, in bytes.
 const MAX_FIELD_BYTES: usize = 1_000;
-/// Number of characters at the start of the text in which the description is searched for.
+/// Number of characters at the start of the text that are searched for the description.
 const MAX_BEGINNING_CHARS: usize = 2_000;
 /// Maximum number of headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
 
-/// Content of a page, with the words of the original page.
+/// Content of a heaven page, which uses the words of the original page.
 #[derive(Debug)]
 pub(super) struct Content<'d> {
     pub(super) url: &'d str,
@@ -32,7 +32,7 @@ pub(super) struct Content<'d> {
     pub(super) description: String,
     pub(super) keywords: String,
     pub(super) author: String,
-    /// Parts of the class, from the most general to the most specific.
+    /// Parts of the page's class, from the most general to the most specific.
     pub(super) classes: Vec<String>,
     /// Language tag of the page, if it has one.
     pub(super) language: Option<&'d str>,
@@ -44,7 +44,7 @@ pub(super) struct Content<'d> {
     pub(super) matter: ContentTree,
     /// Headings in the text.
     pub(super) headings: Vec<Heading>,
-    /// Headings that are missing from the text.
+    /// Headings of the original page that do not occur in the text.
     pub(super) other_headings: Vec<Heading>,
     /// Whether a snippet of the page may be shown.
     pub(super) may_be_quoted: bool,
@@ -110,7 +110,7 @@ impl<'d> Content<'d> {
         }
     }
 
-    /// Returns the description, or else a sentence from the text, or else the heading.
+    /// Returns the page's description, or else a sentence from its text, or else its heading.
     pub(super) fn summary(&self) -> String {
         let said = if self.description.is_empty() {
             self.matter.first_sentence(&self.title)
@@ -121,7 +121,7 @@ impl<'d> Content<'d> {
         shorten(&said, MAX_SUMMARY_BYTES)
     }
 
-    /// Returns the description, unless the text begins with it.
+    /// Returns the page's description, unless the text begins with the same words.
     pub(super) fn lead(&self) -> Option<&str> {
         let start = self.description.trim_end_matches(['…', '.', ' ']);
         if start.is_empty() {
@@ -133,7 +133,7 @@ impl<'d> Content<'d> {
     }
 }
 
-/// Lays out the text according to its marks, or line by line if it has no marks.
+/// Lays out a description's text according to its marks, or line by line if there are no marks.
 fn layout(description: &ResourceDescription, title: &str) -> Layout {
     let marks = description.value(name::MARKS).unwrap_or_default();
     let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();

@@ -4,10 +4,10 @@ use percent_encoding::percent_decode_str;
 
 use super::{Catalogue, HeavenSettings, text::one_line};
 
-/// Maximum number of URL segments shown.
+/// Maximum number of URL segments shown in the breadcrumbs.
 const MAX_CRUMBS: usize = 16;
 
-/// Breadcrumb for a level above the page: its name and an optional link.
+/// Breadcrumb for a level above the page: the name of the level and an optional link.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Crumb {
     pub(super) text: String,

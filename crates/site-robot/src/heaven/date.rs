@@ -26,7 +26,8 @@ impl Date {
         Self::modified(description).or_else(|| Self::published(description))
     }
 
-    /// Returns the modification date that the server sent, which changes with each modification.
+    /// Returns the modification date that the server sent, which changes whenever the page is
+    /// modified.
     pub(super) fn of_server(description: &ResourceDescription) -> Option<Self> {
         Self::parse(description.value(name::LAST_MODIFIED)?)
     }
@@ -57,7 +58,7 @@ impl Date {
         self.moment().format(&Rfc3339).unwrap_or_default()
     }
 
-    /// Formats the date without a time if the time is unknown, or else as RFC 3339.
+    /// Formats the date and time as RFC 3339, or only the date if the time is unknown.
     pub(super) fn known(self) -> String {
         if self.is_day { self.day() } else { self.iso() }
     }
@@ -83,7 +84,7 @@ impl Date {
         Self::parse(http).is_some_and(|known| known >= self)
     }
 
-    /// The last year of HTTP dates is 9999, so the conversion cannot fail.
+    /// Converts the date; this cannot fail, because HTTP dates end with the year 9999.
     fn moment(self) -> OffsetDateTime {
         let seconds = i64::try_from(self.seconds).unwrap_or_default();
         OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)

@@ -1,4 +1,4 @@
-//! Entries of index pages.
+//! Entries in index pages.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use robot_detection_store::description::{ResourceDescription, name};
 /// Maximum length of a title, an author or a class in an index, in bytes.
 const MAX_BYTES: usize = 200;
 
-/// Compact entry for a page, because indexes may list many pages.
+/// Entry for a page; entries are compact because indexes may list many pages.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) url: Box<str>,
@@ -24,8 +24,8 @@ pub(super) struct Entry {
     pub(super) depth: Option<u32>,
 }
 
-/// Returns `true` if a description gets a page, that is, if its scheme is http or https and it is
-/// not `noindex`.
+/// Returns `true` if a description gets a heaven page, that is, if its URL's scheme is http or
+/// https and it is not `noindex`.
 pub(super) fn has_page(description: &ResourceDescription) -> bool {
     is_web(description.url()) && directives(description).index()
 }
@@ -47,7 +47,7 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Entry {
-    /// Creates the entry for a description if the description gets a page.
+    /// Creates the entry for a description, or returns `None` if the description gets no page.
     ///
     /// Values that many pages have in common are stored only once, in `words`.
     pub(super) fn new(

@@ -1,4 +1,4 @@
-//! Errors of robot heaven.
+//! Errors that occur in robot heaven.
 
 use std::{io, path::Path};
 
@@ -11,7 +11,7 @@ pub enum HeavenError {
     /// The URL of the site is invalid.
     #[error("{0:?} is not a valid site URL; specify a URL such as https://www.example.com")]
     Site(String),
-    /// A file or directory cannot be read or written.
+    /// A file or directory could not be read or written.
     #[error("cannot {what} {path}: {source}")]
     Files {
         /// Description of the file operation that failed.
@@ -22,14 +22,14 @@ pub enum HeavenError {
         source: io::Error,
     },
     /// Another process is publishing to the same directory.
-    #[error("{0} is being published by another process; wait until the other process has finished")]
+    #[error("another process is already publishing to {0}; wait until it has finished")]
     Busy(String),
     /// The directory contains files that do not belong to a published robot heaven.
     #[error(
         "{0} contains files that robot heaven did not write and that would be lost; specify an empty directory"
     )]
     NotOurs(String),
-    /// The descriptions cannot be read.
+    /// The page descriptions could not be read from the database.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A publication task was aborted.

@@ -12,7 +12,8 @@ pub(super) enum Export {
     JsonLines,
 }
 
-/// Attributes that are useless to others, or that disclose pages which others must not open.
+/// Attributes that are not exported: they are useless to others, or disclose pages that others must
+/// not open.
 ///
 /// Links may point to unpublished pages, and an IP address may belong to an internal server.
 const KEPT_BACK: [&str; 4] = [name::LINKS, name::IP, name::ETAG, name::MARKS];
@@ -35,7 +36,7 @@ impl Export {
         }
     }
 
-    /// Writes a description if it has a page.
+    /// Writes a description to the export if the description has a page.
     pub(super) fn write(
         self,
         description: &ResourceDescription,

@@ -11,7 +11,7 @@ pub(super) const MAX_ENTRIES: usize = 50;
 /// File name of the feed.
 pub(super) const FILE: &str = "feed.atom";
 
-/// A page as listed in feeds; a few hundred bytes, regardless of the page size.
+/// A page as listed in feeds, which occupies a few hundred bytes regardless of the page size.
 #[derive(Clone, Debug)]
 pub(super) struct FeedItem {
     pub(super) url: String,
@@ -35,7 +35,7 @@ impl FeedItem {
 
     /// Creates the feed item for a page's content.
     pub(super) fn of_content(content: Content<'_>) -> Self {
-        // A summary that merely repeats the title is useless.
+        // A summary that merely repeats the title or heading is useless.
         let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());
         let summary = summary.filter(is_news);
@@ -53,7 +53,7 @@ impl FeedItem {
 
 /// Returns a feed of the pages that have a date, newest first.
 ///
-/// The feed has the date of its newest entry, so it changes only if pages change.
+/// The feed has the date of its newest entry, so the feed changes only if pages change.
 pub(super) fn feed(pages: &[FeedItem], settings: &HeavenSettings) -> String {
     let mut dated: Vec<_> = pages
         .iter()

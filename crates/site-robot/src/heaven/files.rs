@@ -1,4 +1,4 @@
-//! Files of robot heaven other than the pages of descriptions.
+//! Files of robot heaven other than heaven pages, such as llms.txt and the style sheet.
 
 use std::{
     collections::HashSet,
@@ -30,12 +30,12 @@ pub(super) const LLMS: &str = "llms.txt";
 /// File name of llms-full.txt, which contains the text of the listed pages.
 pub(super) const LLMS_FULL: &str = "llms-full.txt";
 
-/// Maximum length of the note after a link, in bytes.
+/// Maximum length of the note that follows a link in llms.txt, in bytes.
 const MAX_NOTE_BYTES: usize = 160;
 
 /// Maximum size of llms-full.txt, in bytes.
 ///
-/// Clients load the complete file, and models read at most about half a million words.
+/// Clients load the complete file, and language models read at most about half a million words.
 const MAX_FULL_BYTES: usize = 2 * 1024 * 1024;
 
 /// Builder of llms-full.txt.
@@ -51,7 +51,7 @@ impl LlmsFull {
         }
     }
 
-    /// Adds a page in Markdown format; returns `false` if the page does not fit.
+    /// Appends a page in Markdown format; returns `false` if the page does not fit into the file.
     pub(super) fn add(&mut self, page: &str) -> bool {
         let has_room = self.text.len() + page.len() < MAX_FULL_BYTES;
         if has_room {
@@ -76,7 +76,8 @@ pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
         .collect()
 }
 
-/// Returns llms.txt, based on brief versions of its pages; `has_full` adds a link to llms-full.txt.
+/// Returns llms.txt, which lists the pages nearest to the starting points; `has_full` adds a link
+/// to llms-full.txt.
 pub(super) fn llms(
     briefs: &[FeedItem],
     catalogue: &Catalogue,
@@ -97,7 +98,7 @@ pub(super) fn title(settings: &HeavenSettings) -> String {
     out
 }
 
-/// Returns llms.txt (llmstxt.org); `has_full` adds a link to llms-full.txt.
+/// Formats llms.txt (see llmstxt.org); `has_full` adds a link to llms-full.txt.
 fn write_llms<'i>(
     pages: impl Iterator<Item = &'i FeedItem>,
     catalogue: &Catalogue,
@@ -186,7 +187,7 @@ pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings)
         "index.html" => 1,
         _ => file.strip_suffix(".html")?.parse().ok()?,
     };
-    // Each page has exactly one path: neither `1.html` nor `02.html` exists.
+    // Each page has exactly one path, so neither `1.html` nor `02.html` exists.
     let is_its_name = number == 1 || view.path(number).ends_with(&format!("/{file}"));
     let is_first = (number == 1) == (file == "index.html");
     (is_its_name && is_first).then(|| index::listing(view, number, catalogue, settings))?

@@ -1,4 +1,4 @@
-//! Frame that is common to all pages.
+//! The frame that all pages of robot heaven have in common.
 
 use askama::Template;
 
@@ -6,7 +6,7 @@ use robot_detection_texts::Language;
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// Parts common to all pages of robot heaven.
+/// Parts that all pages of robot heaven have in common.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,

@@ -1,4 +1,4 @@
-//! HTML rendition of a page's text, which contains none of the original markup.
+//! HTML version of a page's text, which contains none of the original markup.
 
 use std::fmt::{self, Write as _};
 
@@ -34,12 +34,12 @@ impl fmt::Display for Html {
     }
 }
 
-/// Safe because [`xml`] escapes all text and attributes, and the tags are our own.
+/// The HTML is safe because [`xml`] escapes all text and attributes, and the tags are our own.
 impl HtmlSafe for Html {}
 
 struct Writer<'c> {
     out: String,
-    /// Number of headings so far; the table of contents refers to headings by number.
+    /// Number of headings written so far; the table of contents refers to headings by number.
     headings: usize,
     site: Site<'c>,
 }
@@ -52,7 +52,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a block of content, such as a heading or a list, with the blocks nested in it.
+    /// Writes a block of content, such as a heading or a list, and the blocks nested in it.
     fn piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Heading(level, line) => {
@@ -108,7 +108,7 @@ impl Writer<'_> {
         self.close(name);
     }
 
-    /// Writes a list item; a single line is not enclosed in a paragraph.
+    /// Writes a list item; an item that is a single line is not enclosed in a paragraph.
     fn item(&mut self, name: &str, pieces: &[Piece]) {
         self.open(&format!("{name} dir=\"auto\""));
         match pieces {

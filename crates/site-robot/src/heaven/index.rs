@@ -36,7 +36,7 @@ struct Group<'c> {
 struct Number {
     value: usize,
     href: String,
-    /// Relation of the linked page (`rel`), or "here" for the current page.
+    /// Relation (`rel`) to the linked page, or "here" for the current page.
     relation: &'static str,
 }
 
@@ -134,7 +134,7 @@ fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>
 
 /// Returns the page numbers to link to, at exponentially growing distances from the current page.
 ///
-/// This way, every page can be reached from every other page in a few steps.
+/// As a result, every index page can be reached from every other index page in a few steps.
 fn numbers(here: usize, last: usize) -> impl Iterator<Item = usize> {
     let mut numbers = vec![1, here, last];
     let mut step = 1;

@@ -9,14 +9,14 @@ use super::{HeavenSettings, content::Content, crumbs::Crumb};
 
 /// JSON that can be safely embedded in a `<script>` element.
 ///
-/// `<`, `>` and `&` are escaped as in JSON strings, so that the content cannot end the element or
-/// open a comment, and can be written to the page unchanged.
+/// `<`, `>` and `&` are written as JSON escapes, so the content cannot end the element or open a
+/// comment, and can be written to the page unchanged.
 #[derive(Debug)]
 pub(super) struct JsonLd {
     json: String,
 }
 
-/// First byte of the line and paragraph separators in UTF-8.
+/// First byte of the line separator and the paragraph separator in UTF-8.
 const SEPARATOR: u8 = 0xe2;
 
 impl JsonLd {
@@ -32,7 +32,7 @@ impl JsonLd {
                 '<' => json.push_str("\\u003c"),
                 '>' => json.push_str("\\u003e"),
                 '&' => json.push_str("\\u0026"),
-                // These are valid in JSON, but are line terminators in scripts.
+                // These characters are valid in JSON, but are line terminators in scripts.
                 '\u{2028}' => json.push_str("\\u2028"),
                 '\u{2029}' => json.push_str("\\u2029"),
                 _ => json.push(character),
@@ -155,7 +155,7 @@ impl fmt::Display for JsonLd {
     }
 }
 
-/// Safe because the JSON contains neither `<`, `>` nor `&`; see [`JsonLd::new`].
+/// The JSON is safe in HTML because it contains no `<`, `>` or `&`; see [`JsonLd::new`].
 impl HtmlSafe for JsonLd {}
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ const MAX_CELLS: usize = 64;
 /// Layout of a text: its main heading, its content and the headings in the content.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// First heading of the page, if it is the heading of the complete text.
+    /// The page's first heading, if it applies to the complete text.
     pub(super) heading: Option<String>,
     pub(super) matter: ContentTree,
     /// Headings in the text, in document order.
     pub(super) headings: Vec<Heading>,
-    /// Headings that are missing from the text.
+    /// Headings that do not occur in the text.
     pub(super) others: Vec<Heading>,
 }
 
@@ -37,7 +37,7 @@ impl Layout {
     fn of(mut pieces: Vec<Piece>, mut others: Vec<Heading>, title: &str) -> Self {
         let (top, heading) = take_heading(&mut pieces, title).unzip();
         let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
-        // Further down, the same words are part of the text, such as a command name in an example.
+        // Farther down, repetitions are part of the text, such as a command name in an example.
         let mut above = top.unwrap_or(0);
         let mut is_top = true;
         pieces.retain(|piece| {
@@ -61,7 +61,7 @@ impl Layout {
     }
 }
 
-/// Splits a text into headings (known from the table of contents), table rows and paragraphs.
+/// Splits a text into headings (recognized by the table of contents), table rows and paragraphs.
 fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, Vec<Heading>) {
     let mut blocks = Vec::new();
     let (mut waiting, mut missing) = (0, Vec::new());
@@ -123,10 +123,10 @@ fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
     rows.push(row);
 }
 
-/// Removes the heading of the complete page from the pieces, and returns its position.
+/// Removes the heading of the complete page from the content, and returns its position and text.
 ///
-/// This is the first heading of the text, provided that it matches the title, or that it starts the
-/// text and is the only heading of level 1.
+/// This heading is the first heading of the text, provided that it matches the title, or that it
+/// starts the text and is the only heading of level 1.
 fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)> {
     let headings = pieces.iter().enumerate();
     let mut headings = headings.filter_map(|(at, piece)| match piece {

@@ -15,14 +15,14 @@ const MAX_PIECE: u32 = 100;
 /// Target size of a batch of descriptions, in bytes.
 const PIECE_BYTES: usize = 1024 * 1024;
 
-/// Number of descriptions in a batch if they are read without their texts.
+/// Number of descriptions in a batch of descriptions that are read without their texts.
 const LIGHT_PIECE: u32 = 500;
 
 /// Number of alternative URLs in a batch.
 const ALIAS_PIECE: u32 = 5_000;
 
-/// Time before the change of a description within which a date is considered to be the time of the
-/// visit.
+/// Period before the last change of a description; a date from this period is considered to be the
+/// time of the visit.
 ///
 /// Servers that generate pages dynamically often report the current time on every request.
 const JUST_NOW_MS: i64 = 10 * 60 * 1_000;
@@ -44,7 +44,7 @@ pub(super) struct DescriptionReader {
 }
 
 impl Library {
-    /// Creates the library of a site from the site's name in the database.
+    /// Creates the library of the site that has the given name in the database.
     pub fn new(store: Store, site: impl Into<String>) -> Self {
         Self {
             store,
@@ -110,8 +110,8 @@ impl Library {
         entered?;
         builder.add_aliases(aliases?);
         builder.add_addresses(addresses?);
-        // Building takes seconds for a million pages, and the server must stay responsive in the
-        // meantime.
+        // Building the catalogue takes seconds for a million pages, and the server must stay
+        // responsive meanwhile.
         let settings = settings.clone();
         let built = tokio::task::spawn_blocking(move || builder.build(&settings));
         built
@@ -125,7 +125,7 @@ impl Library {
             let is_full = piece.len() == LIGHT_PIECE as usize;
             let last = piece.last().filter(|_| is_full);
             let after = last.map(|last| last.description.url().to_owned());
-            // The next batch is read from the database in the meantime.
+            // The next batch is read from the database while this batch is being processed.
             let (next, ()) = tokio::join!(self.light_piece(after), async {
                 for stored in piece {
                     builder.add(&dated(stored));
@@ -136,7 +136,7 @@ impl Library {
         Ok(())
     }
 
-    /// Returns the alternative URLs, each with the URL that it represents.
+    /// Returns the alternative URLs, each mapped to the URL that it stands for.
     async fn aliases(&self) -> Result<BTreeMap<Box<str>, Box<str>>, HeavenError> {
         let (mut all, mut after) = (BTreeMap::new(), String::new());
         loop {
@@ -154,8 +154,8 @@ impl Library {
         }
     }
 
-    /// Returns the batch of descriptions, without their texts, that follows a URL; empty for
-    /// `None`.
+    /// Returns the batch of descriptions that follows a URL, without their texts; the batch is
+    /// empty for `None`.
     async fn light_piece(
         &self,
         after: Option<String>,
@@ -170,12 +170,13 @@ impl Library {
         Ok(read.await?)
     }
 
-    /// Returns the time at which any description last changed, or `None` if there are none.
+    /// Returns the time at which any description last changed, or `None` if there are no
+    /// descriptions.
     pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
         Ok(self.store.descriptions().changed_ms(&self.site).await?)
     }
 
-    /// Waits until the version of the publication differs from `seen`, and returns the new version.
+    /// Waits until the publication's version differs from `seen`, and returns the new version.
     pub(super) async fn changed(&self, seen: i64) -> Result<i64, HeavenError> {
         Ok(self.store.heaven_changed(&self.site, seen).await?)
     }
@@ -196,7 +197,7 @@ impl Library {
 }
 
 impl DescriptionReader {
-    /// Returns the next batch of descriptions, or `None` after the last one.
+    /// Returns the next batch of descriptions, or `None` after the last batch.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<ResourceDescription>>, HeavenError> {
         if self.has_ended {
             return Ok(None);
@@ -226,7 +227,7 @@ fn next_limit(count: usize, bytes: usize) -> u32 {
 /// Removes the server's date from a description if it merely reflects the time of the visit.
 ///
 /// The date is kept only if it is older than the last change of the description, whose time is
-/// known.
+/// recorded.
 fn dated(stored: StoredDescription) -> ResourceDescription {
     let mut description = stored.description;
     let told = description

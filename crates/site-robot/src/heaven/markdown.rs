@@ -44,7 +44,8 @@ pub(super) fn of_content(
     out
 }
 
-/// Renders pieces as Markdown, separated by empty lines; the depth of the tree is limited.
+/// Renders blocks of content as Markdown, separated by empty lines. The depth of the tree is
+/// limited, so the recursion is bounded.
 pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
     let mut out = String::new();
     // Two adjacent lists with the same marker would be merged.
@@ -69,7 +70,8 @@ pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
     out
 }
 
-/// Adds pieces, replacing each figure with its content followed by its caption.
+/// Appends blocks of content to `flat`, replacing each figure with its content and then its
+/// caption.
 fn without_figures<'p>(pieces: &'p [Piece], flat: &mut Vec<Cow<'p, Piece>>) {
     for piece in pieces {
         if let Piece::Figure(shown, caption) = piece {
@@ -128,7 +130,7 @@ fn code(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Adds one prefix to the first line and another prefix to all other lines.
+/// Adds one prefix to the first line of a text and another prefix to all other lines.
 fn prefixed(text: &str, first: &str, rest: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (at, line) in text.split('\n').enumerate() {
@@ -169,7 +171,7 @@ fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>
     out
 }
 
-/// Returns `true` if an item consists of one line, optionally followed by a tight list.
+/// Returns `true` if a list item consists of one line, optionally followed by a tight list.
 fn is_tight(item: &[Piece]) -> bool {
     match item {
         [Piece::Paragraph(_)] => true,
@@ -180,7 +182,8 @@ fn is_tight(item: &[Piece]) -> bool {
     }
 }
 
-/// Markdown has no definition lists, so each term becomes an item that includes its definition.
+/// Renders a definition list as an ordinary list in which each item is a term and its definition,
+/// because Markdown has no definition lists.
 fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
     let mut items: Vec<Vec<Piece>> = Vec::new();
     let mut was_term = false;

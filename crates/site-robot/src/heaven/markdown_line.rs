@@ -1,4 +1,4 @@
-//! Markdown rendition of lines; only characters that would be interpreted as markup are escaped.
+//! Renders lines as Markdown; only characters that would be interpreted as markup are escaped.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
     escape(out, text, place);
 }
 
-/// Returns text for the start of a line, with markup escaped.
+/// Returns text with markup escaped, for use at the start of a line.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::new();
     add_text(&mut out, text, false);
@@ -68,7 +68,7 @@ struct Writer<'c> {
     emphasis: &'static str,
     open: Style,
     /// Whether the next character must not be a letter, because a letter would prevent the closing
-    /// marker from closing.
+    /// marker from taking effect.
     needs_sign: bool,
     /// End position of the last opening marker, and the marker itself.
     begun: Option<(usize, &'static str)>,
@@ -122,7 +122,8 @@ impl<'c> Writer<'c> {
         self.out
     }
 
-    /// Closes and opens styles, with links outermost; `next` is the character that follows.
+    /// Closes the styles that end and opens those that begin, with links outermost; `next` is the
+    /// character that follows.
     fn turn(&mut self, style: &Style, next: Option<char>) {
         let before = std::mem::take(&mut self.open);
         let style = Style {
@@ -161,7 +162,7 @@ impl<'c> Writer<'c> {
         self.open = style;
     }
 
-    /// Opens a style; a letter must not precede `_`, nor a marker that is followed by punctuation.
+    /// Opens a style. A letter must not precede `_`, or any marker that is followed by punctuation.
     fn begin(&mut self, mark: &'static str, next: Option<char>) {
         let is_plain = mark != "_" && next.is_some_and(char::is_alphanumeric);
         if !is_plain {

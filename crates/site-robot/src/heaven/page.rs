@@ -1,4 +1,4 @@
-//! HTML rendition of a description's page.
+//! Renders the page of a description as HTML.
 
 use std::borrow::Cow;
 

@@ -13,10 +13,11 @@ const MAX_SLUG_BYTES: usize = 60;
 const MAX_PATH_BYTES: usize = 900;
 /// Maximum number of directories in a path.
 const MAX_DIRECTORIES: usize = 30;
-/// Number of hexadecimal digits in the digest that is part of a name: 80 bits.
+/// Number of hexadecimal digits (80 bits) in the digest that is part of a name.
 const DIGEST_DIGITS: usize = 20;
 
-/// Name of the page for the site's `/`, because `index.html` is the start page of heaven.
+/// Name of the heaven page for the site's `/`; `index.html` is already the start page of robot
+/// heaven.
 const FRONT_PAGE: &str = "front-page~.html";
 
 /// Names reserved at the top level of robot heaven.
@@ -34,8 +35,8 @@ const RESERVED: [&str; 7] = [
 ///
 /// Simple URL paths are preserved: `/a/` becomes `a/index.html`, `/a.html` is unchanged, and `/a`
 /// becomes `a.htm`. Segments that are unsafe for file systems (upper case, escapes, dots, long
-/// names) are simplified, and a digest is added after `~`. For a query, only a digest is added.
-/// Pages of other hosts are below `~HOST`.
+/// names) are simplified, and a digest is added after `~`. A query is represented only by a digest.
+/// Pages from other hosts are below `~HOST`.
 ///
 /// # Example
 ///
@@ -51,7 +52,8 @@ pub struct HeavenPath {
 }
 
 impl HeavenPath {
-    /// Returns the path of the page for a URL, on a site such as `https://www.example.com`.
+    /// Returns the path of the heaven page for a URL; `site` is an origin such as
+    /// `https://www.example.com`.
     pub fn of(url: &str, site: &str) -> Self {
         let made = Parts::split(url, site).and_then(|parts| parts.path(url));
         Self {
@@ -59,7 +61,7 @@ impl HeavenPath {
         }
     }
 
-    /// Returns the path, separated by `/` and without a leading `/`.
+    /// Returns the path, with segments separated by `/` and without a leading `/`.
     pub fn as_str(&self) -> &str {
         &self.path
     }
@@ -88,7 +90,7 @@ impl fmt::Display for HeavenPath {
 struct Parts<'u> {
     /// Directory name for a host other than the site's.
     host: Option<String>,
-    /// Path, including the leading slash.
+    /// Path of the URL, including the leading slash.
     path: &'u str,
     /// Whether the URL has a query or fragment.
     has_more: bool,
@@ -164,7 +166,8 @@ fn host(scheme: &str, authority: &str) -> String {
 }
 
 fn push_directory(path: &mut String, segment: &str, is_first: bool) {
-    // Files have these extensions, so a directory with the same name would conflict.
+    // Heaven pages are files with these extensions, so a directory with such a name could conflict
+    // with a file.
     let is_like_file = [".html", ".htm", ".md"]
         .iter()
         .any(|extension| has_extension(segment, extension));
@@ -184,7 +187,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     name.ends_with(extension)
 }
 
-/// Returns `true` if every file system preserves this name.
+/// Returns `true` if every file system preserves a name.
 fn is_plain(name: &str) -> bool {
     let is_kept = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
     let stem = name.split('.').next().unwrap_or_default();

@@ -132,7 +132,7 @@ fn put(out: &mut String, what: impl Display) {
     write!(out, "{what}").unwrap();
 }
 
-/// Returns the same notation for Markdown, as interpreted by a parser.
+/// Returns Markdown in the same notation, as interpreted by a `CommonMark` parser.
 fn of_markdown(text: &str) -> String {
     let mut reading = Reading::default();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

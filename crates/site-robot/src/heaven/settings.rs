@@ -123,22 +123,22 @@ impl HeavenSettings {
 
     /// Sets whether a Markdown file is published next to each page; off by default.
     ///
-    /// This doubles the number of files, and few clients request Markdown.
+    /// Markdown files double the total number of files, and few clients request Markdown.
     #[must_use]
     pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
         self.has_markdown_files = has_markdown_files;
         self
     }
 
-    /// Sets the `Content-Signal` header of Markdown pages, which specifies allowed uses; none by
-    /// default.
+    /// Sets the `Content-Signal` header of Markdown pages, which specifies allowed uses; by
+    /// default, the header is not sent.
     #[must_use]
     pub fn content_signal(mut self, signals: &str) -> Self {
         self.content_signal = super::text::one_line(signals);
         self
     }
 
-    /// Sets the tracking parameters that are removed from URLs; by default, the usual parameters.
+    /// Sets the tracking parameters that are removed from URLs; by default, the common parameters.
     ///
     /// See [`TrackingParameters::new`].
     #[must_use]
@@ -150,7 +150,8 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets the predicate for paths of the site that require a login; by default, no path does.
+    /// Sets the predicate for paths on the site that require a login; by default, no path requires
+    /// it.
     ///
     /// The argument is the raw path of a URL. Pages with such paths are marked in JSON-LD
     /// (`isAccessibleForFree`), including the element that contains the text (`hasPart`), as search
@@ -162,7 +163,7 @@ impl HeavenSettings {
     }
 
     /// Sets the predicate for paths from which search engine robots are redirected to robot heaven;
-    /// by default, none.
+    /// by default, no path redirects them.
     ///
     /// The argument is the same as for [`needs_login`](Self::needs_login). Pages with such paths
     /// are their own canonical URLs, because robots cannot reach the originals.
@@ -172,9 +173,9 @@ impl HeavenSettings {
         self
     }
 
-    /// Moves stored pages from former origins to the site's current address: from the given
-    /// origins, and from those that the site had while this was set. Otherwise, stored pages keep
-    /// their addresses.
+    /// Moves stored pages to the site's current address from the given former origins, and from
+    /// origins that the site had while this setting was active. Otherwise, stored pages keep their
+    /// addresses.
     #[must_use]
     pub fn move_from(mut self, former: Vec<String>) -> Self {
         self.former = Some(former);
@@ -253,9 +254,9 @@ impl HeavenSettings {
         url.strip_prefix(self.site())?.split(['?', '#']).next()
     }
 
-    /// Returns the cleaned URL that the site robot uses, if it differs from the URL.
+    /// Returns the form of a URL that the site robot stores, if that form differs from the URL.
     pub(super) fn known_as(&self, url: &str) -> Option<String> {
-        // Most URLs have no query or path parameters, so this check of the bytes keeps redirects
+        // Most URLs have no query or path parameters, so checking the bytes first keeps redirects
         // fast.
         if !url.bytes().any(|byte| matches!(byte, b'?' | b';' | b'(')) {
             return None;
@@ -265,12 +266,12 @@ impl HeavenSettings {
         (clean != url).then(|| clean.into())
     }
 
-    /// Returns the path in robot heaven of the page for a URL.
+    /// Returns the path of the heaven page for a URL.
     pub fn page(&self, url: &str) -> HeavenPath {
         HeavenPath::of(url, &self.site)
     }
 
-    /// Returns the link to the page for a URL, relative to the site root.
+    /// Returns the link to the heaven page for a URL, relative to the site root.
     pub fn link(&self, url: &str) -> String {
         format!("{}{}", self.base, self.page(url).link())
     }
@@ -280,8 +281,8 @@ impl HeavenSettings {
         format!("{}{}{below}", self.site, self.base)
     }
 
-    /// Returns the URL that is listed for search engines: that of the page in robot heaven or of
-    /// the original.
+    /// Returns the URL that is listed for search engines: the URL of the heaven page or of the
+    /// original.
     pub(super) fn listed(&self, url: &str) -> String {
         if self.is_in_place {
             url.to_owned()

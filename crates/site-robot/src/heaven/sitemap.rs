@@ -7,11 +7,11 @@ use std::{
 
 use super::{HeavenSettings, date::Date, entry::Entry, text::xml};
 
-/// Maximum number of URLs in a sitemap other than the start page; the protocol allows 50,000.
+/// Maximum number of URLs in a sitemap, not counting the start page; the protocol allows 50,000.
 const MAX_URLS: usize = 49_999;
 /// Maximum size of a sitemap, in bytes: 50 MB minus the enclosing XML.
 const MAX_BYTES: usize = 50 * 1024 * 1024 - 1_000;
-/// Estimated number of XML bytes around a URL.
+/// Estimated number of XML bytes that surround each URL in a sitemap.
 const AROUND: usize = 96;
 /// Maximum length of a URL according to the protocol, in bytes.
 const MAX_URL_BYTES: usize = 2_047;
@@ -36,8 +36,8 @@ pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<u
     parts
 }
 
-/// Returns the file name of the sitemap with a number, out of `of` sitemaps; 0 is the sitemap
-/// index.
+/// Returns the file name of the sitemap with the given number, where `of` is the number of
+/// sitemaps; 0 is the sitemap index.
 pub(super) fn file(number: usize, of: usize) -> String {
     if of == 1 || number == 0 {
         "sitemap.xml".to_owned()

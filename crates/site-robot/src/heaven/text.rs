@@ -61,7 +61,7 @@ fn is_one_line(text: &[u8]) -> bool {
         && !has_double(text)
 }
 
-/// Returns `true` if all bytes match. Compares many bytes at once.
+/// Returns `true` if all bytes satisfy a predicate; many bytes are compared at once.
 fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
     // `all` is not used because its early exit would prevent the compiler from vectorizing the
     // comparison.
@@ -98,7 +98,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Most texts need no escaping, which is checked for many bytes at once.
+/// Escapes a text. Most texts need no escaping, so this is checked first, many bytes at once.
 fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = |byte| !matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"' | b'\r');
     if all_bytes(text.as_bytes(), is_plain) {

@@ -29,7 +29,7 @@ impl View {
         })
     }
 
-    /// Returns the path of a page of the index, below robot heaven.
+    /// Returns the path of an index page, relative to robot heaven.
     pub(super) fn path(self, number: usize) -> String {
         match number {
             0 | 1 => format!("by/{}/", self.as_str()),

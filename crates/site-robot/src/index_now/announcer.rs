@@ -214,9 +214,9 @@ impl Announcer {
         let why = match answer.status {
             200 | 202 => return Ok(()),
             400 => "invalid request",
-            403 => "missing or invalid key file; check with robot-detection doctor",
+            403 => "the key file is missing or invalid; run robot-detection doctor",
             422 => "the URLs or the key do not belong to this site",
-            429 => "too many URLs in a short time",
+            429 => "too many URLs were submitted in a short time",
             300..400 => "redirects are not followed; set index_now.endpoint",
             _ => "temporarily unavailable",
         };

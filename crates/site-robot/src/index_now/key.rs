@@ -55,7 +55,8 @@ impl IndexNowKey {
         &self.path
     }
 
-    /// Returns a response with the key file if a request for its path uses GET or HEAD.
+    /// Returns a response that contains the key file if the request is GET or HEAD for the file's
+    /// path.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if path != self.path || !matches!(*method, Method::GET | Method::HEAD) {
             return None;

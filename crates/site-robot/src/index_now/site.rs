@@ -1,4 +1,4 @@
-//! Site that uses `IndexNow`, and the check whether the site can be announced.
+//! A site that uses `IndexNow`, and the check of whether the site can be announced.
 
 use std::{net::IpAddr, sync::Arc};
 

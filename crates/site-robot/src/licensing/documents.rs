@@ -24,7 +24,7 @@ pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
 /// XML namespace of RSL 1.0 (§2.2).
 const NAMESPACE: &str = "https://rslstandard.org/rsl";
 
-/// Maximum number of terms per site.
+/// Maximum number of licence terms per site.
 const MAX_TERMS: usize = 500;
 
 /// Terms of a site, and the documents that announce them to robots.
@@ -90,8 +90,8 @@ impl Licensing {
         self.documents.iter().map(|(path, _)| path.as_str())
     }
 
-    /// Answers a request for one of the documents, or returns `None` if the path is not that of a
-    /// document.
+    /// Answers a request for one of the documents, or returns `None` if the path belongs to none of
+    /// them.
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let mut documents = self.documents.iter();

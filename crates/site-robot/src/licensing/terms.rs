@@ -1,4 +1,4 @@
-//! Terms for the content below some paths.
+//! Licence terms for the content below certain paths.
 
 use super::{Payment, Usage};
 
@@ -64,7 +64,7 @@ impl Terms {
         Self::default()
     }
 
-    /// Replaces the path patterns, which are as in robots.txt; the default is all paths.
+    /// Replaces the path patterns, which use the syntax of robots.txt; the default is all paths.
     ///
     /// # Errors
     ///
@@ -100,7 +100,8 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// Fails if the amount is not a decimal number, or if the currency is not an ISO 4217 code.
+    /// Returns an error if the amount is not a decimal number, or the currency is not an ISO 4217
+    /// code.
     pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, TermsError> {
         let (whole, part) = amount.split_once('.').unwrap_or((amount, "0"));
         let is_number = |text: &str| {
@@ -219,7 +220,7 @@ impl Terms {
         }
         let says_licence = self.has_licence() || self.terms.is_some();
         if !says_licence && self.tdm_reservation.is_none() {
-            let reason = "empty terms; set prohibits, permits, payment or terms";
+            let reason = "the terms are empty; set prohibits, permits, payment or terms";
             return Err(TermsError::new("permits", reason));
         }
         Ok(())

@@ -7,9 +7,9 @@ robot_detection_layer::words! {
         All = "all",
         /// Any use by AI systems.
         AiAll = "ai-all",
-        /// Training of models.
+        /// Training of AI models.
         AiTrain = "ai-train",
-        /// Input for models, for example in retrieval.
+        /// Input for AI models, for example in retrieval-augmented generation.
         AiInput = "ai-input",
         /// Search indexes for AI systems.
         AiIndex = "ai-index",

@@ -13,7 +13,7 @@ pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
 /// Text of a content tree, and marks from which the tree can be reconstructed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct MarkedText {
-    /// Text with one line per piece and per table row; code keeps its line breaks.
+    /// Text with one line per block and per table row; code keeps its line breaks.
     pub text: String,
     /// Marks that refer to the text; empty if they would be too long.
     pub marks: String,

@@ -26,7 +26,7 @@ pub use marks::MarkedText;
 pub(crate) use sentence::{SummaryLine, first_sentence, says};
 pub use tree::{ContentTree, Definition, Line, Link, Piece, Run, Style, TableCell};
 
-/// Maximum nesting depth of pieces.
+/// Maximum nesting depth of blocks in a content tree.
 pub const MAX_DEPTH: usize = 12;
 
 #[cfg(test)]

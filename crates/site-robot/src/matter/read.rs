@@ -15,8 +15,8 @@ impl ContentTree {
     /// Reconstructs the tree from text and marks; returns `None` if the marks do not belong to the
     /// text.
     ///
-    /// Any marks are parsed in time proportional to their length. Trees deeper than [`MAX_DEPTH`]
-    /// are rejected.
+    /// Even invalid marks are parsed in time proportional to their length. Trees deeper than
+    /// [`MAX_DEPTH`] are rejected.
     pub fn read(text: &str, marks: &str) -> Option<Self> {
         if marks.len() > 2 * MAX_MARK_BYTES {
             return None;
@@ -39,7 +39,7 @@ struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    /// Returns the next mark and its number, or 0 if the mark has no number.
+    /// Returns the next mark and its number, which is 0 if the mark has none.
     fn mark(&mut self) -> Option<(usize, u8)> {
         self.nodes += 1;
         if self.nodes > 2 * MAX_NODES {
@@ -53,7 +53,7 @@ impl<'m> Reader<'m> {
         Some((number, mark))
     }
 
-    /// Consumes the end mark of a piece if it is next, and returns whether it was.
+    /// Consumes the next mark if it ends a block; returns `true` if it did.
     fn is_end(&mut self) -> bool {
         let is_end = self.marks.starts_with('/');
         if is_end {
@@ -74,7 +74,7 @@ impl<'m> Reader<'m> {
         Some(taken)
     }
 
-    /// Skips the separators between pieces.
+    /// Skips the separators between blocks.
     fn skip(&mut self) {
         while let Some(rest) = self.marks.strip_prefix('s') {
             self.marks = rest;
@@ -82,7 +82,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads pieces up to the end of the container.
+    /// Reads blocks up to the end of the container.
     fn pieces(&mut self, depth: usize) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         while !self.marks.is_empty() && !self.marks.starts_with(['/', 'k']) {

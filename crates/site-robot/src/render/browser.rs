@@ -35,7 +35,7 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser, which is stopped if its memory use exceeds a number of bytes.
+    /// Starts a browser, which is stopped if its memory use exceeds `max_memory` bytes.
     pub(super) async fn start(program: &Path, max_memory: u64) -> Result<Self, RenderError> {
         let (process, to, from) = Process::start(program).await?;
         let (connection, pumps) = Connection::new(to, from);

@@ -22,7 +22,7 @@ use super::RenderError;
 /// Maximum size of a message from the browser, in bytes; the largest messages contain a page.
 const MAX_MESSAGE: u64 = 96 * 1024 * 1024;
 
-/// Maximum number of unprocessed events per page; a page that exceeds it is aborted.
+/// Maximum number of unprocessed events per page; a page that exceeds this limit is aborted.
 const MAX_EVENTS: usize = 4_096;
 
 /// Maximum number of commands waiting to be written.
@@ -133,7 +133,7 @@ impl Connection {
         told
     }
 
-    /// Allows a single tab in a profile: the first one that is opened.
+    /// Allows only one tab in a profile, which is the first tab that is opened.
     pub(super) fn expect_tab(&self, profile: &str) {
         self.state().tabs.insert(profile.to_owned(), None);
     }

@@ -1,4 +1,4 @@
-//! Errors of rendering.
+//! Errors that occur while pages are rendered.
 
 /// Reason why a page could not be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum RenderError {
     /// No browser is available; the text contains the reason and advice.
     #[error("{reason}")]
     Refused {
-        /// Reason, with advice.
+        /// Reason why no browser is available, with advice.
         reason: String,
     },
     /// The page exceeded a limit and was aborted.
@@ -19,7 +19,7 @@ pub enum RenderError {
     /// The browser exited while rendering the page.
     #[error("the browser exited: {reason}")]
     Ended {
-        /// Last output of the browser.
+        /// The browser's last output, which serves as the reason.
         reason: String,
     },
     /// The browser rejected a command.

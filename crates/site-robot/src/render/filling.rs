@@ -1,4 +1,4 @@
-//! Filters the requests of a page, and converts responses for the browser.
+//! Filters the requests that a page makes, and converts responses for the browser.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -40,9 +40,9 @@ pub(super) enum Fate {
     Stays,
 }
 
-/// Returns how to handle a request with a resource type and method.
+/// Determines how to handle a request, based on its resource type and method.
 ///
-/// The first document is the page itself, however the browser normalizes its URL.
+/// The first document is the page itself, regardless of how the browser normalizes the URL.
 pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     let is_head = method == "HEAD";
     match kind {
@@ -56,8 +56,8 @@ pub(super) fn fate(kind: &str, method: &str, is_first: bool) -> Fate {
     }
 }
 
-/// Headers that are not passed to the browser: those that concern the connection, the encoding or a
-/// login.
+/// Headers that are not passed to the browser because they concern the connection, the encoding or
+/// a login.
 const LEFT_OUT: [HeaderName; 9] = [
     header::CONNECTION,
     header::CONTENT_ENCODING,

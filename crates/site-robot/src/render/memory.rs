@@ -1,6 +1,6 @@
 //! Memory used by a process and its descendants.
 
-/// Part of the command line of the processes from which the processes of pages are forked.
+/// Command-line argument of the processes from which the processes for pages are forked.
 #[cfg(target_os = "linux")]
 const ZYGOTE: &[u8] = b"--type=zygote";
 
@@ -23,7 +23,8 @@ pub(super) fn of_tree(root: u32) -> Option<u64> {
             below.entry(parent).or_default().push(pid);
         }
     }
-    // Each process in the queue has the amount of memory that it still shares with its parent.
+    // Each process in the queue is stored with the amount of memory that it still shares with its
+    // parent.
     let (mut waiting, mut own, mut shared) = (vec![(root, 0)], 0, 0);
     while let Some((pid, of_parent)) = waiting.pop() {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();

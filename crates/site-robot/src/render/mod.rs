@@ -2,8 +2,8 @@
 //!
 //! The browser is Chromium, in a separate process without our environment or files. It uses a
 //! temporary directory and accepts commands over two private pipes. The browser has no network
-//! access: each request of a page is intercepted. The caller makes GET and HEAD requests for
-//! scripts, style sheets and data on hosts of the run, with its own login and limits
+//! access: each request that a page makes is intercepted. The caller makes GET and HEAD requests
+//! for scripts, style sheets and data on hosts in scope, with its own login and limits
 //! ([`Resources`]); all other requests are refused. Requests that bypass the interception reach a
 //! proxy that refuses everything.
 //!

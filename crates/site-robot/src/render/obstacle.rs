@@ -13,7 +13,7 @@ const NAMES: [&str; 6] = [
     "google-chrome",
 ];
 
-/// Directories in which a browser is searched for.
+/// Directories that are searched for a browser.
 const DIRECTORIES: [&str; 5] = [
     "/usr/local/bin",
     "/usr/bin",
@@ -22,8 +22,8 @@ const DIRECTORIES: [&str; 5] = [
     "/opt/google/chrome",
 ];
 
-/// Files that can disable the sandbox for users other than root, each with its content in that
-/// case.
+/// Files that can disable the sandbox for users other than root, each with the content that does
+/// so.
 #[cfg(target_os = "linux")]
 const FORBIDDEN_BY: [(&str, &str); 3] = [
     ("/proc/sys/user/max_user_namespaces", "0"),

@@ -156,7 +156,7 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.child.kill();
-        // The process writes nothing after it was killed, but must be reaped.
+        // The process writes nothing after it has been killed, but must be reaped.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -217,7 +217,7 @@ async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
 /// Maximum number of connections answered in parallel; further connections wait.
 const MAX_AT_ONCE: usize = 16;
 
-/// Response to all requests.
+/// Response that the proxy sends to all requests.
 const REFUSED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// A local proxy that refuses every request; it is stopped on drop.

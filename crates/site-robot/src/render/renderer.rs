@@ -59,7 +59,7 @@ pub struct Renderer {
 struct State {
     browser: Option<Arc<Browser>>,
     starts: u32,
-    /// Reason why no browser is available, which remains for the whole run.
+    /// Reason why no browser is available, which applies to the rest of the run.
     refused: Option<RenderError>,
 }
 

@@ -18,10 +18,10 @@ use super::{
     filling::{Fate, fate, headers},
 };
 
-/// Maximum number of requests per page; a page that exceeds it is aborted.
+/// Maximum number of requests per page; a page that exceeds this limit is aborted.
 const MAX_REQUESTS: usize = 500;
 
-/// Maximum number of requests to servers in parallel per page.
+/// Maximum number of parallel requests to servers per page.
 const MAX_AT_ONCE: usize = 4;
 
 /// Loading progress of a page.
@@ -67,7 +67,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Answers the requests of the page; returns the reason if the page must be aborted.
+    /// Answers the requests that the page makes; returns the reason if the page must be aborted.
     pub(super) async fn serve(mut self, events: &mut mpsc::Receiver<Event>) -> RenderError {
         loop {
             let done = tokio::select! {

@@ -27,14 +27,14 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 /// Timeout for leaving a settled page.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Maximum number of pages per tab. Opening a tab costs no more than a page, and a new tab limits
-/// memory leaks.
+/// Maximum number of pages per tab. Opening a tab costs no more than rendering a page, and
+/// replacing tabs limits memory leaks.
 const MAX_PAGES: u32 = 8;
 
 /// URL of an empty tab.
 const BLANK: &str = "about:blank";
 
-/// Script that clears data of the previous page which the browser stores with the tab.
+/// Script that clears the previous page's data that the browser stores with the tab.
 const FORGET: &str = "try { sessionStorage.clear(); } catch {} window.name = '';";
 
 /// A tab with a separate profile. Data stored by a page is cleared before the next page.
@@ -49,7 +49,7 @@ pub(super) struct Tab {
     events: mpsc::Receiver<Event>,
     /// Number of pages that the tab may still render.
     left: u32,
-    /// Whether the last page has settled.
+    /// Whether the most recent page has settled.
     is_at_rest: bool,
 }
 
@@ -82,7 +82,7 @@ impl Tab {
             left: MAX_PAGES,
             is_at_rest: false,
         };
-        // Workers wait for a debugger that never attaches.
+        // Web workers wait for a debugger that never attaches.
         let held = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
         for (command, params) in [
             (
@@ -149,7 +149,7 @@ impl Tab {
         call("Page.resetNavigationHistory", json!({})).await?;
         let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
         call("Storage.clearDataForOrigin", kept).await?;
-        // This includes cookies for whole domains, which belong to no origin.
+        // This command also clears cookies for whole domains, which belong to no origin.
         call("Network.clearBrowserCookies", json!({})).await?;
         Ok(true)
     }

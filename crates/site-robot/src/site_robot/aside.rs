@@ -32,7 +32,7 @@ impl WaitingBody {
         match written.map_err(io::Error::other).flatten() {
             Ok(file) => Self::Disk(file),
             Err(error) => {
-                tracing::warn!("cannot store a page on disk, keeping it in memory: {error}");
+                tracing::warn!("cannot store a page on disk; keeping it in memory: {error}");
                 Self::Memory(body)
             }
         }

@@ -87,15 +87,16 @@ impl SiteRobotBuilder {
         }
     }
 
-    /// Sets all robot.conf keys that concern visits; `seed` lines do not add starting points.
+    /// Sets the values of all robot.conf keys that concern visits; `seed` lines add no starting
+    /// points.
     ///
-    /// Call this before the setters for individual keys.
+    /// Call this method before the setters for individual keys.
     pub fn conf(mut self, conf: &RobotConf) -> Self {
         self.settings.conf = conf.clone();
         self
     }
 
-    /// Adds a starting point, and the number of links to follow from there; `None` for no limit.
+    /// Adds a starting point, and the number of links to follow from it; `None` means no limit.
     ///
     /// A starting point may be a sitemap or a feed; its entries have the same depth as the starting
     /// point. The hosts of starting points are in scope.
@@ -110,7 +111,8 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the link depth from starting points (`depth`); the default is 10, `None` for no limit.
+    /// Sets the maximum link depth from starting points (`depth`), 10 by default; `None` means no
+    /// limit.
     pub fn depth(mut self, depth: Option<u32>) -> Self {
         self.settings.conf.depth = depth;
         self
@@ -122,8 +124,8 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Treats links to one site as links to another, for example links to an upstream as links to
-    /// its public site.
+    /// Treats links to one site as links to another site, for example links to an upstream as links
+    /// to its public site.
     ///
     /// Only the scheme, host and port of the URLs are used.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
@@ -131,14 +133,14 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Holds new and changed pages for review, even if an administrator accepts the run; off by
-    /// default.
+    /// Sets the reason to hold new and changed pages for review even if an administrator accepts
+    /// the run; by default, there is no such reason.
     pub fn hold(mut self, reason: Option<String>) -> Self {
         self.settings.hold = reason;
         self
     }
 
-    /// Sets the tracking parameters that are removed from URLs; by default, the usual parameters.
+    /// Sets the tracking parameters that are removed from URLs; by default, the common parameters.
     ///
     /// See [`TrackingParameters::new`].
     pub fn tracking_parameters<S: AsRef<str>>(
@@ -170,7 +172,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the runner for converters and summarizers; by default, none are run.
+    /// Sets the runner for converters and summarizers; by default, no programs are run.
     pub fn commands(mut self, commands: Arc<dyn Commands>) -> Self {
         self.settings.commands = commands;
         self
@@ -205,14 +207,15 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the maximum number of queries visited per path in a run; the default is 10,000.
+    /// Sets the maximum number of different queries visited per path in a run; the default is
+    /// 10,000.
     pub fn max_queries(mut self, count: u32) -> Self {
         self.settings.max_queries = count;
         self
     }
 
-    /// Sets which pages are rendered with scripts, and the limits of the browser; by default, none
-    /// are.
+    /// Sets which pages are rendered with scripts, and the limits of the browser; by default, no
+    /// pages are rendered.
     pub fn render(mut self, which: Rendering, limits: RenderLimits) -> Self {
         self.settings.render = (which, limits);
         self
@@ -228,9 +231,9 @@ impl SiteRobotBuilder {
 
     /// Sets the maximum number of pages requested in a run; by default, there is no maximum.
     ///
-    /// Due pages come first: a page is due a day after it changed, after twice as long each time it
-    /// is found unchanged, and when a sitemap lists a newer date. A tenth of the requests is
-    /// reserved for new pages. All other pages keep their descriptions.
+    /// Due pages come first. A page is due a day after it changed, and the interval doubles each
+    /// time it is found unchanged; a page is also due when a sitemap lists a newer date. A tenth of
+    /// the requests is reserved for new pages. All other pages keep their descriptions.
     pub fn requests_per_run(mut self, requests: Option<u64>) -> Self {
         self.settings.requests_per_run = requests;
         self

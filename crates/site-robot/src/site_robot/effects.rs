@@ -6,17 +6,17 @@ use url::Url;
 
 use super::traps::parameters;
 
-/// A side effect because of which a link is not followed.
+/// A side effect that prevents a link from being followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
     /// The link would log the site robot out.
     LogsOut,
-    /// The link would change or delete data, as indicated by the word.
+    /// The link would change or delete data, as indicated by a word such as `delete`.
     Changes(&'static str),
 }
 
-/// Words in links which indicate that the link changes data.
+/// Words in links that indicate that following the link changes data.
 const CHANGES: [&str; 28] = [
     "addtocart",
     "approve",
@@ -65,7 +65,7 @@ const CHANGES_AS_SEGMENT: [&str; 13] = [
     "upvote",
 ];
 
-/// Parameters whose values are actions.
+/// Names of query parameters whose values are actions.
 const ACTIONS: [&str; 14] = [
     "a",
     "act",
@@ -93,9 +93,10 @@ const DYNAMIC: [&str; 9] = [
 
 /// Returns the side effect that following a link would probably have, if any.
 ///
-/// This evaluates complete path segments (`/posts/7/delete`, `/logout.php`), program names
-/// (`/delete_post.php?id=7`), and the query (`?action=delete`, `?logout`). Articles with such a
-/// word in the title (`/delete-a-file.html`, `?q=delete`) are not considered to have a side effect.
+/// This function evaluates complete path segments (`/posts/7/delete`, `/logout.php`), program names
+/// (`/delete_post.php?id=7`), and the query (`?action=delete`, `?logout`). Links to articles with
+/// such a word in the title (`/delete-a-file.html`, `?q=delete`) are not considered to have a side
+/// effect.
 ///
 /// # Example
 ///

@@ -43,7 +43,7 @@ pub type PublishPermission<'t> =
 pub struct PublishConditions<'t> {
     /// Whether to publish the results without evaluating them.
     pub accept: bool,
-    /// Called before publishing; `None` if no other process can run the site robot.
+    /// Function to call before publishing; `None` if no other process can run the site robot.
     pub may_publish: Option<&'t PublishPermission<'t>>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct RunEnd<'r> {
     pub(super) run: &'r StoredRun,
 }
 
-/// Publishes the results of a site's last run if they are held for review.
+/// Publishes the results of a site's most recent run if these results are held for review.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
     let last = settings.frontier().runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
@@ -75,8 +75,7 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
     ending.publish_or_hold(&terms, now_ms).await.map(Some)
 }
 
-/// Publishes the results that the open run has so far, unless pages may have been replaced by a
-/// login.
+/// Publishes the open run's results so far, unless a login page may have replaced some pages.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let site = &settings.site;
     let Some(run) = settings.frontier().open_run(site).await? else {
@@ -208,7 +207,8 @@ impl<'r> RunEnd<'r> {
         Ok(summary)
     }
 
-    /// Counts the published descriptions that the run has not renewed, and stages their fate.
+    /// Counts the published descriptions that the run has not renewed, and stages the consequence
+    /// for each of them.
     async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<LossTally, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (run_id, published) = (self.run.run_id, store.publications());
@@ -249,7 +249,8 @@ impl<'r> RunEnd<'r> {
         }
     }
 
-    /// Returns the reason for doubt if a starting point has the same content as many other pages.
+    /// Returns a reason to doubt the results if a starting point has the same content as many other
+    /// pages.
     async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         for start in self.starts() {
@@ -317,7 +318,7 @@ impl<'r> RunEnd<'r> {
         starts.map(|start| start.url.as_str()).collect()
     }
 
-    /// Returns the other starting points that have no description, each with the reason.
+    /// Returns the starting points that did not fail but have no description, each with the reason.
     async fn undescribed_starts(
         &self,
         failed: &[(String, String)],
@@ -337,7 +338,7 @@ impl<'r> RunEnd<'r> {
     }
 
     /// Returns failed starting points with their outcomes: all starting points if none succeeded,
-    /// or else those that did not respond.
+    /// or else the ones that did not respond.
     async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let (mut failed, mut is_any_good) = (Vec::new(), false);
@@ -374,7 +375,7 @@ fn change(fate: &Fate) -> Option<StagedChange> {
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
     let frontier = settings.frontier();
     let not_canonical = || frontier.not_canonical(run, DUPLICATES_PIECE);
-    // Usually there are neither, but each query scans all descriptions, so both queries run in
+    // Usually, both queries return nothing, but each scans all descriptions, so they run in
     // parallel.
     let (mut same, mut aliases) = tokio::try_join!(duplicates(settings, run), not_canonical())?;
     let outcome = |reason: &str| format!("not described: {}", Rejection::new(Step::Data, reason));
@@ -382,7 +383,7 @@ async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(),
     // later or by another instance, so duplicates are checked again here, and the result does not
     // depend on the order of visits.
     let is_better = outcome("filter-by-md5: a better URL has the same content");
-    // This is repeated for further batches; withdrawn descriptions are not returned again.
+    // Both queries are repeated for further batches, which do not contain withdrawn descriptions.
     if !same.is_empty() {
         while !same.is_empty() {
             frontier.withdraw_duplicates(run, &same, &is_better).await?;
@@ -417,7 +418,7 @@ async fn duplicates(
     Ok(same.flat_map(worse).collect())
 }
 
-/// Returns all descriptions with the same content, except the best one.
+/// Returns all descriptions with the same content except the description with the best URL.
 fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
     let best = same.iter().min_by(|one, other| {
         url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))

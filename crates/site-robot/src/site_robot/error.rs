@@ -35,7 +35,7 @@ pub enum SiteRobotError {
         name: String,
     },
     /// A page could not be processed; the run can be resumed.
-    #[error("a page could not be processed: {reason}; run again to resume")]
+    #[error("a page could not be processed: {reason}; start the site robot again to resume")]
     Worker {
         /// Reason why processing the page failed.
         reason: String,

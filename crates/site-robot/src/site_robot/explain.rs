@@ -24,7 +24,7 @@ pub struct Explanation {
     pub url: String,
     /// Steps, up to the step that rejects the URL.
     pub steps: Vec<ExplainedStep>,
-    /// State of the URL after the last visit.
+    /// State of the URL after the most recent visit.
     pub known: Option<KnownUrl>,
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn explain(
     explanation.pass(Step::Url, "the URL can be fetched");
     let judged = check(settings, &url);
     if !matches!(&judged, Err(it) if it.step != Step::Trap) {
-        explanation.pass(Step::Scope, "host and path are in scope");
+        explanation.pass(Step::Scope, "the host and path are in scope");
     }
     if let Err(rejection) = judged {
         return Ok(explanation.reject(rejection));
@@ -119,7 +119,7 @@ pub(super) async fn explain(
         }
         Permission::Refused(rejection) => return Ok(explanation.reject(rejection)),
         Permission::Unknown(reason) => {
-            let reason = format!("the host is not visited for now: {reason}");
+            let reason = format!("the host is currently not visited: {reason}");
             return Ok(explanation.reject(Rejection::new(Step::RobotsTxt, reason)));
         }
     }
@@ -129,7 +129,7 @@ pub(super) async fn explain(
 }
 
 /// Returns the reason why robots.txt allows a URL, and whether robots.txt specifies another host
-/// for it.
+/// for that URL.
 fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let Some(main) = rules.on_main_host(url) else {
         return "the URL is allowed".to_owned();

@@ -65,8 +65,8 @@ impl FetchedPage {
 }
 
 impl PageVisitor {
-    /// Processes a page unless it is unchanged. Large pages are processed on threads other than
-    /// those that wait for servers.
+    /// Processes a page unless it is unchanged. Large pages are processed on separate threads, so
+    /// that the threads that wait for servers stay free.
     pub(super) async fn read(
         self: &Arc<Self>,
         mut came: FetchedPage,
@@ -92,7 +92,7 @@ impl PageVisitor {
 }
 
 impl PageVisitor {
-    /// Processes a page in the queue.
+    /// Processes a page from the queue.
     async fn wait_and_read(
         self: &Arc<Self>,
         mut came: FetchedPage,

@@ -18,7 +18,7 @@ pub(super) struct FinishedVisit {
     pub(super) holds_host: bool,
     /// Whether a request was sent to the server.
     pub(super) was_asked: bool,
-    /// Time until which the host has requested that there be no further visits.
+    /// Time until which the host has requested a pause.
     pub(super) hold_ms: Option<i64>,
     /// Whether the page is a sitemap or a feed.
     pub(super) is_list: bool,
@@ -69,8 +69,8 @@ pub(super) fn moved(
     visited
 }
 
-/// Creates the result for a missing page, or for a page that requires a login, whose description is
-/// kept.
+/// Creates the result for a URL without a page to describe; if the page is missing or requires a
+/// login, its existing description is kept.
 pub(super) fn gone(
     claimed: ClaimedUrl,
     reason: String,

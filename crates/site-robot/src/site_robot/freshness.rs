@@ -27,7 +27,7 @@ const MAX_STEADY: u32 = 5;
 /// Maximum number of pages whose dates are stored from sitemaps and feeds.
 const MAX_LISTED: usize = 200_000;
 
-/// Freshness of the pages in a run.
+/// State that determines which pages a run requests, such as the dates of pages and the budget.
 #[derive(Debug)]
 pub(super) struct Freshness {
     budget: Option<Budget>,
@@ -73,7 +73,7 @@ pub(super) enum PageTreatment {
 }
 
 impl Freshness {
-    /// Creates the freshness for a run that has already made `used` requests.
+    /// Creates the state for a run that has already made `used` requests.
     pub(super) async fn of(settings: &Settings, used: u64) -> Result<Self, StoreError> {
         let (listed, lists) = (Mutex::default(), watch::Sender::default());
         let Some(requests) = settings
@@ -104,7 +104,7 @@ impl Freshness {
         })
     }
 
-    /// Returns how to handle a page; a request is deducted from the budget.
+    /// Determines how to handle a page; if the page is to be requested, the budget is reduced.
     pub(super) fn turn(
         &self,
         claimed: &ClaimedUrl,
@@ -122,7 +122,7 @@ impl Freshness {
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
             left.is_ok()
         };
-        // If these pages were not requested, nothing would be found.
+        // Sitemaps and feeds are always requested, because otherwise nothing would be found.
         if is_list {
             has_left();
             return PageTreatment::Ask;
@@ -162,7 +162,7 @@ impl Freshness {
         }
     }
 
-    /// Adds dates from a sitemap or feed to a description without its own dates.
+    /// Adds dates from a sitemap or feed to a description that has no dates of its own.
     pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
         let listed = self.listed();
         let Some(dates) = listed.get(url) else { return };

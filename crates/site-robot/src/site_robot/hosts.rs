@@ -19,7 +19,7 @@ pub(super) struct Hosts {
     max_connections: usize,
     server_delay: Duration,
     by_name: HashMap<Arc<str>, Host>,
-    /// Hosts that have startable jobs: earliest time, turn number, name.
+    /// Hosts with jobs that can start, each with its earliest start time, turn number and name.
     ready: BTreeSet<(i64, u64, Arc<str>)>,
     turns: u64,
     queued: usize,
@@ -147,7 +147,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Blocks a host until a time, as the host has requested with `Retry-After`.
+    /// Blocks a host until the time that the host has requested with `Retry-After`.
     pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
         let Some((name, _)) = self.by_name.get_key_value(host) else {
             return;
@@ -159,7 +159,7 @@ impl Hosts {
         self.enqueue(&name);
     }
 
-    /// Returns the earliest time at which a job can start, unless another job ends before.
+    /// Returns the earliest time at which a job can start, unless another job ends before then.
     pub(super) fn next_ms(&self) -> Option<i64> {
         self.ready.first().map(|(due_ms, ..)| *due_ms)
     }
@@ -174,7 +174,7 @@ impl Hosts {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
-    /// Returns `true` if the host has had any URLs.
+    /// Returns `true` if any URL on the host has ever been queued.
     pub(super) fn knows(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }

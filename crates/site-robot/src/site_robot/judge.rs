@@ -36,7 +36,7 @@ pub(super) struct FilteredUrl {
     is_unrendered: bool,
     /// Guard for a sitemap or feed: pages wait until the dates that it lists are known.
     _list: Option<OpenList>,
-    /// Denial by each filter.
+    /// Denials by the enumeration filter and by the generation filter, if any.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
 }
@@ -212,7 +212,8 @@ impl FilteredUrl {
 
     /// Records whether the page asks for a password, and whether it did so at the previous visit.
     ///
-    /// If it did not, a login may have replaced the page, so the existing description is kept.
+    /// If it did not ask before, a login page may have replaced it, so the existing description is
+    /// kept.
     fn note_password(&self, record: &mut PageRecord) {
         let asks = self.resource.page_or_sniffed();
         let asks = asks.is_some_and(|page| page.asks_password);
@@ -286,7 +287,8 @@ impl FilteredUrl {
         PageResult::new(record)
     }
 
-    /// Returns the page's canonical URL if it is different, and the rank of the page's own URL.
+    /// Returns the page's canonical URL if it differs from the page's own URL, and the rank of the
+    /// latter.
     fn canonical_and_rank(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
         let page = self.resource.page_or_sniffed();
         let header = self

@@ -22,7 +22,7 @@ pub(super) const SITEMAP: &str = "robots.txt";
 /// Maximum length of a visited URL, in bytes, which is limited by the key size of `PostgreSQL`.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
 
-/// An accepted link: its URL and the number of steps to get there.
+/// An accepted link: its URL and the number of steps needed to reach the URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct AcceptedLink {
     pub(super) url: String,
@@ -161,7 +161,7 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     }
     // Links in pages must not make the site robot read local files.
     if url.scheme() == "file" {
-        let reason = "files are read only as starting points";
+        let reason = "local files are read only as starting points";
         return Err(Rejection::new(Step::Scope, reason));
     }
     if let Some(effect) = effect(url) {
@@ -180,7 +180,7 @@ fn this_year(now_ms: i64) -> i32 {
     i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
 }
 
-/// Returns the URLs found on a page for the frontier, except those beyond the maximum depth.
+/// Returns the URLs found on a page for the frontier, except URLs beyond the maximum depth.
 pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
     // Most links stay on the same host, so its name need not be parsed from the link.

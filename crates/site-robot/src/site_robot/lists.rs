@@ -20,9 +20,10 @@ use super::{
 const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 
 impl FilteredUrl {
-    /// Returns the entries of a sitemap or feed that is a starting point or was announced.
+    /// Returns the entries of a sitemap or feed that is a starting point or was announced in
+    /// robots.txt.
     ///
-    /// The flag is `true` if the entries are themselves sitemaps.
+    /// The returned flag is `true` if the entries are themselves sitemaps.
     pub(super) fn list(
         &self,
         visitor: &PageVisitor,

@@ -11,15 +11,16 @@ pub(super) enum Fate {
     Stays,
     /// The description is hidden because the page requests that it not be shown.
     Hidden,
-    /// The description is removed; if there are many, the administrator must confirm this.
+    /// The description is removed; if many would be removed, an administrator must confirm the
+    /// removal.
     Goes,
     /// The description is removed because another description represents the page.
     Replaced,
-    /// The description is removed after it had been hidden.
+    /// The description, which was already hidden, is removed.
     Forgotten,
     /// The description is kept although the page does not respond.
     Missing,
-    /// The description is kept because a login may have replaced the page.
+    /// The description is kept because a login page may have replaced the page.
     Doubtful,
 }
 
@@ -56,10 +57,10 @@ pub(super) enum NewLocation {
     Behind,
     /// The new location is a URL without any content to describe.
     Nowhere,
-    /// The new location is on a host out of scope, to which the page moved temporarily or which is
+    /// The new location is on an out-of-scope host to which the page moved temporarily, or which is
     /// another name of the site.
     Away,
-    /// The new location is on a host out of scope, to which the page moved permanently.
+    /// The new location is on an out-of-scope host to which the page moved permanently.
     AwayForGood,
 }
 

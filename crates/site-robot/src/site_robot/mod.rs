@@ -1,13 +1,14 @@
 //! The site robot, which crawls a site politely and generates resource descriptions.
 //!
-//! A [`SiteRobot`] starts at its starting points and follows links up to a depth, within the
-//! configured hosts and paths. The scope, robots.txt and filters determine which pages it visits.
-//! The generation filter, `X-Robots-Tag` and META tags determine which pages it describes. Its
-//! frontier is in the database, so that an interrupted run can be resumed, several instances can
-//! share a run, and the next run requests only changes. The results are published at the end of a
-//! run. A page that opts out (`noindex`, robots.txt, 410) is then hidden, a missing page loses its
-//! description, and a page that does not respond keeps it. If many pages would be removed, or if a
-//! login page is returned instead, the results are held for review.
+//! A [`SiteRobot`] starts at its starting points and follows links up to a maximum depth, within
+//! the configured hosts and paths. The scope, robots.txt and filters determine which pages it
+//! visits. The generation filter, `X-Robots-Tag` and META tags determine which pages it describes.
+//! The frontier (the known URLs) is stored in the database, so that an interrupted run can be
+//! resumed, several instances can share a run, and the next run requests only changes. The results
+//! are published at the end of a run. A page that opts out (`noindex`, robots.txt, 410) is then
+//! hidden, a missing page loses its description, and a page that does not respond keeps its
+//! description. If many pages would be removed, or if a login page is returned instead of pages,
+//! the results are held for review.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Commands to a run, and the heartbeat of an instance.
+//! Handles the commands for a run, and sends the heartbeat of an instance.
 
 use tokio::sync::watch;
 

@@ -74,7 +74,7 @@ fn gone(reason: String, loss: Loss) -> ResponseMeaning {
     ResponseMeaning::Gone { reason, loss }
 }
 
-/// Returns the loss that results from a status without a page.
+/// Returns the kind of loss that results from a status without a page.
 fn loss_of(status: u16) -> Loss {
     match status {
         401 | 407 => Loss::Locked,

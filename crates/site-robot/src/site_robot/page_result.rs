@@ -9,7 +9,7 @@ use super::{Rejection, Step, links::AcceptedLink};
 /// Beginning of the reason for pages that have no text.
 pub(super) const WITHOUT_WORDS: &str = "the page has no text: ";
 
-/// Reason why a page has no text, unless a program failed.
+/// Reason why a page has no text if its scripts were not run.
 pub(super) const SCRIPTS_NOT_RUN: &str =
     "scripts may generate the text, but are not run (set site_robot.render = \"empty\")";
 

@@ -66,7 +66,7 @@ impl Pending {
         self.counts.bytes >= MAX_BYTES
     }
 
-    /// Returns `true` if enough pages are waiting, or if one has waited long enough.
+    /// Returns `true` if enough pages are waiting, or if a page has waited long enough.
     pub(super) fn is_due(&self, now_ms: i64) -> bool {
         let is_late = || self.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
         self.pages.len() >= BATCH || self.is_full() || is_late()

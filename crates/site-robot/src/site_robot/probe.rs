@@ -19,7 +19,7 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Paths at which a server may provide descriptions: those of a resource description server and of
+/// Paths at which a server may provide descriptions, as used by resource description servers and by
 /// robot heaven.
 const PLACES: [&str; 2] = ["/rd.soif", "/robot-heaven/rd.soif"];
 
@@ -79,7 +79,7 @@ impl PageVisitor {
         Some(visited)
     }
 
-    /// Reads the descriptions of those pages on the host that the run may visit.
+    /// Reads a server's descriptions, except descriptions of pages that the run must not visit.
     fn descriptions_of(
         &self,
         host: &Url,

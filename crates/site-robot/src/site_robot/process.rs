@@ -16,7 +16,7 @@ const PLACE_BYTES: usize = 8;
 /// A process on a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Process {
-    /// Place that is the same for all processes that can see each other.
+    /// Digest that is the same for all processes that can see each other.
     place: String,
     pid: u32,
     /// Start time of the process, in ticks since boot.
@@ -34,7 +34,8 @@ pub fn holder_name() -> String {
 
 /// Returns `true` if the process of a holder is known to have ended.
 ///
-/// Nothing is known about processes on another machine, in another container or of another user.
+/// The result is `false` for processes on another machine, in another container or of another user,
+/// because nothing is known about them.
 pub fn has_ended(holder: &str) -> bool {
     let (Some(process), Some(place)) = (Process::from_holder(holder), place()) else {
         return false;
@@ -49,8 +50,8 @@ fn named(place: String, pid: u32, random: u64) -> String {
     }
 }
 
-/// Returns a digest that is the same for all processes that can see each other: of the boot, PID
-/// namespace and user.
+/// Returns a digest of the boot ID, PID namespace and user, which is the same for all processes
+/// that can see each other.
 fn place() -> Option<String> {
     let pid = fs::read_link("/proc/self").ok()?;
     if pid.to_str()? != std::process::id().to_string() {

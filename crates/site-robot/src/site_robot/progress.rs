@@ -26,7 +26,7 @@ robot_detection_layer::words! {
     }
 }
 
-/// Progress of a run; the counts are those of this instance since it started or resumed the run.
+/// Progress of a run; the counts cover only this instance, since it started or resumed the run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
@@ -46,9 +46,9 @@ pub struct Progress {
     pub waiting: usize,
     /// Number of pages being fetched or processed.
     pub active: usize,
-    /// URL of the last visit.
+    /// URL of the most recent visit.
     pub last_url: String,
-    /// Outcome of the last visit.
+    /// Outcome of the most recent visit.
     pub last_outcome: String,
     /// Progress on each host, for the first 100 hosts.
     pub hosts: BTreeMap<String, HostProgress>,
@@ -62,7 +62,7 @@ pub struct HostProgress {
     pub fetched: u64,
     /// Number of URLs that failed after all retries.
     pub failed: u64,
-    /// Total size of the bodies received, in bytes.
+    /// Total size of the response bodies received, in bytes.
     pub bytes: u64,
 }
 
@@ -83,13 +83,13 @@ pub struct Summary {
     pub counts: RunCounts,
     /// Time that this instance spent on the run.
     pub elapsed: Duration,
-    /// Starting points with their outcomes: all starting points if none succeeded, or else those
+    /// Starting points with their outcomes: all starting points if none succeeded, or else the ones
     /// that did not respond.
     pub failed_starts: Vec<(String, String)>,
-    /// Other starting points that have no description, each with the reason.
+    /// Starting points that did not fail but have no description, each with the reason.
     #[serde(default)]
     pub undescribed_starts: Vec<(String, String)>,
-    /// Reason why the results are held for review, if they are.
+    /// Reason why the results are held for review; `None` if the results are not held.
     pub held: Option<String>,
     /// The first 1,000 pages that are not described because they have no text, each with the
     /// reason.

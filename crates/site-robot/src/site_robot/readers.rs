@@ -26,7 +26,7 @@ type Work = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub(super) struct Readers {
     waiting: Arc<WorkQueue>,
-    /// Limits the number of programs that run in parallel.
+    /// Semaphore that limits the number of programs that run in parallel.
     converters: Semaphore,
 }
 

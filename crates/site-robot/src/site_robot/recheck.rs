@@ -19,10 +19,10 @@ const HEAVEN: &str = "robot heaven";
 const PIECE: u32 = 1_000;
 
 impl RunLoop {
-    /// Adds described pages that were not visited to the frontier, once per run; returns whether
-    /// there are any.
+    /// Adds described pages that the run has not visited to the frontier, once per run; returns
+    /// `true` if there are any such pages.
     ///
-    /// Skips servers that did not respond in this run, and sites that return a login instead.
+    /// Skips servers that did not respond in this run, and sites that return a login page instead.
     pub(super) async fn recheck(&mut self) -> Result<bool, SiteRobotError> {
         if self.has_rechecked {
             return Ok(false);

@@ -25,7 +25,7 @@ robot_detection_layer::words! {
         Answer = "answer",
         /// Evaluates `X-Robots-Tag` and META tags.
         RobotsMeta = "robots meta",
-        /// Runs the filters after the page was fetched.
+        /// Runs the filters after the page has been fetched.
         Data = "data",
         /// Runs the filters while the page is being described.
         Generate = "generate",
@@ -43,7 +43,7 @@ pub struct Rejection {
 }
 
 impl Step {
-    /// Returns the loss that a rejection in this step results in by default.
+    /// Returns the kind of loss that a rejection in this step causes by default.
     pub(super) fn loss(self) -> Loss {
         match self {
             Self::RobotsTxt | Self::RobotsMeta => Loss::Told,

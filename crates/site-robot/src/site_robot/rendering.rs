@@ -110,7 +110,8 @@ impl Resources for PageVisitor {
 fn replace(answer: &mut PageResponse, html: Bytes) {
     answer.body = html;
     let headers = &mut answer.headers;
-    // These headers belong to the original response; the output of scripts can change regardless.
+    // These headers describe the original response, but the output of scripts can change
+    // independently.
     for name in [header::ETAG, header::LAST_MODIFIED, header::CONTENT_LENGTH] {
         headers.remove(name);
     }

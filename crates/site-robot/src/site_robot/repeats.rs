@@ -1,4 +1,4 @@
-//! Detects pages that are repeated under ever new numbers, such as session ids in paths.
+//! Detects pages that are repeated under ever-changing numbers, such as session ids in paths.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ pub(super) struct RepeatCounter {
 }
 
 impl RepeatCounter {
-    /// Creates a counter that allows a number of pages with the same appearance.
+    /// Creates a counter that allows at most `max_pages` pages with the same appearance.
     pub(super) fn new(max_pages: u32) -> Self {
         Self {
             max_pages,

@@ -28,11 +28,11 @@ const MAX_SITEMAPS: usize = 100;
 #[derive(Debug)]
 pub(super) struct HostRules {
     rules: RobotRules,
-    /// Reason why no page may be visited for now.
+    /// Reason why no page on the host may be visited at present.
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
     pub(super) ip: Option<IpAddr>,
-    /// robots.txt file, if it specifies the main host.
+    /// The host's robots.txt file, if that file specifies a main host.
     main_host: Option<RobotsTxt>,
 }
 
@@ -79,7 +79,7 @@ impl HostRules {
         }
     }
 
-    /// Returns whether a URL on the host may be visited.
+    /// Determines whether a URL on the host may be visited.
     pub(super) fn permission(&self, url: &str) -> Permission {
         let verdict = self.rules.check(url);
         if verdict.allowed() {
@@ -144,7 +144,8 @@ struct RobotsTxtAnswer {
     news: CopyChange,
 }
 
-/// Fetches a robots.txt file, following redirects within the scope; the text describes the outcome.
+/// Fetches a robots.txt file, following redirects within the scope; the returned text describes the
+/// outcome.
 async fn ask(
     settings: &Settings,
     file: &Url,
@@ -199,12 +200,12 @@ async fn ask(
     }
 }
 
-/// Only the first part of a file that is too long is used.
+/// Creates a request for a robots.txt file; if the file is too long, only its first part is used.
 fn request(url: &Url) -> PageRequest<'_> {
     PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
 }
 
-/// A missing response is treated like a server error, and a permanent error like a missing file.
+/// Treats a missing response like a server error, and a permanent error like a missing file.
 fn failed(error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
     RobotsTxtAnswer {
@@ -227,7 +228,7 @@ fn robots_txt_url(settings: &Settings, url: &Url) -> Option<Url> {
     Some(file)
 }
 
-/// The rule comes from an untrusted file, so it is truncated and escaped.
+/// Returns a rule truncated and escaped for display, because it comes from an untrusted file.
 fn shown(rule: &str) -> String {
     let short: String = rule.chars().take(100).collect();
     short.escape_debug().to_string()

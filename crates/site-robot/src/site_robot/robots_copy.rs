@@ -1,6 +1,6 @@
 //! Stored copies of robots.txt files, which are used for conditional requests in the next run.
 //!
-//! Copies only save requests: if a copy cannot be read or stored, the file is requested
+//! Copies are only an optimization: if a copy cannot be read or stored, the file is requested
 //! unconditionally.
 
 use url::Url;

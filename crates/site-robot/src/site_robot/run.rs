@@ -26,7 +26,7 @@ fn renderer(settings: &Settings) -> Option<Renderer> {
     (*which != Rendering::Never).then(|| Renderer::new(limits.clone()))
 }
 
-/// Runs until all URLs have been visited or the run is stopped.
+/// Runs the site robot until all URLs have been visited or the run is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
     terms: &PublishConditions<'_>,
@@ -71,8 +71,8 @@ pub(super) async fn run(
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
     let ended = course.go().await;
-    // This is done even after an error, so that other instances continue with the URLs claimed
-    // here.
+    // The claims are released even after an error, so that other instances continue with the URLs
+    // claimed here.
     course.leave().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await

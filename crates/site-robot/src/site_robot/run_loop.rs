@@ -27,11 +27,11 @@ use super::{
     visitor::PageVisitor,
 };
 
-/// Interval at which heartbeats are sent and commands are checked for.
+/// Interval at which heartbeats are sent and new commands are read.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Number of queued URLs of a host below which more are claimed, which is enough for the duration
-/// of a disk sync.
+/// Number of queued URLs per host below which more URLs are claimed; this many URLs last for the
+/// duration of a disk sync.
 pub(super) const LOW: usize = 128;
 
 /// Part of a run that is executed by one instance.
@@ -63,7 +63,7 @@ pub(super) struct RunLoop {
     pub(super) wanted: RunCommand,
     /// Whether another instance or an administrator has ended the run.
     pub(super) is_over: bool,
-    /// Whether described pages to which no page links have been added.
+    /// Whether described pages to which no page links have been added to the frontier.
     pub(super) has_rechecked: bool,
 }
 
@@ -130,7 +130,8 @@ impl RunLoop {
         // A command may have been sent before this subscription.
         orders.mark_changed();
         let mut tick = tokio::time::interval(TICK);
-        // After a process was frozen, it sends one heartbeat instead of all those that it missed.
+        // After a process has been frozen, it sends one heartbeat instead of all the missed
+        // heartbeats.
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
         self.heartbeat().await?;
@@ -305,7 +306,7 @@ impl RunLoop {
         }
     }
 
-    /// Removes links that are already known, and links that are endless.
+    /// Removes links that are already known, and links that could continue endlessly.
     fn keep_new_links(&mut self, record: &mut PageRecord, is_list: bool) {
         let length = self.chains.length(&record.claimed.url);
         let depth = record.claimed.depth;

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{Rejection, Step};
 
-/// Ports that belong to the same site, for HTTP without and with TLS.
+/// Ports of HTTP without and with TLS, which are treated as the same site.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// Hosts and paths that a run may visit.
@@ -23,7 +23,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Adds the host of a URL to the scope; returns whether the URL has a host.
+    /// Adds the host of a URL to the scope; returns `true` if the URL has a host.
     pub(super) fn add_host_of(&mut self, url: &Url) -> bool {
         let Some(host) = host_of(url) else {
             self.has_files |= url.scheme() == "file";
@@ -101,7 +101,8 @@ fn host_of(url: &Url) -> Option<(String, u16)> {
     Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
 }
 
-/// A prefix that ends with `/` also matches the directory itself without the slash.
+/// Returns `true` if a path starts with a prefix; a prefix that ends with `/` also matches the
+/// directory without the slash.
 fn begins(path: &str, prefix: &str) -> bool {
     path.starts_with(prefix) || prefix.strip_suffix('/') == Some(path)
 }
@@ -117,8 +118,8 @@ fn begins_in_any_case(path: &str, prefix: &str) -> bool {
 
 /// Returns a path as it is interpreted by a server that decodes it first.
 ///
-/// This prevents `%2F`, `%5C` and doubled slashes from leading out of the scope or to excluded
-/// paths.
+/// Checking this path prevents `%2F`, `%5C` and doubled slashes from leading out of the scope or to
+/// excluded paths.
 fn as_served(path: &str) -> Cow<'_, str> {
     if !path.contains('%') && !path.contains("//") {
         return Cow::Borrowed(path);

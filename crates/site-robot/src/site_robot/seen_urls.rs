@@ -1,4 +1,4 @@
-//! Memory of URLs in this process, which is bounded in size.
+//! Memory, bounded in size, of the URLs that this process has seen.
 
 use std::{
     collections::HashMap,
@@ -80,8 +80,8 @@ impl SeenUrls {
     }
 }
 
-/// Memory of URLs that were found without a link (redirects, frames, list entries), with chain
-/// length.
+/// Memory of URLs that were found without a link (redirects, frames, list entries), each with its
+/// chain length.
 ///
 /// The size is bounded: a dropped URL is treated as found by a link. For each URL, a keyed 64-bit
 /// hash is stored.

@@ -1,4 +1,4 @@
-//! Settings of a site robot that have been validated.
+//! Validated settings of a site robot.
 
 use std::{sync::Arc, time::Duration};
 
@@ -47,7 +47,7 @@ pub(super) struct Settings {
     pub(super) commands: Arc<dyn Commands>,
     pub(super) names: Arc<RunNames>,
     pub(super) starts: Vec<Start>,
-    /// Single pages to be requested again; empty to visit all pages.
+    /// Single pages to be requested again; if empty, all pages are visited.
     pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
@@ -80,7 +80,7 @@ impl Settings {
         self.store.publications()
     }
 
-    /// Returns `true` if messages of this `loglevel` are logged.
+    /// Returns `true` if messages of the given `loglevel` are logged.
     pub(super) fn tells(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level
     }
@@ -126,7 +126,7 @@ fn product_token(user_agent: &str) -> Option<&str> {
 /// pages again.
 const READ_BY: u32 = 2;
 
-/// Returns a text that identifies compatible settings, with which runs may resume each other.
+/// Returns a text that identifies the settings; a run may resume only a run with the same text.
 pub(super) fn run_settings(settings: &Settings) -> String {
     let pages = if settings.only.is_empty() {
         ""

@@ -83,7 +83,7 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails under the same conditions as [`run`](Self::run).
+    /// Returns an error under the same conditions as [`run`](Self::run).
     pub async fn run_on(&self, terms: &PublishConditions<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
         let mut summary = None;
@@ -138,14 +138,14 @@ impl SiteRobot {
     ///
     /// # Errors
     ///
-    /// Fails with the first page that is out of scope.
+    /// Returns an error for the first page that is out of scope.
     pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         let mut settings = self.shared.settings.clone();
         settings.restrict_to_pages(urls)?;
         Ok(Self::new(settings))
     }
 
-    /// Publishes the results of the last run if they are held for review; sends no requests.
+    /// Publishes the results of the most recent run if they are held for review; sends no requests.
     ///
     /// Returns `None` if no results are held for review.
     ///
@@ -157,7 +157,7 @@ impl SiteRobot {
         ending::accept(&self.shared.settings).await
     }
 
-    /// Publishes the results that a run has so far, without withdrawing any pages.
+    /// Publishes the results of a run so far, without withdrawing any pages.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl SiteRobot {
 }
 
 impl Handle {
-    /// Starts no new visits until resumed.
+    /// Pauses the run, so that no new visits start until the run is resumed.
     pub fn pause(&self) {
         self.wanted.send_replace(RunCommand::Pause);
     }
@@ -235,7 +235,7 @@ impl Handle {
         self.wanted.send_replace(RunCommand::Run);
     }
 
-    /// Finishes the current visits and ends the run, which the next run resumes.
+    /// Stops the run as soon as the current visits are finished; the next run resumes it.
     pub fn stop(&self) {
         self.wanted.send_replace(RunCommand::Stop);
     }
@@ -251,7 +251,7 @@ impl Handle {
     }
 }
 
-/// Guard that marks the site robot as idle when a run ends, in whatever way.
+/// Guard that marks the site robot as idle when a run ends, for whatever reason.
 struct RunGuard<'r>(&'r Shared);
 
 impl Drop for RunGuard<'_> {
@@ -260,7 +260,7 @@ impl Drop for RunGuard<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
-        // This is counted before the robot becomes free, so that the next caller knows that this
+        // The run is counted before the robot becomes free, so that the next caller knows that the
         // run has ended.
         self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);

@@ -20,9 +20,9 @@ pub(super) enum RedirectEnd {
     Unmet(String),
 }
 
-/// Returns the reason for doubt if a starting point did not respond as expected.
+/// Returns a reason to doubt the results if a starting point did not respond as expected.
 ///
-/// Starting points that are down or missing are ignored, because the pages linked from there are
+/// Starting points that are down or missing are ignored, because the pages that they link to are
 /// kept.
 pub(super) async fn doubt_of_starts(
     settings: &Settings,
@@ -122,7 +122,7 @@ pub(super) fn is_described(known: &KnownUrl) -> bool {
     known.is_described && known.loss.is_none()
 }
 
-/// Returns the largest depth of all starting points; `None` for no limit.
+/// Returns the largest depth of all starting points; `None` means no limit.
 pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
     let depths = settings.starts.iter().map(|start| start.max_depth);
     depths.collect::<Option<Vec<_>>>()?.into_iter().max()

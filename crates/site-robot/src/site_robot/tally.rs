@@ -1,5 +1,5 @@
-//! Counts the pages that a run would remove from robot heaven, to decide whether the administrator
-//! must confirm.
+//! Counts the pages that a run would remove from robot heaven, to decide whether an administrator
+//! must confirm their removal.
 
 use std::collections::HashMap;
 
@@ -19,14 +19,14 @@ pub(super) struct LossTally {
     pub(super) locked: u64,
     /// Number of pages that redirect to each target.
     pub(super) targets: HashMap<String, u64>,
-    /// Contents that each replaced several pages, with the number of these pages.
+    /// Checksum of each content that replaced several pages, with the number of those pages.
     pub(super) alike: Vec<(String, u64)>,
     /// Reason why the starting points did not respond as expected.
     pub(super) start: Option<String>,
 }
 
 impl LossTally {
-    /// Returns `true` if content replaced several pages.
+    /// Returns `true` if the content with the given checksum replaced several pages.
     pub(super) fn is_alike(&self, hash: Option<&str>) -> bool {
         hash.is_some_and(|hash| self.alike.iter().any(|(it, _)| it == hash))
     }

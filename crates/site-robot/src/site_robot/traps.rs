@@ -98,7 +98,7 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
         is_name && segments.iter().filter(|it| *it == segment).count() > max
     };
-    // A longer sequence cannot be repeated often enough.
+    // A longer sequence cannot be repeated often enough to exceed the limit.
     let longest = segments.len() / times;
     (1..=longest).any(is_run) || segments.iter().any(often)
 }
@@ -161,7 +161,7 @@ pub struct QueryVariants {
 }
 
 impl QueryVariants {
-    /// Creates a counter that accepts a number of queries per path.
+    /// Creates a counter that accepts at most `max_per_path` different queries per path.
     ///
     /// The counter remembers 100,000 paths; for any further paths, all queries are accepted.
     pub fn new(max_per_path: u32) -> Self {
@@ -207,7 +207,7 @@ impl Default for TrapLimits {
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => f.write_str("path and query are too long"),
+            Self::TooLong => f.write_str("the path and query are too long"),
             Self::TooDeep => f.write_str("the path has too many segments"),
             Self::Repeats => f.write_str("the path repeats its segments"),
             Self::TooManyParameters => f.write_str("the query has too many parameters"),

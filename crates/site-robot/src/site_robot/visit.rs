@@ -44,7 +44,7 @@ impl Visit {
 }
 
 impl PageVisitor {
-    /// Reads the rules of a host; returns the rules, and the sitemaps to visit.
+    /// Reads the robots.txt rules of a host; returns the rules, and the sitemaps to visit.
     pub(super) async fn learn(
         &self,
         host: &str,
@@ -332,7 +332,7 @@ impl PageVisitor {
         (!names_another).then_some(main)
     }
 
-    /// Sitemaps may be anywhere on a host in scope.
+    /// Checks whether a URL may be visited; sitemaps may be anywhere on a host in scope.
     fn may_visit(&self, claimed: &ClaimedUrl, url: &Url) -> Result<(), Rejection> {
         if claimed.found_on == SITEMAP {
             return self.settings().scope.check_host(url);

@@ -59,8 +59,7 @@ pub(super) type AllRules = Mutex<HashMap<String, Arc<HostRules>>>;
 /// Maximum size of the scripts and style sheets cached in a run, in bytes.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
-/// Cache of scripts and style sheets in a run, because most of them are used on every page of a
-/// site.
+/// Cache of the scripts and style sheets in a run, most of which are used on every page of a site.
 #[derive(Debug, Default)]
 pub(super) struct ResourceCache {
     by_url: Mutex<(HashMap<Url, Answer>, usize)>,

@@ -33,7 +33,7 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// Records a visible picture that is not merely decorative.
+    /// Records the current tag's picture if it is visible and not merely decorative.
     pub(super) fn image(&mut self) {
         if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
             return;
@@ -48,8 +48,8 @@ impl Reader<'_> {
         self.structure.note(at, Mark::Image { source, alt });
     }
 
-    /// Returns `true` for a visible password field. Many pages contain a hidden password field for
-    /// later use.
+    /// Returns `true` for a visible password field. Hidden fields are ignored, because many pages
+    /// contain a hidden password field for later use.
     pub(super) fn asks_for_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
@@ -67,7 +67,7 @@ impl Reader<'_> {
     /// snippets.
     ///
     /// Google supports `data-nosnippet` only on `span`, `div` and `section`. It is honoured on
-    /// other elements as well, because published text cannot be taken back.
+    /// other elements as well, because text cannot be withdrawn once it has been published.
     fn is_kept_from_robots(&self) -> bool {
         let is_silent = || {
             let hidden = self.attributes.lower(Attribute::AriaHidden);
@@ -138,7 +138,8 @@ pub(super) fn may_stand_around(name: &[u8]) -> bool {
     )
 }
 
-/// Returns `true` for a generic container element. A table with the class `related` is content.
+/// Returns `true` for a generic container element. Other elements, such as a table with the class
+/// `related`, are content.
 fn is_box(name: &[u8]) -> bool {
     !matches!(name, b"table" | b"td" | b"dl" | b"p")
 }

@@ -1,4 +1,5 @@
-//! Filter functions that assign sources: values, types, dates, checksums, and conversion to HTML.
+//! Filter functions that set sources (values, types, dates and checksums) or convert content to
+//! HTML.
 
 use std::{
     borrow::Cow,
@@ -17,14 +18,14 @@ use crate::filter::{
 
 use super::context::{FunctionContext, StepResult, change, nothing};
 
-/// Validates the cache size, which has no effect because patterns are compiled once, with the
-/// filter.
+/// Validates the regex cache size, which has no effect because patterns are compiled once, together
+/// with the filter.
 pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> StepResult {
     making.parameters.number("cache-size")?;
     Ok(nothing())
 }
 
-/// Builds a step that reads the file with the MIME types.
+/// Builds a step that reads the MIME types file.
 pub(super) fn setup_types(making: &mut FunctionContext<'_>) -> StepResult {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {
@@ -58,12 +59,12 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> StepResult {
                 }
             }))
         }
-        (None, None) => Err("value= or src= is missing; add one".to_owned()),
+        (None, None) => Err("value= or src= is missing; add one of them".to_owned()),
         (Some(_), Some(_)) => Err("value= and src= cannot be combined; remove one".to_owned()),
     }
 }
 
-/// Builds a step that removes a source.
+/// Builds a step that removes the value of a source.
 pub(super) fn clear(making: &mut FunctionContext<'_>) -> StepResult {
     let source = making.parameters.source("src")?;
     Ok(change(move |work| work.resource.clear(&source)))
@@ -74,7 +75,7 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.clone() else {
         making.warn(
-            "no media types loaded: the filter needs a Setup fn=setup-type-by-extension with a \
+            "no media types are loaded: the filter needs a Setup fn=setup-type-by-extension with a \
              readable file",
         );
         return nothing();
@@ -88,12 +89,12 @@ pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Ste
     })
 }
 
-/// Builds a step that sets a value if a source is equal to a text.
+/// Builds a step that sets a value if a source equals a given string.
 pub(super) fn by_exact(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::exact(text)))
 }
 
-/// Builds a step that sets a value if a source starts with a text.
+/// Builds a step that sets a value if a source starts with a given string.
 pub(super) fn by_prefix(making: &mut FunctionContext<'_>) -> StepResult {
     generate_by(making, |text| Ok(Pattern::prefix(text)))
 }
@@ -115,7 +116,8 @@ fn generate_by(
     Ok(change(move |work| {
         if pattern.matches(work.resource, &source) {
             work.resource.assign(&to, value.as_str());
-            // At the `Generate` stage, a destination is also an attribute (chapter 44).
+            // At the `Generate` stage, a destination is also an attribute of the description
+            // (chapter 44).
             if let Some(description) = work.description.as_deref_mut() {
                 description.set(to.name(), value.as_str());
             }
@@ -143,7 +145,8 @@ pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
         let now = instant(work.now_ms);
         let said = work.resource.source(&from);
         let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
-        // Dynamic pages often set a past date to prevent caching; such dates are ignored.
+        // Dynamic pages often set an expiration date in the past to prevent caching; such dates are
+        // ignored.
         let expires = said.filter(|date| *date > now);
         let expires = expires.unwrap_or_else(|| three_months_after(now));
         let expires = httpdate::fmt_http_date(expires);

@@ -23,14 +23,14 @@ pub enum LogType {
 
 /// Action to take if a file that a directive references does not exist.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-// For a missing file, bundled filters do nothing, checks report a warning, and runs fail.
+// If a file is missing, bundled filters do nothing, checks report a warning, and runs fail.
 pub(in crate::filter) enum Missing {
     Fails,
     Warns,
     Ignored,
 }
 
-/// State that the directives of a filter share with later directives.
+/// State that a filter's directives share with the directives that follow them.
 #[derive(Default)]
 pub(in crate::filter) struct FilterState {
     pub(super) rules: Option<Arc<FilterRules>>,

@@ -54,7 +54,7 @@ pub(super) fn urls(making: &mut FunctionContext<'_>) -> StepResult {
 
 /// Builds a step that collects the URLs that follow `URL:` in text.
 pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> StepResult {
-    // The reference does not list a `type` parameter but uses one in an example (chapter 45).
+    // Sun's reference does not list a `type` parameter but uses one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
     Ok(change(move |work| {
         let resource = &*work.resource;

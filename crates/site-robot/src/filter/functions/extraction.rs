@@ -194,7 +194,7 @@ fn whole_words(text: &str, max: usize) -> &str {
     }
 }
 
-/// Returns the first `max` characters.
+/// Returns the first `max` characters of a text.
 fn first_chars(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -230,7 +230,7 @@ pub(super) fn full_text(making: &mut FunctionContext<'_>) -> StepResult {
     }))
 }
 
-/// Builds a step that creates an attribute from the first text of the page.
+/// Builds a step that creates an attribute from the beginning of the page's text.
 ///
 /// If the extension `sentence` is set, the first sentence-like paragraph is used, and lists and
 /// tables are skipped.

@@ -25,7 +25,7 @@ pub(super) fn regex(making: &mut FunctionContext<'_>) -> StepResult {
     test_by(making, "matches", Pattern::regex)
 }
 
-/// A test of one source: `deny` denies matching values, `allow` denies all others.
+/// A test of a source: `deny` denies matching values, and `allow` denies all other values.
 #[derive(Clone)]
 struct Test {
     source: Source,
@@ -33,7 +33,7 @@ struct Test {
     written: String,
     verb: &'static str,
     is_allow: bool,
-    /// Whether a source without a value passes and is tested again later.
+    /// Whether a resource passes if its source has no value yet, and is tested again later.
     waits: bool,
 }
 
@@ -47,7 +47,7 @@ fn test_by(
     let (written, is_allow) = match (allow, making.parameters.optional("deny")) {
         (Some(allow), None) => (allow, true),
         (None, Some(deny)) => (deny, false),
-        (None, None) => return Err("allow= or deny= is missing; add one".to_owned()),
+        (None, None) => return Err("allow= or deny= is missing; add one of them".to_owned()),
         (Some(_), Some(_)) => {
             return Err("allow= and deny= cannot be combined; write two directives".to_owned());
         }
@@ -60,11 +60,11 @@ fn test_by(
         is_allow,
         waits: false,
     };
-    // Sources that are known only after retrieval are tested at that stage; before, only if
-    // assigned.
+    // Sources that are known only after retrieval are tested at the `Data` stage; before that, they
+    // are tested only if assigned.
     if making.stage == Stage::MetaData && !test.source.is_metadata() {
         making.warn(format!(
-            "{} is known only after retrieval, unless assigned earlier; the test is repeated at Data",
+            "{} is known only after retrieval, unless assigned earlier; it is tested again at Data",
             quoted(test.source.name())
         ));
         let again = making.compiled(Box::new(test.clone()), false);
@@ -109,7 +109,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
         }),
         "objects" => test(move |work| {
             ensure(work.run.count_object(max), || {
-                format!("the limit of {max} objects is reached")
+                format!("the limit of {max} objects has been reached")
             })
         }),
         "depth" => test(move |work| {
@@ -118,7 +118,7 @@ pub(super) fn max(making: &mut FunctionContext<'_>) -> StepResult {
                 format!("depth {depth} is more than {max}")
             })
         }),
-        // The reference does not list this source, but uses it in an example, in KiB.
+        // Sun's reference does not list this source, but uses it in an example, in KiB.
         "content-length" => length(making, max),
         other => return Err(unknown("source for filter-by-max", other, names)),
     })
@@ -144,10 +144,11 @@ fn ensure(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
     if is_in { Ok(()) } else { Err(reason()) }
 }
 
-/// Builds a test that denies a resource if a better URL has the same checksum.
+/// Builds a test that denies a resource if another resource with a better URL has the same
+/// checksum.
 pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
-        making.warn("no generate-md5 before filter-by-md5: using the body's checksum");
+        making.warn("there is no generate-md5 before filter-by-md5; using the body's checksum");
     }
     let source = Source::named("md5");
     test(move |work| {

@@ -1,4 +1,4 @@
-//! Robot Application Functions, as in the reference (Sun 7.1, chapters 46 to 51).
+//! Robot Application Functions, as described in Sun's reference (7.1, chapters 46 to 51).
 
 mod assigning;
 mod context;

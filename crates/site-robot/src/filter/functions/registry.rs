@@ -58,7 +58,8 @@ impl Functions {
         } else {
             return Err(unknown("function", name, self.names()));
         };
-        // Building the step queried all known parameters, so any others are unknown.
+        // All known parameters were queried while the step was being built, so any others are
+        // unknown.
         for (line, text) in making.parameters.unknown() {
             making.error(line, format!("{name}: {text}"));
         }
@@ -90,7 +91,7 @@ fn check_once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<()
     }
     if let Some((_, line)) = making.state.once.iter().find(|(known, _)| *known == name) {
         return Err(format!(
-            "{name} may be used only once per filter; already used on line {line}"
+            "{name} may be used only once per filter; it is already used on line {line}"
         ));
     }
     making.state.once.push((name, making.directive.line()));
@@ -134,7 +135,7 @@ const fn once(stages: &'static [Stage], name: &'static str, make: Constructor) -
     }
 }
 
-/// The thirty functions of the reference, in the same order.
+/// The thirty functions in Sun's reference, in the same order.
 pub(super) const BUILT_IN: [BuiltIn; 30] = [
     at(&[Setup], "filterrules-setup", filtering::setup_rules),
     at(&[Setup], "setup-regex-cache", assigning::regex_cache),

@@ -6,7 +6,8 @@ const MAX_ATTRIBUTES: usize = 200;
 /// Maximum length of an attribute name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Returns the name and value of each `name{bytes}:<TAB>value`, and ignores everything else.
+/// Returns the name and value of each attribute `name{bytes}:<TAB>value`, and ignores everything
+/// else.
 ///
 /// The enclosing `@FILE { url` and `}` may be missing, as in the output of Harvest summarizers.
 pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
@@ -27,8 +28,8 @@ pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
 
 /// Parses one attribute, and returns its name, its value and the remaining text.
 fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
-    // The search is limited to a few bytes: it is attempted on each line of output that is not
-    // SOIF, and must not scan to the end.
+    // The search is limited to a few bytes, because it is attempted on each line of output that is
+    // not SOIF and must not scan to the end.
     let open = text
         .iter()
         .take(MAX_NAME)
@@ -48,7 +49,8 @@ fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let value = value
         .strip_prefix(b"\t")
         .or_else(|| value.strip_prefix(b" "))?;
-    // The size determines where the value ends, which may contain line feeds and braces.
+    // The size determines where the value ends, because the value may contain line feeds and
+    // braces.
     let (value, after) = value.split_at_checked(count)?;
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     Some((name, value, after))

@@ -1,4 +1,4 @@
-//! Tests of all filter functions, based on the examples in the reference.
+//! Tests of all filter functions, based on the examples in Sun's reference.
 
 mod checks;
 mod data;

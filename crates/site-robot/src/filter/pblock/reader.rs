@@ -22,9 +22,9 @@ const MAX_PAIRS: usize = 64;
 /// Tags and keywords of a file format.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::filter) struct Block {
-    /// Valid tags, as they should be written.
+    /// Valid tags, in their canonical spelling.
     pub(in crate::filter) tags: &'static [&'static str],
-    /// Term for the keyword of a line in messages.
+    /// Name that messages use for a line's keyword.
     pub(in crate::filter) what: &'static str,
     /// Valid keywords.
     pub(in crate::filter) words: &'static [&'static str],
@@ -47,7 +47,7 @@ pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Ve
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (at, line) in text.split('\n').enumerate() {
         if reader.entries > MAX_ENTRIES {
-            let text = format!("more than {MAX_ENTRIES} directives; the rest are ignored");
+            let text = format!("found more than {MAX_ENTRIES} directives; the rest are ignored");
             reader.notes.error(at + 1, text);
             break;
         }
@@ -63,7 +63,7 @@ struct Reader<'n> {
     entries: usize,
     /// Whether the previous line ended with a backslash.
     is_continued: bool,
-    /// Index of the entry to which a line that contains only pairs belongs.
+    /// Index of the entry to which the pairs belong if the next line contains only pairs.
     last_entry: Option<usize>,
 }
 
@@ -80,8 +80,8 @@ impl Reader<'_> {
         } else if text.starts_with('#') {
             self.items.push(Item::Comment(text.to_owned()));
         } else if let Some(inside) = text.strip_prefix('<') {
-            // If a line that contains only pairs follows a tag, it does not belong to the entry
-            // before the tag.
+            // A line that contains only pairs and follows a tag does not belong to the entry before
+            // the tag.
             self.last_entry = None;
             self.tag(line, inside);
         } else {
@@ -97,7 +97,7 @@ impl Reader<'_> {
             self.notes.repair(
                 line,
                 format!(
-                    "treated `{}` at the end as a line continuation",
+                    "treated `{}` at the end of the line as a line continuation",
                     shortened(slashes)
                 ),
             );
@@ -133,7 +133,7 @@ impl Reader<'_> {
                 entry.pairs.push(pair);
             } else {
                 self.notes
-                    .error(line, format!("more than {MAX_PAIRS} parameters"));
+                    .error(line, format!("found more than {MAX_PAIRS} parameters"));
             }
         }
         if let Some(comment) = more.comment {
@@ -154,7 +154,7 @@ impl Reader<'_> {
         let mut read = pairs(line, rest, self.notes);
         if read.pairs.len() > MAX_PAIRS {
             self.notes
-                .error(line, format!("more than {MAX_PAIRS} parameters"));
+                .error(line, format!("found more than {MAX_PAIRS} parameters"));
             read.pairs.truncate(MAX_PAIRS);
         }
         self.last_entry = Some(self.items.len());
@@ -173,7 +173,7 @@ impl Reader<'_> {
             Some((inside, "")) => inside,
             Some((inside, after)) => {
                 let text = format!(
-                    "unexpected {} after `>`; move it to a separate line",
+                    "unexpected text {} after `>`; move the text to a separate line",
                     quoted(after)
                 );
                 self.notes.error(line, text);
@@ -181,7 +181,7 @@ impl Reader<'_> {
             }
             None => {
                 self.notes
-                    .repair(line, "added missing `>` at the end of the line");
+                    .repair(line, "added the missing `>` at the end of the line");
                 inside
             }
         };

@@ -42,7 +42,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => known, 1 => "\\PC{0,60}", 1 => any::<String>()]
 }
 
-/// Asserts that parsing the normal form returns the same result, unless there are errors.
+/// Asserts that parsing the normal form yields the same normal form, unless there are errors.
 fn is_stable(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
     let (once, notes) = normal(text);
     if has_error(&notes) {

@@ -4,7 +4,7 @@ use crate::filter::{note::Notes, quoted};
 
 use super::Pair;
 
-/// Content of a line after the keyword.
+/// The part of a line that follows the keyword.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     pub(super) pairs: Vec<Pair>,
@@ -104,7 +104,7 @@ fn add(line: usize, key: &str, value: &str, pairs: &mut Vec<Pair>, notes: &mut N
     // The normal form has no escapes, so a value with a quotation mark could not be parsed again.
     if value.contains('"') {
         let text = format!(
-            "the value {} contains a quotation mark; remove it",
+            "the value {} contains a quotation mark; remove the mark",
             quoted(value)
         );
         return notes.error(line, text);

@@ -1,4 +1,4 @@
-//! Writes the normal form of a file.
+//! Writes the normal form of a configuration file.
 
 use std::fmt::{self, Write};
 
@@ -8,7 +8,7 @@ use super::{Item, Pair, words::is_plain};
 pub(in crate::filter) fn write(items: &[Item], out: &mut impl Write) -> fmt::Result {
     let (mut is_parted, mut has_lines) = (false, false);
     for item in items {
-        // An item between two empty lines, or before the first empty line, may have been removed.
+        // Removed items may leave two adjacent empty lines, or an empty line at the start.
         if *item == Item::Blank {
             is_parted = has_lines;
             continue;

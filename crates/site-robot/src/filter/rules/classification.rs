@@ -17,7 +17,7 @@ const BLOCK: Block = Block {
     words: &["Class"],
 };
 
-/// Rules in a classification.conf, which assign classes to resources.
+/// Rules in a classification.conf file, which assign classes to resources.
 ///
 /// The format is specific to this program: one rule per line, in the form `Class name=… src=…
 /// operator=… string=…`, with the same sources and operators as in filterrules.conf. The parts of a
@@ -42,7 +42,7 @@ pub struct ClassificationRules {
 }
 
 impl ClassificationRules {
-    /// Parses a classification.conf. [`Self::notes`] returns the errors.
+    /// Parses a classification.conf file. Errors are returned by [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let items = pblock::read(text, BLOCK, &mut notes);
@@ -80,7 +80,7 @@ impl ClassificationRules {
         self.rules.is_empty()
     }
 
-    /// Returns the errors, sorted by line.
+    /// Returns the errors, sorted by line number.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

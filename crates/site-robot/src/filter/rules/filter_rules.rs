@@ -21,7 +21,7 @@ const BLOCK: Block = Block {
     words: &["Host", "Start", "Rule", "Otherwise"],
 };
 
-/// Sites, starting points and rules in a filterrules.conf.
+/// Sites, starting points and rules in a filterrules.conf file.
 ///
 /// The format is specific to this program and covers the options of Sun's 7.1 console. `<Site
 /// name="…">` encloses the hosts of a site (`Host name=…`; `*.` includes all hosts of a domain),
@@ -82,7 +82,7 @@ impl RuleVerdict {
 }
 
 impl FilterRules {
-    /// Parses a filterrules.conf. [`Self::notes`] returns the errors.
+    /// Parses a filterrules.conf file. Errors are returned by [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut notes = Notes::default();
         let mut rules = Self {
@@ -94,9 +94,10 @@ impl FilterRules {
         rules
     }
 
-    /// Returns the verdict on a resource; before retrieval, rules about the type are undecided.
+    /// Returns the verdict on a resource; before retrieval, rules about the media type are
+    /// undecided.
     pub fn verdict(&self, resource: &Resource) -> RuleVerdict {
-        // The first site in the file that covers the URL is used.
+        // If several sites cover the URL, the first one in the file is used.
         let site = self.sites.iter().find(|site| site.covers(resource.url()));
         let (of_site, name) = match site {
             Some(site) => (&site.rules, site.name.as_str()),
@@ -120,7 +121,7 @@ impl FilterRules {
         &self.sites
     }
 
-    /// Returns the errors, sorted by line.
+    /// Returns the errors, sorted by line number.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -138,7 +139,7 @@ impl FilterRules {
                 }
                 Item::Close { line, tag } => {
                     if open.take().is_none_or(|open| open.name != *tag) {
-                        notes.error(*line, format!("</{tag}> without an opening tag"));
+                        notes.error(*line, format!("</{tag}> has no opening tag"));
                     }
                 }
                 Item::Entry(entry) => self.entry(open, entry, notes),
@@ -158,7 +159,7 @@ impl FilterRules {
         refuse_others(&tag.pairs, &["name"], "Site", notes);
         let name = tag.value("name").unwrap_or_default().to_owned();
         if name.is_empty() || self.sites.iter().any(|site| site.name == name) {
-            let text = "site without a unique name; write <Site name=\"…\">";
+            let text = "the site has no unique name; write <Site name=\"…\">";
             notes.error(tag.line, text);
         }
         self.sites.push(Site {
@@ -170,7 +171,7 @@ impl FilterRules {
     fn entry(&mut self, open: Option<&Tag>, entry: &Entry, notes: &mut Notes) {
         let word = entry.word.as_str();
         let Some(tag) = open else {
-            let text = format!("{word} outside a block; move it into <Site name=\"…\">");
+            let text = format!("{word} is outside a block; move it into <Site name=\"…\">");
             return notes.error(entry.line, text);
         };
         let site = self.sites.last_mut().filter(|_| tag.name == "Site");

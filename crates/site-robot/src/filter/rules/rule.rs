@@ -23,7 +23,7 @@ const OPERATORS: [(&str, &str); 11] = [
     ("regular expression", "regex"),
 ];
 
-/// Sources that rules may use.
+/// Sources of information that rules may use.
 const SOURCES: [&str; 5] = ["url", "protocol", "host", "path", "type"];
 
 /// Comparison of a source's value with a string.
@@ -79,7 +79,7 @@ impl Comparison {
         ComparisonResult::Differs
     }
 
-    /// Returns the value, operator and string as a human-readable reason.
+    /// Returns a human-readable reason that contains the value, operator and string.
     pub(super) fn reason(&self, resource: &Resource) -> String {
         let value = shown(resource, &self.source);
         format!("{value} {} {}", self.operator, quoted(&self.string))
@@ -109,11 +109,11 @@ fn read_operator(name: &str, entry: &Entry, notes: &mut Notes) -> Option<&'stati
     found.map(|(_, operator)| *operator)
 }
 
-/// Returns a required value, or adds an error if it is missing.
+/// Returns the value of a required key, or adds an error if the key is missing.
 pub(super) fn required<'e>(entry: &'e Entry, key: &str, notes: &mut Notes) -> Option<&'e str> {
     let value = entry.value(key).filter(|value| !value.is_empty());
     if value.is_none() {
-        notes.error(entry.line, format!("{} without {key}=; add it", entry.word));
+        notes.error(entry.line, format!("{} has no {key}=; add it", entry.word));
     }
     value
 }

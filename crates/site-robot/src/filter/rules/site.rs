@@ -21,8 +21,8 @@ pub struct Site {
 pub struct StartingPoint {
     /// URL of the starting point.
     pub url: Url,
-    /// Number of links to follow from the starting point; −1 for no limit, `None` for the depth in
-    /// robot.conf.
+    /// Number of links to follow from the starting point; −1 means no limit, and `None` means the
+    /// depth in robot.conf.
     pub depth: Option<i64>,
 }
 
@@ -47,7 +47,7 @@ struct Rule {
     is_include: bool,
 }
 
-/// Decision of the rules about a resource.
+/// Decision of a block of rules about a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Decision {
     Include,
@@ -106,11 +106,12 @@ impl Host {
 }
 
 impl StartingPoint {
-    /// Parses a starting point from a URL and a depth, as written.
+    /// Parses a starting point from a URL and a depth, both as written in the file.
     ///
     /// # Errors
     ///
-    /// Returns an error if either is invalid, or if the URL's scheme is not http, https or file.
+    /// Returns an error if the URL or depth is invalid, or if the URL's scheme is not http, https
+    /// or file.
     pub fn parse(url: &str, depth: Option<&str>) -> Result<Self, String> {
         let shown = quoted(url);
         let url =
@@ -162,8 +163,8 @@ impl Rules {
 
     /// Returns the decision of the first matching rule.
     ///
-    /// Before retrieval, a rule about the type that might include the resource is treated as
-    /// including it.
+    /// Before retrieval, a rule about the media type that might include the resource is treated as
+    /// if it did.
     pub(super) fn decide(&self, resource: &Resource) -> Decision {
         for rule in &self.rules {
             match (rule.comparison.compare(resource), rule.is_include) {

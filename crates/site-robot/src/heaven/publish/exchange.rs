@@ -1,4 +1,4 @@
-//! Replaces the published robot heaven with the staged one.
+//! Replaces the published robot heaven with the staged tree.
 
 use std::{fs, io, path::Path};
 
@@ -7,8 +7,8 @@ use crate::heaven::HeavenError;
 
 /// Moves the staged tree into place, checks it, and then removes the old tree.
 ///
-/// If the system can exchange two directories atomically (Linux), readers always see one or the
-/// other; elsewhere, the directory is missing for an instant.
+/// If the system can exchange two directories atomically (Linux), readers always see either the old
+/// or the new tree; on other systems, the directory is missing for an instant.
 pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError> {
     // Syncs before the exchange, so that a power failure cannot leave empty files in place.
     sync(&places.staging);

@@ -66,15 +66,15 @@ struct Shared {
 /// Result of writing a batch of pages.
 #[derive(Debug, Default)]
 struct WrittenPages {
-    /// Parts of the export files that belong to this batch.
+    /// Parts of the export files that contain this batch's pages.
     exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
     tally: Tally,
 }
 
-/// A future that continues in the background after it was first polled, such as a database query.
+/// A future, such as a database query, that continues in the background once it has been polled.
 ///
-/// Until the future is awaited, its task is not woken for each row of the result.
+/// Until the future is awaited, the rows of the result do not wake its task.
 enum Prefetch<F: Future> {
     Running(Pin<Box<F>>),
     Done(F::Output),
@@ -82,9 +82,10 @@ enum Prefetch<F: Future> {
 
 /// Publishes robot heaven to a directory atomically.
 ///
-/// The files are written to a staging directory, which replaces the directory when it is complete.
-/// Unchanged files are reused; if nothing changed, the directory is left untouched. The output does
-/// not depend on the current time. Pages that no longer have a description are removed.
+/// The files are written to a staging directory, which replaces the published directory as soon as
+/// all files are complete. Unchanged files are reused; if nothing changed, the directory is left
+/// untouched. The output does not depend on the current time. Pages that no longer have a
+/// description are removed.
 ///
 /// # Errors
 ///
@@ -118,7 +119,7 @@ async fn make(
     while done.is_ok() && (has_more || !making.is_empty()) {
         let is_full = making.len() > most || !has_more;
         let first = making.pop_front_if(|_| is_full);
-        // The next batch is read while the first is being finished.
+        // The next batch is read while the oldest batch is being finished.
         let next = async {
             if has_more {
                 reading.next().await
@@ -240,7 +241,7 @@ impl Work {
         })
     }
 
-    /// Adds the results of a batch.
+    /// Adds the results of a batch to the publication.
     fn add(&mut self, made: WrittenPages) -> Result<(), HeavenError> {
         for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
             let written = stream.out().write_all(text);
@@ -308,7 +309,7 @@ impl Work {
 }
 
 impl<F: Future> Prefetch<F> {
-    /// Starts the future without waiting for it.
+    /// Starts the future without waiting for its result.
     async fn begin(future: F) -> Self {
         let mut future = Box::pin(future);
         let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));

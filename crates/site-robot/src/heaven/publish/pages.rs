@@ -22,7 +22,7 @@ pub(super) const LIST: &str = ".robot-heaven-pages";
 /// Maximum number of bytes read from the list, enough for millions of URLs.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 
-/// Interval at which new publications are checked for.
+/// Interval between checks for new publications.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Maximum number of attempts if a publication is replaced during a check.
@@ -58,7 +58,7 @@ struct Shared {
     seen: ArcSwap<LoadedPublication>,
 }
 
-/// Publication that the last check found.
+/// The publication that was found by the latest check.
 #[derive(Debug, Default)]
 struct LoadedPublication {
     /// Stamp of the publication; `None` if there is no publication.
@@ -105,17 +105,17 @@ impl PublishedPages {
         stop.run_until_cancelled(follow).await;
     }
 
-    /// Returns the link to the page in robot heaven for a path and query of the site, if there is
-    /// one.
+    /// Returns the link to the heaven page for a path and query on the site, if there is such a
+    /// page.
     ///
-    /// This takes no lock and reads no file.
+    /// This function takes no lock and reads no file.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.link(&url))
     }
 
-    /// Returns the path in robot heaven of the page for a path and query of the site, if there is
-    /// one.
+    /// Returns the path of the heaven page for a path and query on the site, if there is such a
+    /// page.
     pub fn page(&self, path_and_query: &str) -> Option<HeavenPath> {
         let url = self.find(path_and_query)?;
         Some(self.shared.settings.page(&url))

@@ -26,7 +26,7 @@ pub(super) struct Staging {
 /// Writer of files for a publication; several writers may write different files in parallel.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// Holds the lock while any writer exists.
+    /// Directory of the publication, which is locked while any writer exists.
     places: Arc<PublishDirectory>,
     /// Whether a previously published robot heaven exists.
     has_old: bool,
@@ -35,7 +35,7 @@ pub(super) struct Files {
     pub(super) tally: Tally,
 }
 
-/// Numbers of files that were written.
+/// Counts of the files that were written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     /// Number of new or changed files.
@@ -122,7 +122,7 @@ impl Staging {
 
     /// Returns a function that flushes the files written so far to disk.
     pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
-        // This runs without the lock, so that the next publication need not wait.
+        // The returned function holds no lock, so that the next publication need not wait.
         let staging = self.places.staging.clone();
         move || sync(&staging)
     }
@@ -166,7 +166,8 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the path of a file in the staging directory, and creates its directory.
+    /// Returns the path of a file in the staging directory, and creates the file's parent
+    /// directory.
     fn path(&mut self, below: &str) -> Result<PathBuf, HeavenError> {
         let path = self.places.staging.join(below);
         if let Some(directory) = path.parent()

@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Robot heaven served from the database.
 ///
-/// Pages are rendered on request. The catalogue is kept in memory and follows publications,
+/// Pages are rendered on request. The catalogue is kept in memory and reflects publications,
 /// rollbacks and withdrawals within a second. Clones share their state.
 ///
 /// # Example
@@ -84,7 +84,7 @@ impl ServedHeaven {
         }
     }
 
-    /// Sets which part of the pages is served; by default, complete pages.
+    /// Sets which part of each page is served; by default, complete pages are served.
     ///
     /// Use a separate clone for each visitor.
     #[must_use]
@@ -164,11 +164,11 @@ impl ServedHeaven {
         self.shared.catalogue.load_full()
     }
 
-    /// Returns the link to the page in robot heaven for a path and query of the site, if there is
-    /// one.
+    /// Returns the link to the heaven page for a path and query on the site, if there is such a
+    /// page.
     ///
-    /// While the database is unavailable, only cached pages have links. This makes no database
-    /// query.
+    /// While the database is unavailable, only cached pages have links. This function makes no
+    /// database query.
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
@@ -180,7 +180,7 @@ impl ServedHeaven {
 
     /// Returns `true` if a path and query of the site belong to a page with a public original.
     ///
-    /// This takes no lock, makes no database query, and allocates no memory.
+    /// This function takes no lock, makes no database query, and allocates no memory.
     pub fn has_open_page(&self, path_and_query: &str) -> bool {
         self.shared.catalogue.load().may_be_open(path_and_query)
     }
@@ -199,8 +199,8 @@ impl ServedHeaven {
         has_one.then(|| format!("{}{}", settings.base(), page.markdown()))
     }
 
-    /// Answers a request for a path below robot heaven, such as `a/b.html`; empty for the start
-    /// page.
+    /// Answers a request for a path below robot heaven, such as `a/b.html`; an empty path is the
+    /// start page.
     pub async fn answer(
         &self,
         method: &Method,
@@ -223,7 +223,8 @@ impl ServedHeaven {
         }
     }
 
-    /// Answers a request with the page for a path and query of the site, if there is one.
+    /// Answers a request with the heaven page for a path and query on the site, if there is such a
+    /// page.
     pub async fn answer_in_place(
         &self,
         method: &Method,

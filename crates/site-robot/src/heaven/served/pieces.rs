@@ -29,7 +29,7 @@ pub(super) enum Pieces {
 }
 
 impl Pieces {
-    /// Returns a body that generates each part after the previous part was sent.
+    /// Returns a body that generates each part after the previous part has been sent.
     pub(super) fn into_body(self) -> Body {
         Body::from_stream(try_unfold(Some(self), async |rest| match rest {
             Some(rest) => rest.step().await,

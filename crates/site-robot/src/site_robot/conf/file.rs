@@ -10,10 +10,10 @@ use std::{
 use super::{RobotConf, RobotKey};
 use crate::filter::{Files, Note, QuoteFault, is_quote, quoted, unquote};
 
-/// Maximum size of a robot.conf, in bytes.
+/// Maximum size of a robot.conf file, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of lines in a robot.conf.
+/// Maximum number of lines in a robot.conf file.
 const MAX_LINES: usize = 10_000;
 
 /// Maximum number of lines in a quoted value.
@@ -51,7 +51,7 @@ enum Line {
 }
 
 impl RobotConfFile {
-    /// Parses a robot.conf file. [`Self::notes`] returns the errors.
+    /// Parses a robot.conf file. Errors are returned by [`Self::notes`].
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::new(text);
         reader.read();
@@ -70,12 +70,13 @@ impl RobotConfFile {
         &self.conf
     }
 
-    /// Returns the repairs, warnings and errors, sorted by line.
+    /// Returns the repairs, warnings and errors, sorted by line number.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Returns the line that sets a key; if several lines do, the last one.
+    /// Returns the number of the line that sets a key; if several lines set it, the number of the
+    /// last.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.lines.iter().rev().find_map(|line| match line {
             Line::Pair { line, key: own, .. } if own.eq_ignore_ascii_case(key) => Some(*line),
@@ -183,7 +184,7 @@ impl<'t> Reader<'t> {
     fn pair(&mut self, line: usize, text: &str) {
         let whole = text.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
         if whole.len() < text.len() {
-            self.repair(line, "removed `\\` at the end".to_owned());
+            self.repair(line, "removed the `\\` at the end of the line".to_owned());
         }
         let Some((key, value)) = whole.split_once('=') else {
             let text = format!("{} is not a key=value pair", quoted(whole));
@@ -197,7 +198,7 @@ impl<'t> Reader<'t> {
         };
         if value.contains('"') && !is_seed(key) {
             let text = format!(
-                "the value of {} contains a quotation mark; remove it",
+                "the value of {} contains a quotation mark; remove the mark",
                 quoted(key)
             );
             return self.notes.push(Note::error(line, text));
@@ -240,7 +241,7 @@ impl<'t> Reader<'t> {
             self.found.push(Line::Comment(rest.to_owned()));
         } else if !rest.is_empty() {
             let text = format!(
-                "unexpected {} after the value of {key}; remove it",
+                "unexpected text {} after the value of {key}; remove the text",
                 quoted(rest)
             );
             self.notes.push(Note::error(line, text));
@@ -261,7 +262,7 @@ impl<'t> Reader<'t> {
             return String::new();
         }
         self.at += 1;
-        self.repair(line, format!("took the value of {key} from the next line"));
+        self.repair(line, format!("used the next line as the value of {key}"));
         let next = unquote(next).map_or(next, |quotation| quotation.value);
         next.trim_end_matches('\\').trim().to_owned()
     }
@@ -297,7 +298,7 @@ fn is_key(text: &str) -> bool {
     key.is_some_and(|key| is_seed(key) || RobotKey::find(key).is_some())
 }
 
-/// Splits off a comment, which starts with `#` at the beginning or after white space.
+/// Splits off a comment, which starts with `#` at the beginning of the text or after white space.
 fn cut_comment(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
@@ -314,18 +315,18 @@ fn cut_comment(text: &str) -> (&str, Option<&str>) {
 /// Maximum size of a referenced file, in bytes.
 const MAX_NAMED_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Files on disk that the directives in a filter.conf reference.
+/// Files on disk that the directives in a filter.conf file refer to.
 ///
 /// A relative path such as `./config/filterrules.conf` is searched for below the directory of
-/// filter.conf, below the parent of that directory (in the reference, filter.conf is in `config`),
-/// and below the working directory.
+/// filter.conf, below the parent of that directory (in Sun's reference, filter.conf is in
+/// `config`), and below the working directory.
 #[derive(Clone, Debug)]
 pub struct ConfigFiles {
     directories: Vec<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Creates the reader for the filter.conf at a path.
+    /// Creates a reader for the files that the filter.conf file at the given path refers to.
     pub fn beside(filter_conf: &Path) -> Self {
         let directory = filter_conf.parent().unwrap_or(Path::new(""));
         let above = directory.join("..");

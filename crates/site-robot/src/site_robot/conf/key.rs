@@ -9,9 +9,9 @@ use super::KEYS;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RobotKey {
-    /// Name of the key, as in the reference; case-insensitive.
+    /// Name of the key, as in Sun's reference; case-insensitive.
     pub name: &'static str,
-    /// Alternative name of the key in the reference.
+    /// Alternative name of the key in Sun's reference.
     pub alias: Option<&'static str>,
     /// Kind of values that the key accepts.
     pub kind: RobotKeyKind,
@@ -57,7 +57,7 @@ impl RobotKey {
         }
     }
 
-    /// Returns the key with a name or alias; case-insensitive, with `_` treated as `-`.
+    /// Returns the key with the given name or alias; case is ignored, and `_` is equivalent to `-`.
     pub fn find(name: &str) -> Option<&'static Self> {
         let name = name.replace('_', "-");
         let same = |known: &str| known.eq_ignore_ascii_case(&name);

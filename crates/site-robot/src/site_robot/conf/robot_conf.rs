@@ -10,7 +10,7 @@ use super::{
     values::Values,
 };
 
-/// Kind of a timeout: a whole number of seconds.
+/// Kind of the timeout keys: a whole number of seconds.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
@@ -50,7 +50,7 @@ macro_rules! keys {
             values: Values,
         }
 
-        /// All keys, in the same order as in the reference.
+        /// All keys of robot.conf, in the same order as in Sun's reference.
         pub const KEYS: [RobotKey; 31] = [$(RobotKey {
             $(alias: Some($alias),)?
             ..RobotKey::new($name, $kind, $default, $help.trim_ascii_start())
@@ -136,7 +136,7 @@ keys! {
 /// Action that the site robot takes after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
-    /// Wait for a command or for the schedule.
+    /// Wait for a command or for the next scheduled run.
     #[default]
     Idle,
     /// Start the next run after a run is complete.
@@ -150,7 +150,7 @@ impl RobotConf {
     ///
     /// # Errors
     ///
-    /// If there are unknown keys or invalid values, returns all of them.
+    /// Returns an error that lists all unknown keys and invalid values.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileErrors> {
         let file = RobotConfFile::parse(text);
         FileErrors::check(name, file.notes())?;
@@ -174,7 +174,7 @@ impl RobotConf {
 
     /// Allows a single site to use all connections, unless `site-max-connections` is set.
     ///
-    /// This is intended for runs that do not pause between visits.
+    /// This method is intended for runs that do not pause between visits.
     pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
@@ -186,7 +186,7 @@ impl RobotConf {
         self.values.own(key).is_some()
     }
 
-    /// Returns each key with its value, in the same order as in the reference.
+    /// Returns each key with its value, in the same order as in Sun's reference.
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }

@@ -6,7 +6,7 @@ use crate::filter::{Note, StartingPoint, quoted, unquote};
 
 use super::{KEYS, RobotKey};
 
-/// Normalized values of a robot.conf, in the order of [`KEYS`].
+/// Normalized values of a robot.conf file, in the order of [`KEYS`].
 #[derive(Clone, Default, Eq, PartialEq)]
 pub(super) struct Values {
     set: Vec<(&'static str, String)>,
@@ -52,13 +52,13 @@ impl Values {
         }
     }
 
-    /// Returns the value that is set, or `None` if it is missing or empty.
+    /// Returns the value that is set for a key, or `None` if the value is missing or empty.
     pub(super) fn own(&self, name: &str) -> Option<&str> {
         let found = self.set.iter().find(|(known, _)| *known == name)?;
         Some(found.1.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Returns the value or the default, or `None` if there is neither.
+    /// Returns the value that is set for a key, or else its default, or `None` if there is neither.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let default = || {
             KEYS.iter()

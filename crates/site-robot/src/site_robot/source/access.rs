@@ -64,7 +64,7 @@ impl SiteAccess {
 
     /// Sends requests for the site to another server, with the site's own `Host` header.
     ///
-    /// With this, the site robot of a proxy can request pages from the upstream directly. The
+    /// This allows the site robot of a proxy to request pages directly from the upstream. The
     /// original host and scheme are passed in `Host` and `X-Forwarded-Proto`.
     ///
     /// # Errors
@@ -117,12 +117,11 @@ impl SiteAccess {
     }
 
     pub(super) fn is_for(&self, url: &Url) -> bool {
-        // The login must not be sent to another host or port after a redirect.
+        // The credentials must not be sent to another host or port after a redirect.
         url.origin() == self.origin
     }
 
-    /// Returns the address at the upstream for a URL of the site, and adds the headers that are
-    /// required.
+    /// Returns the upstream address for a URL on the site, and adds the required headers.
     pub(super) fn address(&self, url: &Url, headers: &mut HeaderMap) -> Option<Url> {
         let upstream = self.upstream.as_ref()?;
         let mut address = upstream.clone();

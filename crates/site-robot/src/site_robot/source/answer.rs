@@ -101,7 +101,7 @@ impl PageResponse {
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let text = self.text(&header::RETRY_AFTER)?;
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            // A number that does not fit still means a long time.
+            // A number that is too large for the type still means a long time.
             return Some(Duration::from_secs(
                 text.parse().unwrap_or(u64::from(u32::MAX)),
             ));
@@ -110,7 +110,7 @@ impl PageResponse {
         Some(date.duration_since(now).unwrap_or_default())
     }
 
-    /// Returns the value of a header as text; if there are several lines, the first.
+    /// Returns the value of a header as text; if the header is repeated, the first value.
     ///
     /// Returns `None` if the header is empty or longer than 8 KiB. Invalid UTF-8 is replaced with
     /// `U+FFFD`.
@@ -177,7 +177,7 @@ pub struct SourceLimits {
 }
 
 impl SourceLimits {
-    /// Returns the maximum body size as a length in memory.
+    /// Returns the maximum body size as a `usize`.
     pub(super) fn max_length(&self) -> usize {
         usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX)
     }

@@ -71,7 +71,8 @@ impl ApplicationSource {
     ///
     /// # Errors
     ///
-    /// Fails if the application fails, or if no complete response arrives within the limits.
+    /// Returns an error if the application fails, or if no complete response arrives within the
+    /// limits.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         let exchange = exchange(
@@ -81,8 +82,8 @@ impl ApplicationSource {
             request.beginning,
             self.limits.clone(),
         );
-        // This runs as a separate task, so that a panic in the application is contained, and
-        // dropping this future cancels the request.
+        // The application runs in a separate task, so that a panic is contained, and dropping this
+        // future cancels the request.
         let mut tasks = JoinSet::new();
         tasks.spawn(exchange);
         let limit = self.limits.timeout;
@@ -114,7 +115,7 @@ impl ApplicationSource {
             *asked.method_mut() = Method::HEAD;
         }
         let host =
-            HeaderValue::from_str(&host).map_err(|_| bad("the host is invalid in a header"))?;
+            HeaderValue::from_str(&host).map_err(|_| bad("the host is not valid in a header"))?;
         asked.headers_mut().insert(header::HOST, host);
         asked.headers_mut().extend(self.headers.clone());
         asked.headers_mut().extend(request.conditions.headers());
@@ -136,7 +137,7 @@ impl fmt::Debug for ApplicationSource {
     }
 }
 
-/// An error without the URL.
+/// An error to which the URL has not yet been added.
 enum Fault {
     Application(String),
     Timeout(time::Duration),
@@ -176,7 +177,7 @@ async fn exchange(
     } else {
         read(body, beginning, &limits).await?
     };
-    // No HTTP client is involved that would decompress the body.
+    // The body may be compressed, because there is no HTTP client that would have decompressed it.
     let encoding = parts.headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
         body = unzip(&body, &limits)?;

@@ -16,7 +16,7 @@ pub enum SourceError {
     NotServed {
         /// URL of the page.
         url: String,
-        /// Reason, with advice.
+        /// Reason why the source does not serve the URL, with advice.
         reason: &'static str,
     },
     /// The application failed or aborted its response.
@@ -48,7 +48,7 @@ pub enum SourceError {
     File {
         /// URL of the file.
         url: String,
-        /// I/O error.
+        /// I/O error that occurred while reading the file.
         #[source]
         reason: io::Error,
     },
@@ -57,7 +57,7 @@ pub enum SourceError {
     Directory {
         /// Path of the directory.
         directory: String,
-        /// I/O error.
+        /// I/O error that occurred while reading the directory.
         #[source]
         reason: io::Error,
     },
@@ -72,13 +72,13 @@ pub enum SourceError {
     /// The URL of a site access is not a valid site URL.
     #[error("{url} is not a site URL: write it as http://… or https://…")]
     BadSite {
-        /// Invalid URL.
+        /// The invalid URL.
         url: String,
     },
     /// The form login failed; protected pages are not requested again in this run.
     #[error("the login failed: {reason}")]
     Login {
-        /// Reason, with advice.
+        /// Reason why the login failed, with advice.
         reason: String,
     },
     /// The page requires a login even though the site robot is logged in.

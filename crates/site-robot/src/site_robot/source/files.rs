@@ -71,7 +71,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails for other URL schemes, for files that are too large, and for I/O errors.
+    /// Returns an error for other URL schemes, for files that are too large, and for I/O errors.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         if url.scheme() != "file" || url.host().is_some() {

@@ -68,7 +68,7 @@ impl Form {
         forms
     }
 
-    /// Returns the field with a name.
+    /// Returns the field with the given name.
     pub(super) fn field(&self, name: &str) -> Option<&FormField> {
         self.fields.iter().find(|field| field.name == name)
     }

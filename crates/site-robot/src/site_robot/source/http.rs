@@ -31,18 +31,18 @@ pub struct HttpSettings {
     pub email: Option<String>,
     /// Default `Referer` header of requests (`referer`).
     pub referrer: Option<String>,
-    /// HTTP proxy (`auto-proxy`).
+    /// URL of the HTTP proxy (`auto-proxy`).
     pub proxy: Option<Url>,
     /// Limits of each request.
     pub limits: SourceLimits,
     /// Sites that have their own access settings.
     pub sites: Vec<SiteAccess>,
-    /// Form login for the pages of those sites; none by default.
+    /// Form login for the pages of `sites`; none by default.
     pub login: Option<FormLogin>,
     /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
-    /// Signer of requests for front proxies before a site, which is not used for requests that are
-    /// sent directly to an upstream; none by default.
+    /// Signer of requests that go through a front proxy, and not directly to an upstream; none by
+    /// default.
     pub pass: Option<RequestSigner>,
 }
 
@@ -137,19 +137,19 @@ impl HttpSource {
     }
 
     /// Returns the URL of the login form if the cookies of that form are not sent to a page because
-    /// its address differs.
+    /// the page's address differs.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         self.session.as_ref()?.foreign_login(page)
     }
 
-    /// Starts a run, in which a failed login is tried again.
+    /// Starts a run, which retries a failed login.
     pub(super) async fn begin_run(&self) {
         if let Some(session) = &self.session {
             session.begin_run().await;
         }
     }
 
-    /// Sends a request with a cookie.
+    /// Sends a page request, with a `Cookie` header if `cookie` is set.
     pub(super) async fn exchange(
         &self,
         request: &PageRequest<'_>,
@@ -216,7 +216,7 @@ impl HttpSource {
         }
     }
 
-    /// Returns the address for a request, and the headers for its site.
+    /// Returns the address to which a request is sent, and the headers for the site.
     pub(super) fn prepare(
         &self,
         method: &Method,

@@ -1,4 +1,4 @@
-//! Form login: the form that is submitted, and the detection of a lost login.
+//! Form login: the form that is submitted, and the detection of an expired login.
 
 use std::fmt;
 
@@ -73,7 +73,7 @@ impl FormLogin {
         self
     }
 
-    /// Replaces the URL of the form, if the site has another address.
+    /// Replaces the URL of the form, for a site that has another address.
     #[must_use]
     pub fn at(mut self, url: Url) -> Self {
         self.url = url;
@@ -236,7 +236,7 @@ impl FormLogin {
     }
 }
 
-/// Returns `true` for an address at which data cannot be intercepted on the way.
+/// Returns `true` if data that is sent to an address cannot be intercepted on the way.
 pub(super) fn is_private(address: &Url) -> bool {
     if address.scheme() == "https" {
         return true;

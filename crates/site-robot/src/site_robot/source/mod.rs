@@ -1,8 +1,8 @@
 //! Sources of pages: HTTP, the application itself, or files.
 //!
-//! A [`PageSource`] answers a [`PageRequest`] (GET or HEAD) within limits of time and size. No
-//! status is treated as an error, and redirects are not followed: both are left to the caller. All
-//! sources read a [`PageResponse`] from its headers in the same way.
+//! A [`PageSource`] answers a [`PageRequest`] (GET or HEAD) within time and size limits. No status
+//! is treated as an error, and redirects are not followed: both are left to the caller. All sources
+//! read a [`PageResponse`] from its headers in the same way.
 //!
 //! # Example
 //!

@@ -32,7 +32,7 @@ pub struct PageRequest<'a> {
     pub conditions: Conditions,
     /// Value of `Referer` to send instead of the source's default.
     pub referrer: Option<&'a str>,
-    /// Number of bytes of the body that are sufficient; `None` for the complete body.
+    /// Number of body bytes that are sufficient; `None` requests the complete body.
     pub beginning: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl PageSource {
     }
 
     /// Returns the URL of the login form if the cookies of that form are not sent to a page because
-    /// its address differs.
+    /// the page's address differs.
     pub(in crate::site_robot) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         match self {
             Self::Http(source) | Self::HttpAndFiles(source, _) => source.foreign_login(page),
@@ -63,7 +63,7 @@ impl PageSource {
         }
     }
 
-    /// Starts a run, in which a failed login is tried again.
+    /// Starts a run, which retries a failed login.
     pub(in crate::site_robot) async fn begin_run(&self) {
         if let Self::Http(source) | Self::HttpAndFiles(source, _) = self {
             source.begin_run().await;

@@ -1,4 +1,4 @@
-//! Session of a form login, which starts with the first page and is renewed after it has ended.
+//! Session of a form login, which starts with the first page and is renewed after it has expired.
 
 use std::{
     fmt,
@@ -22,9 +22,9 @@ use crate::document::decode;
 /// Maximum number of redirects followed after the form is submitted.
 const MAX_STEPS: usize = 5;
 
-/// Number of consecutive futile logins after which the login is not tried again.
-// A site may close some pages to its robot, and each of these pages causes a login. This many in a
-// row do not indicate an expired session, and more would look like password guessing.
+/// Number of consecutive futile logins after which no further login is attempted.
+// A site may deny its robot some pages, and each of these pages causes a login. This many logins in
+// a row do not indicate an expired session, and more would look like password guessing.
 const MAX_FUTILE: u32 = 5;
 
 /// Login session of a source, which is shared by its clones and kept in memory only.
@@ -61,7 +61,7 @@ impl LoginSession {
         (state.futile, state.failure) = (0, None);
     }
 
-    /// Returns `true` for pages that may require the login, which robots.txt never does.
+    /// Returns `true` for pages that may require the login; robots.txt never requires it.
     pub(super) fn covers(&self, url: &Url) -> bool {
         self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
     }
@@ -116,7 +116,8 @@ impl LoginSession {
         cookies.header(url)
     }
 
-    /// Logs in, unless this was done since login number `since`; returns the number of the login.
+    /// Logs in, unless there has been a login after login number `since`; returns the number of the
+    /// latest login.
     async fn logged_in(&self, source: &HttpSource, since: u64) -> Result<u64, SourceError> {
         // Concurrent requests wait here until a single login is done.
         let mut state = self.state.lock().await;
@@ -180,7 +181,7 @@ impl<'s> LoginSteps<'s> {
         let (address, headers) = self.source.prepare(&Method::POST, &filled.url, cookie);
         if !is_private(&address) {
             return Err(format!(
-                "the password would go to {} unencrypted and was not sent: make \
+                "the password was not sent because {} would receive it unencrypted: make \
                  site_robot.login_form an https URL",
                 address.origin().ascii_serialization(),
             ));

@@ -57,7 +57,7 @@ fn errors_contain_the_line_and_the_nearest_valid_name() {
             "not one of true, false, on, off",
         ),
         ("Data fn=generate-md5 level=3", "the function accepts none"),
-        ("Data", "Data without fn="),
+        ("Data", "Data has no fn="),
         (
             "Setup fn=filterrules-setup config=x logtype=quiet",
             "is not a valid logtype",
