@@ -148,7 +148,7 @@ impl RequestDescription {
         })
     }
 
-    /// Parses the absolute URL sent by ingress-nginx, because `Host` contains the endpoint's host.
+    /// Parses the absolute URL sent by ingress-nginx, because `Host` is the endpoint's own host.
     fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, InvalidDescription> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();

@@ -16,7 +16,7 @@ pub(super) struct Source<'t> {
     files: Vec<(&'t str, &'t str)>,
 }
 
-/// An nginx directive and, if it has one, its block.
+/// An nginx directive and, if present, its block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directive {
     pub(super) name: String,
