@@ -1,4 +1,4 @@
-//! Traffic figures for programs.
+//! Traffic figures, as JSON for programs.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,22 +14,22 @@ use crate::rfc3339;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic figures of a period, by group.
+/// The traffic figures of a period, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TrafficFigures {
     /// Start of the period.
     pub since: String,
     /// End of the period.
     pub until: String,
-    /// Totals of the previous period, if fully recorded.
+    /// Totals of the previous period, if that period was fully recorded.
     pub before: Option<Box<Self>>,
-    /// Totals, and an array for each grouping.
+    /// The totals, and an array for each requested grouping.
     #[serde(flatten)]
     #[schemars(with = "Groups")]
     groups: Map<String, Value>,
 }
 
-/// Totals, and an array for each requested grouping.
+/// The totals, and an array for each requested grouping.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Groups {
     /// Totals by kind of visitor: `all`, `people`, `robots`, …
@@ -60,7 +60,7 @@ pub struct Groups {
     pub statuses: Option<Vec<GroupFigure>>,
 }
 
-/// Numbers of requests and bytes.
+/// The number of requests and bytes, with their shares.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Figure {
     /// Number of requests.
@@ -73,19 +73,21 @@ pub struct Figure {
     pub bytes_share: f64,
 }
 
-/// Requests and bytes of a group, which is identified by names.
+/// The requests and bytes of a group, which is identified by its names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GroupFigure {
     /// Numbers of requests and bytes of the group.
     #[serde(flatten)]
     pub figure: Figure,
-    /// Names: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`, `decision`, `cause`, `site` or `status`.
+    /// Names that identify the group: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`,
+    /// `decision`, `cause`, `site` or `status`.
     #[serde(flatten)]
     pub names: BTreeMap<String, Option<String>>,
 }
 
 impl TrafficFigures {
-    /// Describes the figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
+    /// Returns the figures of a period, given in minutes since 1970, with at most `top` rows; 0
+    /// means all.
     pub fn new(minutes: &Range<i64>, figures: &Figures<'_>, by: &[By], top: usize) -> Self {
         let iso = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
         Self {
