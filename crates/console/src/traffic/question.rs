@@ -336,7 +336,7 @@ mod tests {
             told(|params| params.time = "2h".to_owned()),
             "time must be one of 1h, 24h, 7d, 30d, 90d, all"
         );
-        assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: write 30m"));
+        assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: use 30m"));
         assert!(told(|params| params.verdict = "true".to_owned()).contains("verified, "));
         assert!(told(|params| params.status = "200".to_owned()).contains("2xx"));
         let both = told(|params| {
