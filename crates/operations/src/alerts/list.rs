@@ -19,7 +19,7 @@ pub struct AlertStatus {
     pub on: String,
     /// Scheme and host of the alert's receiver.
     pub receiver: String,
-    /// State of the alert: `firing`, `well` or `weekly`.
+    /// State of the alert: `firing`, `ok` or `weekly`.
     pub state: &'static str,
     /// Time at which the current state began.
     pub since: Option<Moment>,
