@@ -282,7 +282,7 @@ fn rule_routes(api: Api) -> Api {
         DELETE "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
         POST "/rules/{rule_id}/restore" "Restore a live rule that was removed",
             live_rules::restore_json [.status(NO_CONTENT)];
-        GET "/pause" "State of the pause", live_rules::pause_state_json [.answer::<PauseState>()];
+        GET "/pause" "Current pause of enforcement", live_rules::pause_state_json [.answer::<PauseState>()];
         POST "/pause" "Pause all enforcement",
             live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
         DELETE "/pause" "Resume enforcement", live_rules::resume_json [];
@@ -293,7 +293,7 @@ fn rule_routes(api: Api) -> Api {
 
 fn registry_routes(api: Api) -> Api {
     operations! { api;
-        GET "/robots" "Robots of the registry", api::list [.answer::<RobotViews>().takes(LIST)];
+        GET "/robots" "Robots in the registry", api::list [.answer::<RobotViews>().takes(LIST)];
         POST "/robots" "Add a robot by hand",
             api::add [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED)];
         GET "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];

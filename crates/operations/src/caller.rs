@@ -32,7 +32,7 @@ pub enum Refusal {
     Conflict {
         /// Error code, for programs that call the API.
         code: &'static str,
-        /// Error message.
+        /// Message that explains why the operation was refused.
         message: String,
     },
     /// A database operation failed.

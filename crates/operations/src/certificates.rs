@@ -48,7 +48,7 @@ impl<T> Report<T> {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 
-    /// Returns the current report.
+    /// Computes the report and returns it.
     pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())

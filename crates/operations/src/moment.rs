@@ -13,7 +13,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 /// A point in time: exact for programs, and relative to the current time for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Moment {
-    /// Milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
     /// Time in UTC in RFC 3339 format, to the second.
     pub iso: String,

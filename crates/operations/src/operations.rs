@@ -1,4 +1,4 @@
-//! The handle for all operations.
+//! The state of the serving process, to which all operations refer.
 
 use std::sync::Arc;
 

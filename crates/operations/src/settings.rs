@@ -43,7 +43,7 @@ impl SharedSettings {
         self.current.load_full()
     }
 
-    /// Replaces the settings.
+    /// Replaces all settings in force.
     pub fn replace(&self, settings: Vec<Setting>) {
         self.current.store(Arc::new(settings));
     }

@@ -91,7 +91,7 @@ impl SharedSites {
         self.current.load_full()
     }
 
-    /// Replaces the sites.
+    /// Replaces all sites.
     pub fn replace(&self, sites: Vec<AdminSite>) {
         self.current.store(Arc::new(sites));
     }

@@ -34,28 +34,28 @@ pub struct TrafficFigures {
 pub struct Groups {
     /// Totals by kind of visitor: `all`, `people`, `robots`, …
     pub totals: BTreeMap<String, Figure>,
-    /// Figures by robot.
+    /// Traffic figures by robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub robots: Option<Vec<GroupFigure>>,
-    /// Figures by operator.
+    /// Traffic figures by operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operators: Option<Vec<GroupFigure>>,
-    /// Figures by purpose.
+    /// Traffic figures by purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purposes: Option<Vec<GroupFigure>>,
-    /// Figures by robot and verdict.
+    /// Traffic figures by robot and verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<Vec<GroupFigure>>,
-    /// Figures by decision.
+    /// Traffic figures by decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<GroupFigure>>,
-    /// Figures by decision and cause.
+    /// Traffic figures by decision and cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub causes: Option<Vec<GroupFigure>>,
-    /// Figures by site.
+    /// Traffic figures by site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<GroupFigure>>,
-    /// Figures by response status.
+    /// Traffic figures by response status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statuses: Option<Vec<GroupFigure>>,
 }
@@ -63,7 +63,7 @@ pub struct Groups {
 /// The number of requests and bytes, with their shares.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Figure {
-    /// Number of requests.
+    /// Number of requests in the period.
     pub hits: u64,
     /// Share of all requests, from 0 to 1.
     pub hits_share: f64,

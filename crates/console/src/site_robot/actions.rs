@@ -57,7 +57,7 @@ macro_rules! actions {
             of: RobotSite,
         ) -> Result<Response, Problem> {
             if !control_run(&state, &of.name, $action).await? {
-                return Err(Problem::conflict("no_run", "The site has no open run."));
+                return Err(Problem::conflict("no_run", "The site has no unfinished run."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
             Ok((StatusCode::ACCEPTED, Json(status)).into_response())

@@ -137,7 +137,7 @@ pub(crate) struct OneDescription {
     description: DescriptionView,
 }
 
-/// Returns descriptions as JSON.
+/// Returns a page of the site's descriptions as JSON.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     of: RobotSite,

@@ -92,7 +92,7 @@ fn week(at_ms: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// Sunday, 2026-03-01T12:00:00Z.
+    /// The time at which the tests start: Sunday, 2026-03-01T12:00:00Z.
     const NOW_MS: i64 = 1_772_366_400_000;
 
     fn found() -> Vec<String> {

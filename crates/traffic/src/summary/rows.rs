@@ -23,12 +23,12 @@ pub struct Rows {
 pub struct Row {
     /// Values that identify the row's group.
     pub cells: Vec<Option<String>>,
-    /// Counts of the row's group.
+    /// Requests and bytes of the row's group.
     pub count: Count,
 }
 
 impl Count {
-    /// Counts one request.
+    /// Adds one request, and the number of bytes in its response.
     pub fn hit(&mut self, bytes: u64) {
         self.add(Self { hits: 1, bytes });
     }
@@ -94,7 +94,7 @@ pub trait Summary {
     /// Returns the table for a grouping.
     fn rows(&self, by: Self::By) -> Rows;
 
-    /// Returns the total count.
+    /// Returns the total number of requests and bytes.
     fn all(&self) -> Count {
         let mut all = Count::default();
         for (_, count) in self.totals() {

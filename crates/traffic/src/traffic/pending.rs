@@ -43,7 +43,7 @@ impl Pending {
         self.counts.values().map(|count| count.requests).sum()
     }
 
-    /// Removes and returns all counts.
+    /// Removes and returns all counts that have not been written.
     pub(super) fn take(&mut self) -> Vec<CountedMinute> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         let counted = |((minute, key), count)| CountedMinute { minute, key, count };
@@ -92,7 +92,7 @@ impl PendingPaths {
         self.windows.is_empty()
     }
 
-    /// Removes and returns all paths.
+    /// Removes and returns all paths that have not been written.
     pub(super) fn take(&mut self) -> Vec<CountedPaths> {
         let windows = std::mem::take(&mut self.windows).into_iter();
         windows

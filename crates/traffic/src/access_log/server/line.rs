@@ -68,9 +68,9 @@ pub struct Line<'a> {
     pub version: &'a str,
     /// Response to the request; `None` if another server responded.
     pub answer: Option<LoggedAnswer>,
-    /// `Referer` header.
+    /// Value of the `Referer` header.
     pub referer: Option<&'a [u8]>,
-    /// `User-Agent` header.
+    /// Value of the `User-Agent` header.
     pub user_agent: Option<&'a [u8]>,
     /// Name of the site.
     pub site: &'a str,

@@ -32,7 +32,7 @@ pub struct TimeSteps {
     pub began: i64,
     /// Number of minutes in each step.
     pub step: i64,
-    /// Number of steps.
+    /// Number of steps in the chart.
     pub steps: usize,
     /// Whether the first step starts before the requested period and is therefore incomplete.
     pub begins_late: bool,
@@ -45,9 +45,9 @@ pub struct TimeSteps {
 pub struct Line {
     /// Cells that identify the group in a table.
     pub cells: Vec<Option<String>>,
-    /// Total count over all steps.
+    /// Requests and bytes in all steps together.
     pub count: Count,
-    /// Count in each step.
+    /// Requests and bytes in each step.
     pub steps: Vec<Count>,
 }
 

@@ -49,7 +49,7 @@ pub enum PathGroup {
 pub struct PathFigure {
     /// Path, pattern, visitor or document format.
     pub name: String,
-    /// Minimum number of requests.
+    /// Number of requests that were counted; the actual number may be higher.
     pub count: PathCount,
     /// Number of human requests in `count`.
     pub people: u64,
