@@ -262,7 +262,7 @@ fn traffic_routes(api: Api) -> Api {
             sites::json [.answer::<sites::Sites>()];
         POST "/reload" "Reload the configuration",
             sites::reload_json [.answer::<sites::Reload>().takes(&["accept"])];
-        GET "/bans" "Clients banned because of repeated refusals", bans::json [.answer::<BanViews>()];
+        GET "/bans" "Clients banned after repeated refusals", bans::json [.answer::<BanViews>()];
         DELETE "/bans/{network}" "End a ban", bans::remove_json [];
     }
 }
@@ -282,7 +282,7 @@ fn rule_routes(api: Api) -> Api {
         DELETE "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
         POST "/rules/{rule_id}/restore" "Restore a live rule that was removed",
             live_rules::restore_json [.status(NO_CONTENT)];
-        GET "/pause" "Current pause of enforcement", live_rules::pause_state_json [.answer::<PauseState>()];
+        GET "/pause" "The current pause", live_rules::pause_state_json [.answer::<PauseState>()];
         POST "/pause" "Pause all enforcement",
             live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
         DELETE "/pause" "Resume enforcement", live_rules::resume_json [];
@@ -368,7 +368,7 @@ fn site_robot_routes(api: Api) -> Api {
 
 fn login_routes(api: Api) -> Api {
     operations! { api;
-        GET "/tokens" "API tokens, without their secrets", credentials::tokens [.answer::<Tokens>()];
+        GET "/tokens" "API tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
         POST "/tokens" "Create a token; only this response contains its secret",
             credentials::make_json [.body::<NewToken>().answer::<CreatedToken>().status(CREATED)];
         PUT "/tokens/{token_name}" "Create a token, or change one by name and keep its secret",
