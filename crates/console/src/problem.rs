@@ -33,7 +33,7 @@ pub(super) struct ProblemDetails {
 /// The reason why a request failed.
 ///
 /// Until [`Problem::finish`] turns the problem into a page or JSON, depending on the path and the
-/// client, the response consists of only a status.
+/// client, the response contains only a status.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,

@@ -41,7 +41,7 @@ struct TrafficPage {
     chart: AreaChart,
     by: &'static str,
     table: TableView,
-    /// Groupings, each with its link and with whether the grouping is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     groupings: Vec<(&'static str, String, bool)>,
 }
 

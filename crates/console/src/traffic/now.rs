@@ -63,7 +63,7 @@ struct NowView {
     tiles: Vec<TileView>,
     chart: AreaChart,
     by: &'static str,
-    /// Groupings, each with its link and with whether the grouping is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     stacks: Vec<(&'static str, String, bool)>,
     robots: Vec<RowView>,
     /// Link to the list of all robots.

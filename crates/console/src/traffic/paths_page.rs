@@ -61,7 +61,7 @@ struct PathsView {
     /// Selected path or pattern; empty if all paths are selected.
     path: String,
     robot: String,
-    /// Links that lead from all paths down to the selected path.
+    /// Breadcrumb links from all paths to the selected path.
     steps: Vec<ChoiceView>,
     total: CountsView,
     paths: TableView,
@@ -337,7 +337,7 @@ fn filter_of(asked: &PathSelection) -> &str {
     asked.path.as_deref().unwrap_or_default()
 }
 
-/// Returns the links that lead from all paths down to the selected path.
+/// Returns the breadcrumb links from all paths to the selected path.
 fn steps(asked: &PathSelection) -> Vec<ChoiceView> {
     let Some(path) = &asked.path else {
         return Vec::new();

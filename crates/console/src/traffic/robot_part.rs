@@ -31,7 +31,7 @@ pub(crate) struct RobotTraffic {
     pub(crate) seen_exact: String,
     pub(crate) chart: AreaChart,
     pub(crate) by: &'static str,
-    /// Groupings, each with its link and with whether the grouping is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     pub(crate) stacks: Vec<(&'static str, String, bool)>,
     /// Tables of verdicts, of decisions with their causes, and of statuses, each with its name.
     pub(crate) tables: Vec<(&'static str, TableView)>,

@@ -51,7 +51,7 @@ const MAX_ROWS: usize = 30;
 struct RobotsPage {
     page: Page,
     bar: BarView,
-    /// Groupings, each with its link and with whether the grouping is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     groupings: Vec<(&'static str, String, bool)>,
     is_by_operator: bool,
     columns: Vec<Column>,

@@ -28,7 +28,7 @@ use crate::{
 /// Maximum number of rows in a table on the page; the JSON version contains all rows.
 const MAX_ROWS: usize = 100;
 
-/// Maximum number of lists shown that could not be fetched.
+/// Maximum number of lists that failed to be fetched and are shown.
 const MAX_FAILURES: usize = 10;
 
 /// Maximum number of robots shown in the row of a list.

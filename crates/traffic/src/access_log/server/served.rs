@@ -188,7 +188,7 @@ impl<'a> OwnFields<'a> {
     }
 }
 
-/// Returns the integer part of a number that consists of digits.
+/// Returns the integer part of a number such as `1772359200.25`.
 fn number(digits: &[u8]) -> Option<i64> {
     let whole = digits.split(|byte| *byte == b'.').next()?;
     str::from_utf8(whole).ok()?.parse().ok()
