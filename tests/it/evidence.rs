@@ -278,7 +278,7 @@ fn the_evidence_api_rejects_unknown_parameters_and_pages_results() {
         ("?verdict=maybe", 422, "spoofed"),
         ("?limit=0", 422, "limit: must be a number from 1 to 1000"),
         ("?cursor=x", 422, "the previous page"),
-        ("?since=yesterday", 422, "since: write 30m, 24h, 7d, 4w"),
+        ("?since=yesterday", 422, "since: use 30m, 24h, 7d, 4w"),
         ("?format=xml", 422, "json, csv"),
     ] {
         let answer = api(server.addr, &token, query);

@@ -230,7 +230,7 @@ fn nothing_is_stored_where_counting_is_off() {
 fn wrong_usage_explains_the_right_one() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
-        (["--since", "yesterday"], "write 30m, 24h, 7d"),
+        (["--since", "yesterday"], "use 30m, 24h, 7d"),
         (
             ["--until", "2020-01-01"],
             "--since must not be later than --until",

@@ -1,4 +1,4 @@
-//! Authentication: identifies the sender of a request and decides which pages it may see.
+//! Authentication: identifies the sender of a request and decides which pages the sender may see.
 
 use std::net::IpAddr;
 
@@ -24,24 +24,25 @@ use robot_detection_store::store::{AdminToken, TokenScope};
 /// Maximum length of a token that is looked up; generated tokens have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// Authenticated visitor of the console, stored in the extensions of each request.
+/// The authenticated visitor of the console, stored in the extensions of each request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Visitor {
-    /// Access granted by the surrounding application.
+    /// A visitor admitted by the application that embeds the console.
     Open,
-    /// Visitor with a login session, whose forms contain the CSRF token.
+    /// A visitor with a login session, whose forms contain the CSRF token.
     Session { csrf: String },
-    /// Program with a bearer token, which sends no cookies, so other sites cannot forge requests.
+    /// A program with a bearer token. It sends no cookies, so other sites cannot forge its
+    /// requests.
     Bearer(AdminToken),
-    /// Visitor without a session or token.
+    /// A visitor without a session or token.
     Nobody,
 }
 
 impl Visitor {
     /// Returns a CSRF token for the forms of one page: the session's token with a random mask.
     ///
-    /// Pages are compressed and repeat search texts. If the token were the same on every page, the
-    /// response lengths would reveal it byte by byte (BREACH).
+    /// Pages are compressed and repeat search texts. If the token were the same on every page, an
+    /// attacker could derive it byte by byte from the lengths of the responses (BREACH).
     pub(super) fn csrf(&self) -> Option<String> {
         let Self::Session { csrf } = self else {
             return None;
@@ -60,7 +61,7 @@ impl Visitor {
         }
     }
 
-    /// Returns `true` if the visitor has read-only access.
+    /// Returns `true` if the visitor may only read.
     fn is_read_only(&self) -> bool {
         matches!(self, Self::Bearer(token) if token.scope == TokenScope::Read)
     }
@@ -78,7 +79,7 @@ impl Visitor {
     }
 }
 
-/// Passes requests from visitors that may see the page and denies all other requests.
+/// Forwards requests from visitors that may see the page, and denies all other requests.
 pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,
@@ -94,8 +95,8 @@ pub(super) async fn require_access(
     if visitor == Visitor::Nobody && !is_public(&location) {
         return deny(&location, request.method().is_safe());
     }
-    // Checked here and not in the handlers so that no route can omit it: safe methods have no
-    // effects (RFC 9110 §9.2.1).
+    // Checked here instead of in the handlers, so that no route can omit the check: safe methods
+    // have no effects (RFC 9110 §9.2.1).
     if visitor.is_read_only() && !request.method().is_safe() {
         return Problem::read_only().into_response();
     }
@@ -106,7 +107,7 @@ pub(super) async fn require_access(
     response
 }
 
-/// Returns `true` if a request for JSON carries a bearer token.
+/// Returns `true` if a request for JSON contains a bearer token.
 pub(super) fn has_bearer(location: &RequestLocation, headers: &HeaderMap) -> bool {
     location.is_api() && bearer(headers).is_some()
 }
@@ -118,11 +119,13 @@ async fn recognise(
     session: Option<Session>,
     address: Option<IpAddr>,
 ) -> Result<Visitor, Problem> {
-    // Must precede the token lookup: the application's own login may use `Authorization` itself.
+    // Must precede the token lookup, because the application's own login may use `Authorization`
+    // itself.
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
     }
-    // Only the token counts: `same_site` let the request pass because it sends no cookies.
+    // Only the token is accepted here: `same_site` allowed the request because it contains no
+    // cookies.
     if location.is_api()
         && let Some(token) = bearer(headers)
     {
@@ -142,9 +145,9 @@ async fn recognise(
     }
 }
 
-/// Looks up a bearer token by its digest.
+/// Looks up a bearer token by the token's digest.
 ///
-/// A token has 80 random bits, so guessing is hopeless and a lookup is cheap.
+/// A token has 80 random bits, so guessing a token is hopeless, and a lookup is cheap.
 async fn look_up_token(
     state: &AdminState,
     token: &str,
@@ -154,7 +157,8 @@ async fn look_up_token(
         return Ok(Visitor::Nobody);
     }
     let digest = tokens::digest(token);
-    // The database looks up the digest, so no comparison here can leak where two tokens differ.
+    // The database looks up the digest, so no comparison here can reveal the position at which two
+    // tokens differ.
     let store = &state.operations().store;
     let token = store.access().use_token(&digest, state.now_ms()).await?;
     if token.is_none() {
@@ -164,7 +168,7 @@ async fn look_up_token(
     Ok(token.map_or(Visitor::Nobody, Visitor::Bearer))
 }
 
-/// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).
+/// Returns the token from an `Authorization: Bearer` header (RFC 6750 §2.1).
 ///
 /// The scheme is case-insensitive (RFC 9110 §11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -182,7 +186,8 @@ fn deny(location: &RequestLocation, is_safe: bool) -> Response {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
     let wanted = location.local.trim_start_matches('/');
-    // The redirect after the login cannot repeat a POST, so only a GET is remembered.
+    // The redirect after a login cannot repeat a POST request, so only the URL of a GET request is
+    // remembered.
     if is_safe && !wanted.is_empty() {
         location.see_other(&format!("login?next={}", encode(wanted)))
     } else {
@@ -197,9 +202,9 @@ pub(super) fn location(extensions: &Extensions) -> RequestLocation {
         .unwrap_or_default()
 }
 
-/// Compares two tokens in constant time, regardless of where they differ.
+/// Compares two tokens in constant time, regardless of the position at which they differ.
 pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
-    // The length is no secret: all our tokens have the same length.
+    // The length is no secret, because all tokens have the same length.
     left.len() == right.len()
         && left
             .iter()

@@ -1,4 +1,4 @@
-//! The page for changing the administrator's password.
+//! The page on which the administrator's password is changed.
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode, response::Response};
@@ -43,7 +43,7 @@ pub(super) struct PasswordForm {
     again: String,
 }
 
-/// Shows the form for changing the password.
+/// Shows the form for changing the administrator's password.
 pub(super) async fn form(page: Page, Params(params): Params<NoteParams>) -> Response {
     html(&account(page, params.note == "changed", None))
 }
@@ -61,12 +61,13 @@ pub(super) async fn submit(
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
-    // An open session does not replace the password; wrong guesses count as at the login.
+    // An open session does not replace the old password; wrong passwords are counted as at the
+    // login.
     let outcome = check_password(&state, &caller, form.old).await?;
     if !matches!(outcome, LoginOutcome::Right { .. }) {
         return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
     }
-    // argon2id is slow by design: on a worker thread it would block other requests.
+    // argon2id is slow by design, and would block other requests if it ran on a worker thread.
     let hash = tokio::task::spawn_blocking(move || hash_password(&form.new))
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?
@@ -74,9 +75,9 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.operations().store;
     store.access().set_password_hash(&hash, now_ms).await?;
-    // The store has deleted the sessions; cached copies must not outlive them.
+    // The store has deleted the sessions, so their cached copies must be deleted too.
     state.cached_sessions().clear();
-    // The change has ended every session; the administrator's own continues under a new ID.
+    // The change has ended every session; the administrator's own session continues under a new ID.
     session::begin(&session, &caller, now_ms).await?;
     let caller = state.caller();
     caller.record("password-changed", "administrator", "").await;
@@ -99,7 +100,8 @@ fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {
 fn is_fit(form: &PasswordForm) -> Result<(), String> {
     if form.new != form.again {
         Err("The new passwords do not match.".to_owned())
-    // Counted in characters, as a user counts them; the upper limit is in bytes, as hashed.
+    // Counted in characters, as a user counts them; the upper limit is in bytes, as they are
+    // hashed.
     } else if form.new.chars().count() < MIN_PASSWORD_CHARS {
         Err(format!(
             "The new password must have at least {MIN_PASSWORD_CHARS} characters."

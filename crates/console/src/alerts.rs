@@ -1,4 +1,4 @@
-//! The alerts page: the state of each alert, and the last messages.
+//! The alerts page: the state of each alert, and the most recent messages.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};

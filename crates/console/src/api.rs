@@ -1,4 +1,4 @@
-//! JSON versions of the console's pages, for use by programs.
+//! JSON versions of the console's pages, for programs.
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -35,7 +35,7 @@ use robot_detection_operations::robots::{
 use robot_detection_operations::{Paging, Setting};
 use robot_detection_store::refresh::RefreshOptions;
 
-/// State of the database, the registry and filtering.
+/// The state of the database, the registry and filtering.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Status {
     version: &'static str,
@@ -44,7 +44,8 @@ pub(super) struct Status {
     database_away_since: Option<Moment>,
     filtering: FilteringView,
     robots: RobotsView,
-    /// Proxy or CDN that hides the visitors from the server, if any.
+    /// Text about a proxy or CDN that hides the visitors' addresses from the server, if there is
+    /// one.
     front: Option<String>,
     bundled_only: bool,
     refreshing: bool,
@@ -53,7 +54,7 @@ pub(super) struct Status {
     sources: Vec<SourceView>,
 }
 
-/// Settings, rules and headers in force.
+/// The settings, rules and headers in force.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Settings")]
 pub(super) struct SettingsAnswer {
@@ -62,20 +63,20 @@ pub(super) struct SettingsAnswer {
     x_robots_tags: Vec<TagRuleView>,
 }
 
-/// Response with one robot.
+/// A response that contains one robot.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotAnswer")]
 pub(super) struct OneRobot {
     robot: RobotView,
 }
 
-/// Refreshes of the registry, newest first.
+/// The refreshes of the registry, newest first.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct RefreshList {
     refreshes: Vec<RefreshView>,
 }
 
-/// Response with one refresh of the registry.
+/// A response that contains one refresh of the registry.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshAnswer")]
 pub(super) struct OneRefresh {
@@ -183,7 +184,7 @@ pub(super) async fn remove(
     _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
-    // Looked up first: an unknown robot results in 404, a robot of a registry in 409.
+    // Looked up first, so that an unknown robot results in 404, and a robot from a registry in 409.
     find(&state, &path.robot_source, &path.robot_id).await?;
     check_by_hand(&path.robot_source)?;
     robots::remove(&state.caller_as(&visitor), &path.robot_id).await?;
@@ -191,7 +192,7 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses to change a robot that was not added by hand.
+/// Returns an error if the robot's source shows that the robot was not added by hand.
 fn check_by_hand(source: &str) -> Result<(), Problem> {
     if source == Source::manual().as_str() {
         return Ok(());
@@ -217,7 +218,7 @@ pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
-/// Request body with the sources to refresh.
+/// A request body that lists the sources to refresh.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartBody {
@@ -243,12 +244,12 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-/// Request body with the quarantined document to accept.
+/// A request body that identifies the quarantined document to accept.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {
     source: String,
-    /// SHA-256 of the quarantined document to accept; by default the current document.
+    /// SHA-256 of the quarantined document to accept; by default, the current document is accepted.
     document: Option<String>,
 }
 
@@ -281,17 +282,20 @@ pub(super) async fn identify(
     identify::answer(&state, &question, &site).map(Json)
 }
 
-/// Sentence about a problem that requires an administrator's attention.
+/// A problem that requires an administrator's attention, described in a sentence.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) text: String,
-    /// Link to the page for solving the problem, relative to the console's root; empty if none.
+    /// Link to the page on which the problem can be solved, relative to the console's root; empty
+    /// if there is no such page.
     pub(super) link: String,
 }
 
-/// Returns the problems with certificates, front proxies and robot heavens; empty if all is well.
+/// Returns the problems with certificates, front proxies and robot heavens; empty if there are
+/// none.
 ///
-/// The state of heavens is unknown while the database is unavailable; pages report that separately.
+/// The state of robot heavens is unknown while the database is unavailable, which pages report
+/// separately.
 pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
     let certificates = state.operations().certificates.load();
     let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms());

@@ -14,7 +14,7 @@ struct Asset {
     name: &'static str,
     content_type: &'static str,
     body: &'static str,
-    /// First sixteen hexadecimal digits of the content's SHA-256.
+    /// First sixteen hexadecimal digits of the SHA-256 of the asset's content.
     version: String,
 }
 
@@ -39,7 +39,7 @@ assets! {
 
 /// Returns the link to an asset, relative to the console's root.
 ///
-/// The link contains a hash of the content, so clients may cache the asset indefinitely.
+/// The link contains a hash of the asset's content, so clients may cache the asset indefinitely.
 pub(super) fn link(name: &str) -> String {
     match asset(name) {
         Some(asset) => format!("assets/{name}?v={}", asset.version),
@@ -47,7 +47,7 @@ pub(super) fn link(name: &str) -> String {
     }
 }
 
-/// Path parameter of an asset.
+/// The path parameter of an asset.
 #[derive(Debug, Deserialize)]
 pub(super) struct AssetPath {
     asset_name: String,
@@ -58,11 +58,11 @@ pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Re
     let Some(asset) = asset(&path.asset_name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    // For clients that revalidate an immutable response, for example on a forced reload. The tag is
-    // weak: it identifies the content with or without compression (RFC 9110 §8.8.1).
+    // For clients that revalidate an immutable response, such as on a forced reload. The tag is
+    // weak, because it identifies the content with or without compression (RFC 9110 §8.8.1).
     let etag = format!("W/\"{}\"", asset.version);
     let cached = [
-        // Set here because the compression layer skips responses without a body.
+        // Set here, because the compression layer skips responses without a body.
         (header::VARY, "accept-encoding".to_owned()),
         (header::ETAG, etag.clone()),
         (
@@ -82,7 +82,7 @@ fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// Returns `true` if the client has the current content (RFC 9110 §13.1.2).
+/// Returns `true` if the client already has the current content (RFC 9110 §13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)

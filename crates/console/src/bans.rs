@@ -1,4 +1,5 @@
-//! The bans page: clients that are banned because they were refused often.
+//! The bans page, which lists the clients that are banned because their requests were often
+//! refused.
 
 use askama::Template;
 use axum::{
@@ -18,10 +19,10 @@ use super::{
 };
 use robot_detection_operations::bans::{self, BanView, BanViews};
 
-/// Maximum number of bans on the page; the JSON contains all bans.
+/// Maximum number of bans on the page; the JSON version contains all bans.
 const SHOWN: usize = 500;
 
-/// Form with the network whose ban is to be ended.
+/// A form with the network whose ban must end.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkForm {
     network: String,
@@ -47,7 +48,7 @@ pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<BanView
     Ok(Json(bans::list(&state.caller()).await?))
 }
 
-/// Ends a ban immediately and returns to the page.
+/// Ends a ban immediately, and redirects back to the bans page.
 pub(super) async fn remove(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

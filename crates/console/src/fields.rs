@@ -1,4 +1,4 @@
-//! Extractors for forms, JSON bodies and queries, with the console's own error messages.
+//! Extractors for forms, JSON bodies and queries, which use the console's own error messages.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ use super::{access::Visitor, problem::Problem, state::AdminState};
 /// Header in which a program that uses a session sends its CSRF token.
 const TOKEN_HEADER: &str = "x-csrf-token";
 
-/// Timeout for receiving the whole request body.
+/// Time limit for receiving the whole request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Form fields with a valid CSRF token.
+/// Form fields submitted with a valid CSRF token.
 ///
-/// A form from a session is refused unless the form contains the session's token.
+/// A form from a session is refused unless it contains the session's CSRF token.
 #[derive(Debug)]
 pub(super) struct Fields<T>(pub(super) T);
 
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
-        // Taken before the body, because reading the body consumes the request.
+        // Read before the body, because reading the body consumes the request.
         let visitor = visitor(request.extensions());
         let form: WithToken<T> = form(request, state).await?;
         if visitor.accepts(&form.csrf) {
@@ -50,7 +50,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     }
 }
 
-/// Fields of the login form, which needs no CSRF token because it contains the password.
+/// The fields of the login form, which needs no CSRF token because it contains the password.
 #[derive(Debug)]
 pub(super) struct LoginFields<T>(pub(super) T);
 
@@ -62,7 +62,8 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for LoginFields<T> {
     }
 }
 
-/// JSON body of a program that authenticates with a bearer token or its session's CSRF token.
+/// The JSON body from a program that authenticates with a bearer token or with its session's CSRF
+/// token.
 #[derive(Debug)]
 pub(super) struct JsonBody<T>(pub(super) T);
 
@@ -85,7 +86,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
     }
 }
 
-/// Proof that another site did not cause the request; an extractor for requests without a body.
+/// Proof that the request was not caused by another site; an extractor for requests without a body.
 #[derive(Debug)]
 pub(super) struct CsrfProof;
 
@@ -106,7 +107,7 @@ impl FromRequestParts<AdminState> for CsrfProof {
     }
 }
 
-/// Extractor of query parameters; invalid parameters produce a page with status 400.
+/// An extractor of query parameters; invalid parameters produce a page with status 400.
 #[derive(Debug)]
 pub(super) struct Params<T>(pub(super) T);
 
@@ -173,7 +174,7 @@ mod tests {
         password: String,
     }
 
-    /// Returns a form request that sends one byte per second.
+    /// Returns a form request whose body arrives at one byte per second.
     fn slow(form: &'static str) -> Request {
         let bytes = stream::iter(form.bytes()).then(async |byte| {
             time::sleep(Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! Views of a site's filtering policy and of the number of known robots.
+//! Views of a site's filtering policy and of the numbers of known robots.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,33 +8,33 @@ use robot_detection_layer::policy::{Policy, TagRule};
 use robot_detection_layer::registry::Purpose;
 use robot_detection_operations::live_rules::RuleView;
 
-/// Filtering policy of a site.
+/// The filtering policy of a site.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Filtering")]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
-    /// Whether decisions are only recorded, not enforced.
+    /// Whether decisions are only recorded and not enforced.
     pub(super) is_dry_run: bool,
     pub(super) filter_patterns: Vec<String>,
     pub(super) redirect_url: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<&'static str>,
-    /// Purposes whose robots are recognised but pass.
+    /// Purposes whose robots are recognised but allowed.
     pub(super) passing_purposes: Vec<&'static str>,
-    /// Settings that must be set to turn on filtering.
+    /// Settings that must be set before filtering can be turned on.
     pub(super) missing: Vec<&'static str>,
-    /// Rules in order of evaluation; rules are evaluated before the purposes.
+    /// Rules in order of evaluation; all rules are evaluated before the purposes.
     pub(super) rules: Vec<RuleView>,
-    /// `X-Robots-Tag` headers added to responses.
+    /// `X-Robots-Tag` headers that are added to responses.
     pub(super) x_robots_tags: Vec<TagRuleView>,
 }
 
-/// Numbers of known robots by status.
+/// The numbers of known robots by status.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotCounts")]
 pub(super) struct RobotsView {
-    /// Number of robots in the detector of this process.
+    /// Number of robots that this process detects.
     pub(super) in_force: usize,
     pub(super) active: u64,
     pub(super) quarantined: u64,
@@ -84,19 +84,19 @@ impl RobotsView {
     }
 }
 
-/// `X-Robots-Tag` header in force.
+/// An `X-Robots-Tag` header in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "XRobotsTagRule")]
 pub(super) struct TagRuleView {
     pub(super) value: String,
-    /// Conditions that must all match; if empty, the header is added to every response.
+    /// Conditions, all of which must match; if empty, the header is added to every response.
     pub(super) conditions: Vec<String>,
-    /// Origin of the header in the configuration; empty if the header is built in.
+    /// Place of the header in the configuration; empty if the header is built in.
     pub(super) origin: String,
 }
 
 impl TagRuleView {
-    /// Returns the headers in the order of the configuration.
+    /// Returns the headers in the order in which they are configured.
     pub(super) fn all(policy: &Policy) -> Vec<Self> {
         policy.tag_rules().map(Self::new).collect()
     }

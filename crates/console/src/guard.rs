@@ -1,4 +1,4 @@
-//! Checks that run before every handler, and the headers of every response.
+//! Checks that run before every handler, and the headers added to every response.
 
 use std::{
     future::poll_fn,
@@ -25,10 +25,10 @@ use super::{
     without_port,
 };
 
-/// Headers of every response.
+/// The headers added to every response.
 ///
-/// Even text that evades escaping can run no script and load no resource, and no other site can
-/// frame the pages. Scripts may send requests to this site only (`connect-src`).
+/// Even a text that evades escaping cannot run a script or load a resource, and no other site can
+/// frame the pages. Scripts may send requests only to this site (`connect-src`).
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -36,7 +36,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
          img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // URLs of these pages contain search texts, and details of robots link to other sites.
+    // The URLs of these pages contain search texts, and the pages about robots link to other sites.
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("x-robots-tag"), "noindex"),
     (
@@ -49,7 +49,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
-    // Inside the headers, so that the error page of a panic has them too.
+    // A panic is caught before the headers are added, so that its error page has them too.
     let response = catch_panic(next.run(request)).await;
     let mut response = match Problem::in_response(&response, &location) {
         Some(problem) => problem.finish(&location, response),
@@ -59,18 +59,18 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Pages are for the administrator only: no cache may keep them beyond the session.
+    // Pages are only for the administrator, so no cache may store them beyond the session.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Returns an internal error if a handler panics; otherwise the connection would just close.
+/// Returns an internal error if a handler panics; without this, the connection would just close.
 async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
-        // The future is not polled again; shared state consists of locks that survive a panic.
+        // The future is not polled again, and shared state consists of locks that survive a panic.
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
             Poll::Ready(Problem::internal("a handler panicked").into_response())
         })
@@ -80,7 +80,8 @@ async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
 
 /// Refuses requests for unknown host names.
 ///
-/// With DNS rebinding, a page on another host name that resolves to this server could read ours.
+/// With DNS rebinding, a page under another host name that resolves to this server could read the
+/// console's pages.
 pub(super) async fn known_host(
     State(state): State<AdminState>,
     request: Request,
@@ -93,16 +94,16 @@ pub(super) async fn known_host(
         Problem::new(
             StatusCode::FORBIDDEN,
             "unknown_host",
-            "The admin pages are not available under this host name. Add the name to the hosts in the settings.",
+            "The admin pages are not available under this host name. Add this name to the hosts in the settings.",
         )
         .into_response()
     }
 }
 
-/// Refuses requests with side effects that another site's page caused.
+/// Refuses requests with side effects that a page of another site caused.
 ///
-/// A JSON request with a bearer token contains nothing that a browser adds automatically, so it
-/// passes; the token is checked later, and nothing else counts.
+/// A JSON request with a bearer token is allowed, because a browser does not add such a token
+/// automatically; the token itself is checked later, and no other credential is accepted.
 pub(super) async fn same_site(request: Request, next: Next) -> Response {
     if has_bearer(&access::location(request.extensions()), request.headers()) {
         return next.run(request).await;
@@ -116,7 +117,7 @@ pub(super) async fn same_site(request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns the host of a request with its port.
+/// Returns the host of a request, including its port.
 pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     uri.authority()
         .map(Authority::as_str)
@@ -125,7 +126,7 @@ pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> 
 
 fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
     if hosts.is_empty() {
-        // No host names are configured.
+        // Without configured host names, every host is allowed.
         return true;
     }
     let Some(host) = host else { return false };
@@ -138,7 +139,7 @@ fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
 }
 
 fn is_same(left: &str, right: &str) -> bool {
-    // A trailing dot names the same host (RFC 1034 §3.1), and case does not matter (RFC 4343).
+    // A trailing dot does not change the host (RFC 1034 §3.1), and case does not matter (RFC 4343).
     left.trim_end_matches('.')
         .eq_ignore_ascii_case(right.trim_end_matches('.'))
 }

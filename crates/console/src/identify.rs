@@ -1,4 +1,4 @@
-//! The page that identifies a request's robot and explains the decision.
+//! The page that identifies the robot that sent a request and explains the decision on the request.
 
 use askama::Template;
 use axum::{
@@ -45,10 +45,10 @@ pub(super) struct IdentifyParams {
     pub(super) user_agent: String,
     #[serde(default)]
     pub(super) path: String,
-    /// HTTP method; `GET` by default.
+    /// HTTP method of the request; `GET` by default.
     #[serde(default)]
     pub(super) method: String,
-    /// Host of the request; by default the host of the page.
+    /// Host of the request; by default, the host of the page.
     #[serde(default)]
     pub(super) host: String,
     /// Request headers in their original order, one per line; empty if unknown.
@@ -64,18 +64,18 @@ pub(super) struct IdentifyParams {
 pub(super) struct Suspicion {
     /// Findings about the browser that the request claims to come from.
     findings: Findings,
-    /// Reason why the suspect would get no copy of the page.
+    /// Reason why the suspect would not be served a copy of the page.
     no_copy: Option<&'static str>,
 }
 
-/// Shows the form and the result for the submitted request.
+/// Shows the form and, for a submitted request, the result.
 pub(super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<IdentifyParams>,
     of: SelectedSite,
     page: Page,
 ) -> Result<Response, Problem> {
-    // An empty User-Agent is also a valid query, which its value alone does not show.
+    // An empty User-Agent can also be submitted, which the field's value alone does not show.
     let has_asked = page.location.local.contains("user_agent=");
     let answer = if has_asked {
         Some(answer(&state, &question, &of)?)
@@ -166,7 +166,7 @@ pub(super) fn decide(
     if let Some(site) = &of.site {
         let own = explained.own_page(|to| (site.own_pages)(target, to));
         explained = own.copy(suspicion.no_copy);
-        // The layer itself responds to refused and redirected requests.
+        // The layer itself responds to requests that are refused or redirected.
         if explained.passes() {
             answered_by = (site.answers)(request, target);
         }
@@ -174,7 +174,8 @@ pub(super) fn decide(
     DecisionView::new(explained, answered_by)
 }
 
-/// Returns the findings about the browser that a request claims to come from, if checked.
+/// Returns the findings about the browser that a request claims to come from, if browsers are
+/// checked.
 fn suspicion_of(
     state: &AdminState,
     of: &SelectedSite,
@@ -183,7 +184,7 @@ fn suspicion_of(
     question: &IdentifyParams,
 ) -> Suspicion {
     let asked = http::Request::builder().method(method).uri(target);
-    // A request with an invalid method or target could not have arrived.
+    // A request with an invalid method or target could never have been received.
     let (Some(site), Ok(mut asked)) = (&of.site, asked.body(())) else {
         return Suspicion::default();
     };
@@ -209,7 +210,7 @@ fn suspicion_of(
     }
 }
 
-/// Returns the User-Agent from the `user_agent` field or, if that field is empty, from the headers.
+/// Returns the User-Agent from the `user_agent` field or, if this field is empty, from the headers.
 fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
     match headers.get(USER_AGENT) {
         Some(told) if question.user_agent.is_empty() => {
@@ -237,12 +238,12 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
     }
     let mut headers = HeaderMap::new();
     let typed = &question.user_agent;
-    // First, as some browser sends it there too.
+    // The User-Agent is added first, because at least one browser sends it first.
     if let (false, Ok(user_agent)) = (typed.is_empty(), HeaderValue::from_bytes(typed.as_bytes())) {
         headers.insert(USER_AGENT, user_agent);
     }
     let lines = question.headers.lines().map(str::trim);
-    // A copied request head still contains its request line.
+    // A copied request head may still contain its request line, which is skipped.
     let is_header = |line: &&str| !line.is_empty() && !line.contains(" HTTP/");
     for line in lines.filter(is_header) {
         let read = line.split_once(':').and_then(|(name, value)| {
@@ -262,19 +263,20 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
 }
 
 impl IdentifyPage {
-    /// Returns the parts of the User-Agent before, in and after the match.
+    /// Returns the part of the User-Agent that the pattern matched, and the parts before and after
+    /// it.
     fn parts(answer: &Explanation, claim: &ClaimView) -> (String, String, String) {
         cut(&answer.user_agent, claim.start, claim.end)
     }
 
-    /// Returns the path of the page about the claimed robot.
+    /// Returns the link to the page about the claimed robot.
     fn link(claim: &ClaimView) -> String {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         link(&text(&claim.source), &text(&claim.robot))
     }
 }
 
-/// Splits text into three parts; positions inside a character or beyond the end are allowed.
+/// Splits a text into three parts; positions inside a character or beyond the end are allowed.
 fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let bytes = text.as_bytes();
     let end = end.min(bytes.len());
@@ -293,7 +295,7 @@ fn method_of(typed: &str) -> String {
     }
 }
 
-/// Returns the path and query of a path or URL.
+/// Returns the path and query from a path or URL.
 fn target_of(typed: &str) -> &str {
     let typed = typed.trim();
     let local = match typed.split_once("://") {

@@ -1,4 +1,4 @@
-//! Refreshes that were started from the console.
+//! Refreshes that were started in the console.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,13 +7,13 @@ use robot_detection_operations::Operations;
 use robot_detection_store::refresh::{Progress, RefreshError, RefreshOptions, Trigger};
 use robot_detection_store::store::RefreshRecord;
 
-/// State of the last job started from the console; only one job runs at a time.
+/// The state of the most recent job started in the console; only one job can run at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     last: Arc<Mutex<Option<Job>>>,
 }
 
-/// Refreshes of one or more sources, run one after the other.
+/// A refresh of one or more sources, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) started_ms: i64,
@@ -39,7 +39,7 @@ pub(super) enum StepState {
     },
 }
 
-/// Error for starting a job while another job is running.
+/// The error for starting a job while another job is running.
 #[derive(Debug)]
 pub(super) struct AlreadyRunning;
 
@@ -56,7 +56,8 @@ impl Jobs {
 
     fn begin(&self, job: Job) -> Result<(), AlreadyRunning> {
         let mut last = self.lock();
-        // Checked and replaced under one lock: of two simultaneous requests, only one starts a job.
+        // Checked and replaced under a single lock, so that only one of two simultaneous requests
+        // starts a job.
         if last.as_ref().is_some_and(Job::is_running) {
             return Err(AlreadyRunning);
         }
@@ -93,14 +94,14 @@ impl Jobs {
     }
 }
 
-/// Starts a refresh of sources and returns immediately.
+/// Starts a refresh of the given sources, and returns immediately.
 pub(super) fn start(
     jobs: &Jobs,
     operations: &Operations,
     sources: Vec<Source>,
     options: RefreshOptions,
 ) -> Result<(), AlreadyRunning> {
-    // No second refresh is started while a scheduled one runs.
+    // No second refresh is started while a scheduled refresh is running.
     if is_busy(&operations.refresher.progress().borrow()) {
         return Err(AlreadyRunning);
     }
@@ -121,12 +122,12 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Returns `true` if any refresh of this process is in progress.
+/// Returns `true` if a refresh is running in this process.
 pub(super) fn is_busy(progress: &Progress) -> bool {
     !matches!(progress, Progress::Idle | Progress::Done { .. })
 }
 
-/// Guard that marks the job as ended, even if its task panics or is dropped at shutdown.
+/// A guard that marks the job as ended, even if its task panics or is dropped at shutdown.
 struct JobGuard {
     jobs: Jobs,
     operations: Operations,
@@ -147,7 +148,7 @@ async fn run(end: JobGuard, sources: Vec<Source>, options: RefreshOptions) {
     }
 }
 
-/// Returns the outcome for the page; the refresher has already logged it.
+/// Returns the outcome as shown on the page; the refresher has already logged the outcome.
 fn outcome(result: Result<RefreshRecord, RefreshError>) -> StepState {
     match result {
         Ok(record) => StepState::Done(Box::new(record)),

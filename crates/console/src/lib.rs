@@ -1,10 +1,11 @@
 //! Internal crate of `robot-detection`: the administrator's console and its JSON API.
 //!
-//! [`router`] returns an axum router that can be nested at any path: its links are relative. With
-//! [`Access::Login`], the console requires a password; with [`Access::Open`], the application
-//! protects the console with its own login. Requests that another site caused are always refused.
+//! [`router`] returns an axum router that can be nested at any path, because its links are
+//! relative. With [`Access::Login`], the console requires a password; with [`Access::Open`], the
+//! application protects the console with its own login. Requests that another site caused are
+//! always refused.
 //!
-//! Pages and JSON share their views: `robots` and `api/v1/robots` show the same data.
+//! Pages and JSON use the same views: for example, `robots` and `api/v1/robots` show the same data.
 //!
 //! # Example
 //!
@@ -66,7 +67,7 @@ pub use robot_detection_operations::{InvalidTimeZone, TimeZone};
 pub use routes::router;
 pub use settings::{Access, Admin, ClientAddress};
 
-/// Navigation entries in display order.
+/// The navigation entries in the order in which they are displayed.
 const NAVIGATION: &[page::NavigationEntry] = &[
     page::NavigationEntry::new("overview", "Now"),
     page::NavigationEntry::new("live", "Live"),

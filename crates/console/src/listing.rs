@@ -1,4 +1,4 @@
-//! Sorting and pagination of the registry table.
+//! Sorting and pagination of the registry page.
 
 use std::fmt::Write as _;
 
@@ -19,10 +19,10 @@ use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::ExportFormat;
 use robot_detection_operations::robots::{self, ListRobots, RobotView};
 
-/// Number of robots per page.
+/// Number of robots on a page.
 const PAGE_ROWS: usize = 100;
 
-// The ID is shown below the name and has no column.
+// The ID is shown below the name and has no column of its own.
 const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("name", "Robot"),
     SortColumn::name("purpose", "Purpose"),
@@ -31,7 +31,7 @@ const COLUMNS: [SortColumn; 5] = [
     SortColumn::name("modified", "Modified"),
 ];
 
-/// Query parameters of the registry page, in addition to the parameters of the robots table.
+/// The query parameters of the registry page, in addition to the parameters of the robots table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PageParams {
@@ -68,7 +68,7 @@ impl Listing {
         let rows = robots::select(rows, &request, &detector)?;
         let total = rows.len();
         let pages = total.div_ceil(PAGE_ROWS).max(1);
-        // Robots may have been removed since the link was created.
+        // Robots may have been removed after the link was created.
         let number = wanted.clamp(1, pages);
         let duplicates = Duplicates::new(&detector);
         let rows = rows.iter().skip((number - 1) * PAGE_ROWS).take(PAGE_ROWS);
@@ -106,7 +106,7 @@ impl Listing {
         link(&self.request, number)
     }
 
-    /// Returns the export formats of the listing with their links.
+    /// Returns the formats in which the listing can be exported, with their links.
     pub(super) fn exports(&self) -> Vec<(&'static str, String)> {
         let formats = ExportFormat::ALL.iter().map(|format| {
             let word = format.as_str();
@@ -159,7 +159,7 @@ fn link(request: &ListRobots, number: usize) -> String {
     link
 }
 
-/// Query parameters of a download, in addition to the parameters of the robots table.
+/// The query parameters of a download, in addition to the parameters of the robots table.
 #[derive(Debug, Deserialize)]
 pub(super) struct ExportParams {
     #[serde(default)]
@@ -182,11 +182,11 @@ pub(super) async fn download(
     let rows = robots::select(rows, &search, &operations.detector.load())?;
     let mut robots: Vec<_> = rows.into_iter().map(|row| row.robot).collect();
     robots.sort_by(|one, other| (&one.source, &one.id).cmp(&(&other.source, &other.id)));
-    // Sorting thousands of expressions would block other requests on this thread.
+    // Sorting thousands of regular expressions would block other requests on this thread.
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await
         .map_err(|_| Problem::internal("the export task failed"))?;
-    // As an attachment: browsers save the file, which has third-party text, and do not render it.
+    // Sent as an attachment, so that browsers save the third-party text instead of rendering it.
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
         (header::CONTENT_TYPE, format.media_type().to_owned()),

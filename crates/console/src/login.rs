@@ -1,4 +1,4 @@
-//! Logging in and out.
+//! Login and logout.
 
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ use super::{
     verify_password,
 };
 
-/// `Retry-After` in seconds if too many other clients try to log in.
-// As long as the longest delay, after which the places in the queue are free again.
+/// Value of `Retry-After`, in seconds, when too many other clients are trying to log in.
+// Equals the longest delay, after which the places in the queue are free again.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that a login may redirect to, in addition to those of the navigation.
+/// The pages to which a login may redirect, in addition to the pages in the navigation.
 const OTHER_PAGES: [&str; 7] = [
     "access",
     "account",
@@ -57,7 +57,7 @@ pub(super) struct LoginForm {
     next: String,
 }
 
-/// Outcome of a login attempt.
+/// The outcome of a login attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginOutcome {
     /// The password was correct and matches this hash.
@@ -65,7 +65,7 @@ pub(super) enum LoginOutcome {
         hash: String,
     },
     Wrong,
-    /// Too many wrong passwords were tried before.
+    /// Too many wrong passwords have been tried.
     Wait {
         seconds: u64,
     },
@@ -118,7 +118,7 @@ pub(super) async fn submit(
         }));
     };
     let now_ms = state.now_ms();
-    // Done at each login so that abandoned sessions do not accumulate.
+    // Deleted at each login, so that abandoned sessions do not accumulate.
     state
         .operations()
         .store
@@ -133,7 +133,7 @@ pub(super) async fn submit(
     Ok(response)
 }
 
-/// Records a login, and the failed attempts before it, in the audit log.
+/// Records a login, and any failed attempts before it, in the audit log.
 async fn record_login(state: &AdminState, caller: &LoginOrigin) {
     let failures = state.login_failures().succeeded(state.now_ms());
     if failures > 0 {
@@ -162,13 +162,13 @@ pub(super) async fn leave(
     Ok(page.location.see_other("login"))
 }
 
-/// Form whose only field is the CSRF token.
+/// A form whose only field is the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(super) struct Empty {}
 
-/// Checks a password against the stored hash, at a limited rate.
+/// Compares a password to the stored hash, at a limited rate.
 ///
-/// Argon2id is costly: without a queue, guesses could exhaust memory and processors.
+/// argon2id is costly: without a queue, guesses could exhaust memory and processors.
 pub(super) async fn check_password(
     state: &AdminState,
     caller: &LoginOrigin,
@@ -178,9 +178,11 @@ pub(super) async fn check_password(
     let Some(hash) = store.access().password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
-    // The hash must be loaded before the client is known, because it signs the browser's cookie.
+    // The hash must be loaded before the client can be determined, because it signs the browser's
+    // cookie.
     let client = caller.client(&hash);
-    // Held until the function returns; dropping it frees the place, even if the client disconnects.
+    // Held until the function returns; dropping the slot frees the place, even if the client
+    // disconnects.
     let Some(slot) = logins.enter(&client) else {
         return Ok(LoginOutcome::Busy);
     };
@@ -189,7 +191,7 @@ pub(super) async fn check_password(
             LoginDecision::After(delay) => tokio::time::sleep(delay).await,
             LoginDecision::Refused { wait } => return Err(LoginOutcome::wait(wait)),
         }
-        // The delay comes first, so that waiting strangers do not hold one of the few permits.
+        // The delay comes first, so that waiting strangers do not occupy one of the few permits.
         Ok(logins.check().await)
     };
     let turn = tokio::select! {
@@ -203,7 +205,7 @@ pub(super) async fn check_password(
     let Some(_permit) = permit else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };
-    // While waiting, other attempts may have failed, and the password may have changed.
+    // During the wait, other attempts may have failed, and the password may have changed.
     if let LoginDecision::Refused { wait } = logins.decide(&client).await {
         return Ok(LoginOutcome::wait(wait));
     }
@@ -223,12 +225,13 @@ pub(super) async fn check_password(
     if let Some(failures) = state.login_failures().failed(state.now_ms()) {
         record_failures(state, caller, failures).await;
     }
-    // fail2ban's filter matches this line: keep its words, and include nothing of the request.
+    // fail2ban's filter matches this line: do not change its words, and include nothing from the
+    // request.
     warn!(client = %caller, "failed admin login from {caller}");
     Ok(LoginOutcome::Wrong)
 }
 
-/// Returns the response to a failed attempt: the page that `page` renders with the reason.
+/// Returns the response to a failed attempt: the page that `page` renders, with the reason.
 pub(super) fn refusal<T: Template>(
     outcome: &LoginOutcome,
     page: impl FnOnce(String) -> T,
@@ -270,7 +273,7 @@ impl LoginOutcome {
     }
 }
 
-/// Returns the redirect target after a login: one of the console's pages, never another site.
+/// Returns the page to which a login redirects: one of the console's pages, never another site.
 ///
 /// `next` comes from a link that anyone may have written (open redirects, CWE-601).
 fn destination(next: &str) -> &str {

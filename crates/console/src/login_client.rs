@@ -1,7 +1,7 @@
 //! The origin of a login attempt: a browser that has logged in before, or a network.
 //!
-//! Wrong guesses from one address do not delay clients at other addresses, and a browser that has
-//! logged in before is not delayed even at the same address: see
+//! Wrong passwords from one address do not delay clients at other addresses, and a browser that has
+//! logged in before is not delayed even by wrong passwords from its own address: see
 //! <https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>.
 
 use std::{
@@ -27,26 +27,26 @@ use super::{
 };
 use robot_detection_layer::policy::sender_address;
 
-/// Cookie of a browser that has logged in before.
+/// The name of the cookie set in a browser that has logged in before.
 ///
-/// The cookie grants no access; it only exempts the browser from the delays for strangers.
+/// The cookie does not grant access; it only exempts the browser from the delays for strangers.
 const COOKIE: &str = "robot-detection-browser";
 /// Lifetime of the cookie in seconds after the browser's last login.
 const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
 /// Maximum number of cookies with this name that are checked; each check computes an HMAC.
 ///
-/// A browser sends one for each path for which the cookie was set (RFC 6265 §5.4).
+/// A browser sends one cookie for each path for which the cookie was set (RFC 6265 §5.4).
 const MAX_COOKIES: usize = 4;
-/// Prefix length that identifies one IPv6 client: the remaining bits identify an interface (RFC
-/// 4291 §2.5.1), which a host may choose freely.
+/// Prefix length that identifies a single IPv6 client: the remaining bits identify an interface
+/// (RFC 4291 §2.5.1), and a host may choose them freely.
 const NETWORK_BITS: u32 = 64;
-/// Prefix length of an IPv4 network such as those allocated to providers.
+/// Prefix length of a large IPv4 network, such as those allocated to providers.
 const LARGE_BITS_V4: u32 = 16;
 const LARGE_BITS_V6: u32 = 32;
 /// Prefix length of the IPv4 networks shown in the list of sessions.
 const SHOWN_BITS_V4: u32 = 24;
 
-/// Address and cookies of a login attempt; an extractor.
+/// The address and the cookies of a login attempt; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
@@ -54,22 +54,24 @@ pub(super) struct LoginOrigin {
     user_agent: String,
 }
 
-/// Client whose failed logins are counted together.
+/// A client whose failed logins are counted together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginClient {
-    /// Browser that has logged in before, identified by the name in its cookie.
+    /// A browser that has logged in before, identified by the name in its cookie.
     Browser(String),
-    /// Address, or the network prefix of an IPv6 address.
+    /// A client at this address or, for IPv6, in this network.
     Network(IpAddr),
-    /// Client without a known address.
+    /// A client whose address is unknown.
     Unknown,
 }
 
 impl LoginOrigin {
-    /// Returns the client whose failures are counted; the password's hash verifies its cookie.
+    /// Returns the client whose failed logins are counted; the password's hash verifies the
+    /// browser's cookie.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
-        // The cookie takes precedence: a guesser behind the same NAT must not delay the browser.
+        // The cookie takes precedence, so that an attacker behind the same NAT cannot delay the
+        // browser.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
             (None, Some(address)) => LoginClient::Network(sender_address(address)),
@@ -77,7 +79,7 @@ impl LoginOrigin {
         }
     }
 
-    /// Returns the address's network as shown in the list of sessions.
+    /// Returns the network that contains the address, as shown in the list of sessions.
     pub(super) fn network(&self) -> Option<String> {
         Some(match self.address?.to_canonical() {
             IpAddr::V4(v4) => {
@@ -95,7 +97,7 @@ impl LoginOrigin {
     }
 }
 
-/// Writes the address as used in log lines.
+/// Writes the address, as used in log lines.
 impl fmt::Display for LoginOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
@@ -126,7 +128,7 @@ impl LoginClient {
         matches!(self, Self::Browser(_))
     }
 
-    /// Returns the large network that contains the address, such as a provider's network.
+    /// Returns the large network that contains the address, such as the network of a provider.
     pub(super) fn large_network(&self) -> Option<IpAddr> {
         match self {
             Self::Network(IpAddr::V4(v4)) => {
@@ -141,7 +143,7 @@ impl LoginClient {
         }
     }
 
-    /// Returns the key under which the client's failures are counted.
+    /// Returns the key under which the client's failed logins are counted.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Browser(name) => format!("browser {name}"),
@@ -152,9 +154,9 @@ impl LoginClient {
     }
 }
 
-/// Cookie to set in a browser that has logged in.
+/// The cookie that is set in a browser that has logged in.
 ///
-/// The cookie is signed with the password's hash and becomes invalid when the password changes.
+/// The cookie is signed with the password's hash, so it becomes invalid when the password changes.
 pub(super) struct BrowserCookie {
     path: String,
     is_secure: bool,
@@ -179,8 +181,8 @@ impl FromRequestParts<AdminState> for BrowserCookie {
 
 impl BrowserCookie {
     pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
-        // Each login creates a new name, so that failures with a stolen cookie do not affect the
-        // browser.
+        // Each login creates a new name, so that failed logins with a stolen cookie do not affect
+        // the browser.
         let name = Id::default().to_string();
         let signature = signature(&name, password_hash);
         let (path, secure) = (&self.path, if self.is_secure { "; Secure" } else { "" });
@@ -206,7 +208,7 @@ fn cookies(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// Returns the name in a cookie if its signature matches this password hash.
+/// Returns the name in a cookie if the cookie's signature matches this password hash.
 fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
     let (name, signed) = cookie.split_once('.')?;
     let signature = signature(name, password_hash);
@@ -216,7 +218,7 @@ fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
 fn signature(name: &str, password_hash: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, password_hash.as_bytes());
     let mut signing = hmac::Context::with_key(&key);
-    // The cookie's name is signed too, so no other use of the key yields this signature.
+    // The cookie's name is signed too, so no other use of the key produces the same signature.
     signing.update(COOKIE.as_bytes());
     signing.update(b"=");
     signing.update(name.as_bytes());

@@ -1,7 +1,7 @@
-//! Rate limiter for logins: limits password attempts per client, overall, and concurrently.
+//! A rate limiter for logins, which limits password attempts per client, overall and concurrently.
 //!
-//! Each wrong password adds to two debts that decrease over time: the debt of the client, and the
-//! debt of all clients together.
+//! Each wrong password adds to two debts that decrease over time: the client's debt, and the debt
+//! of all clients together.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,61 +14,62 @@ use crate::login_client::LoginClient;
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::store::{LoginFailures, Store};
 
-/// Time after which one wrong password of a client is forgotten.
+/// Time after which a client's wrong password no longer counts.
 const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
-/// Number of remembered wrong passwords at which a client has to wait.
+/// Number of wrong passwords that still count at which a client has to wait.
 const MAX_FREE_FAILURES: u32 = 5;
-/// Time after which one wrong password is forgotten in the count for all clients.
+/// Time after which a wrong password no longer counts towards the debt of all clients.
 const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
 /// Debt of all clients up to which strangers are not delayed.
 const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
-/// Maximum debt of all clients, so that delays end soon after an attack.
+/// Maximum debt of all clients; the limit ensures that delays end soon after an attack.
 const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
-/// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
+/// Longest delay for a stranger, which is reached at [`GLOBAL_MAX_DEBT`].
 const MAX_DELAY: Duration = Duration::from_secs(5);
-/// Key under which failures of all clients are counted; no client has this key.
+/// The key under which failed logins of all clients are counted; no client has this key.
 const ALL_CLIENTS: &str = "*";
 
-/// Maximum number of concurrent password comparisons: argon2id uses 19 MiB for each.
+/// Maximum number of concurrent password comparisons; argon2id needs 19 MiB for each comparison.
 const MAX_CHECKS: usize = 2;
-/// Maximum number of strangers in the queue; if it is exceeded, one stranger gets status 503.
+/// Maximum number of strangers in the queue; if there are more, one of them gets status 503.
 const MAX_STRANGERS: usize = 64;
-/// Maximum number of browsers with a cookie in the queue: strangers cannot use up their places.
+/// Maximum number of browsers with a cookie in the queue; strangers cannot take their places.
 const MAX_BROWSERS: usize = 8;
-/// Maximum number of waiting login attempts of one client.
+/// Maximum number of login attempts from one client that can wait at the same time.
 const MAX_WAITING_PER_CLIENT: usize = 4;
-/// Maximum number of clients remembered in memory while the database is not writable.
+/// Maximum number of clients whose failed logins are stored in memory while the database is not
+/// writable.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Rate limiter for logins, with a queue for password comparisons.
+/// A rate limiter for logins, with a queue for password comparisons.
 #[derive(Debug)]
 pub(super) struct LoginLimiter {
     store: Store,
     clock: Clock,
-    /// Expiry times of failed logins that could not be counted in the database, by client.
+    /// Expiry of failed logins that could not be counted in the database, by client.
     memory: Mutex<HashMap<String, i64>>,
     waiting: Mutex<Vec<Attempt>>,
     checks: Semaphore,
 }
 
-/// Login attempt that waits until its delay has elapsed.
+/// A login attempt that waits until its delay has elapsed.
 #[derive(Debug)]
 struct Attempt {
     client: LoginClient,
-    /// Notified when another attempt takes this attempt's place in the queue.
+    /// Notified when another attempt takes over this attempt's place in the queue.
     eviction: Arc<Notify>,
 }
 
-/// Decision on a login attempt.
+/// The decision on a login attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum LoginDecision {
-    /// Compare the password after a delay, which may be zero.
+    /// Compare the password after this delay, which may be zero.
     After(Duration),
-    /// Refuse: too many wrong passwords were tried before.
+    /// Refuse the attempt, because too many wrong passwords have been tried.
     Refused { wait: Duration },
 }
 
-/// Place in the queue of login attempts, held until dropped.
+/// A place in the queue of login attempts, which is free again when this value is dropped.
 #[derive(Debug)]
 pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,
@@ -86,19 +87,21 @@ impl LoginLimiter {
         }
     }
 
-    /// Enters the queue; returns `None` if no place is left for the client.
+    /// Enters the queue; returns `None` if there is no place for the client.
     ///
     /// If the queue is full, a new stranger replaces another stranger: see [`leaving`].
     pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
-        // Behind a Unix socket no visitor has an address: one visitor must not lock out all others.
+        // Behind a Unix socket, no visitor has an address, and one visitor must not lock out all
+        // others.
         if of_client.count() >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
         let browsers = waiting.iter().filter(|attempt| attempt.client.is_browser());
         let browsers = browsers.count();
-        // Does not wait for a place: waiting would use as much memory as a place in the queue.
+        // The attempt does not wait for a place, because waiting would need as much memory as a
+        // place does.
         if client.is_browser() {
             if browsers >= MAX_BROWSERS {
                 return None;
@@ -118,16 +121,17 @@ impl LoginLimiter {
         })
     }
 
-    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; never returns `None` in practice.
+    /// Waits until fewer than [`MAX_CHECKS`] comparisons are running; never returns `None` in
+    /// practice.
     pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on a client's login attempt, based on the client's previous failures.
+    /// Decides on a login attempt, based on the client's earlier failures.
     pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
-        // If failures cannot be read, the query for the password's hash reports the error.
+        // If the failures cannot be read, the query for the password's hash reports the error.
         let counted = self.store.access().login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
@@ -137,7 +141,7 @@ impl LoginLimiter {
         decide_from(client, failures)
     }
 
-    /// Counts a failed login of the client.
+    /// Counts a failed login by the client.
     pub(super) async fn failed(&self, client: &LoginClient) {
         let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
         for (key, each, longest) in [
@@ -155,10 +159,10 @@ impl LoginLimiter {
         }
     }
 
-    /// Forgets the wrong passwords of a client that has logged in.
+    /// Deletes the failed logins of a client that has logged in.
     pub(super) async fn succeeded(&self, client: &LoginClient) {
         let key = client.key();
-        // For this client only: its login says nothing about the guesses of others.
+        // Only for this client, because its login says nothing about attempts by other clients.
         lock(&self.memory).remove(&key);
         if let Err(error) = self.store.access().clear_login_failures(&key).await {
             warn!("could not reset the count of failed logins: {error}");
@@ -180,11 +184,11 @@ impl LoginLimiter {
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
         let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
-        // Only when full, because pruning scans all entries.
+        // Only when the map is full, because pruning scans all entries.
         if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
-        // Full of failures that still count: the entry that expires first is evicted.
+        // If all failures still count, the entry that expires first is evicted.
         if memory.len() >= MAX_REMEMBERED
             && !memory.contains_key(key)
             && let Some(soonest) = soonest(&memory)
@@ -193,13 +197,13 @@ impl LoginLimiter {
         }
         let forgotten_ms = memory.entry(key.to_owned()).or_default();
         let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
-        // Setting the clock back must not lengthen any client's wait.
+        // Setting the clock back must not make any client wait longer.
         *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
     }
 }
 
 impl QueueSlot<'_> {
-    /// Waits until another login attempt has taken this place in the queue.
+    /// Waits until another login attempt has taken over this place in the queue.
     pub(super) async fn evicted(&self) {
         self.eviction.notified().await;
     }
@@ -212,10 +216,11 @@ impl Drop for QueueSlot<'_> {
     }
 }
 
-/// Returns the place of the stranger that must leave a full queue; `None` if the newcomer must.
+/// Returns the position of the stranger that must leave a full queue; `None` if the newcomer must
+/// leave.
 ///
-/// A random stranger from the network with the most places leaves. An attacker can replace
-/// strangers from other networks only with addresses in as many networks as there are places.
+/// A random stranger from the network with the most places leaves the queue. To replace strangers
+/// from other networks, an attacker needs addresses in as many networks as there are places.
 fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     let strangers = waiting.iter().enumerate();
     let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
@@ -231,15 +236,15 @@ fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
     fastrand::choice(of_largest.collect::<Vec<_>>())?.0
 }
 
-/// Decides on a login attempt, based on the remaining debt from previous failures.
+/// Decides on a login attempt, based on the debt that remains from earlier failures.
 fn decide_from(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
-    // The debt of the first four failures is free; a client has to wait for the rest to expire.
+    // The debt of the first four failures is free; the client must wait until the rest has expired.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
     let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
     let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
-    // The delay grows with the debt: few guesses cause none, and many do not lock out a user who
-    // logs in from a new place.
+    // The delay grows with the debt: a few wrong passwords cause no delay, and many do not lock out
+    // a user who logs in from a new place.
     let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
         // Never refused, because all visitors may share this client.
@@ -269,10 +274,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Period for which failed logins share one entry, so that guesses do not flood the audit log.
+/// Period in which failed logins share a single audit log entry, so that guesses do not flood the
+/// log.
 const FAILURES_MS: i64 = 10 * 60_000;
 
-/// Failed logins that are not yet in the audit log.
+/// The failed logins that are not in the audit log yet.
 #[derive(Debug, Default)]
 pub(crate) struct LoginFailureLog {
     pending: Mutex<Pending>,
@@ -285,7 +291,8 @@ struct Pending {
 }
 
 impl LoginFailureLog {
-    /// Counts a failed login; returns the number to record now, if an entry is due.
+    /// Counts a failed login; if an audit log entry is due, returns the number of failures to
+    /// record.
     pub(crate) fn failed(&self, now_ms: i64) -> Option<u64> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.failures += 1;
@@ -295,7 +302,7 @@ impl LoginFailureLog {
         is_time.then(|| pending.take(now_ms))
     }
 
-    /// Returns the number of failed logins to record before a successful one.
+    /// Returns the number of failed logins to record before a successful login.
     pub(crate) fn succeeded(&self, now_ms: i64) -> u64 {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if pending.failures == 0 {

@@ -1,4 +1,4 @@
-//! Pages for adding and removing robots by hand.
+//! The pages on which robots are added and removed by hand.
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -43,7 +43,7 @@ pub(super) async fn form(page: Page) -> Response {
     })
 }
 
-/// Adds a robot, or shows the form with its errors.
+/// Adds a robot, or shows the form again with the errors in its fields.
 pub(super) async fn add(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -54,7 +54,7 @@ pub(super) async fn add(
         Ok(robot) => {
             recognise(&state).await?;
             let page_of_robot = link(robot.source.as_str(), &robot.id);
-            // The page of a robot named `..` already has a query with the ID.
+            // The page of a robot whose ID is `..` already has a query that contains the ID.
             let mark = if page_of_robot.contains('?') {
                 '&'
             } else {
@@ -64,7 +64,7 @@ pub(super) async fn add(
             return Ok(location.see_other(&format!("{page_of_robot}{mark}note=added")));
         }
         Err(Refusal::Invalid(errors)) => errors,
-        // An ID conflict is reported at its field, so that the form keeps its input.
+        // An ID conflict is reported as an error in the ID field, so that the form keeps its input.
         Err(Refusal::Conflict { message, .. }) => vec![Invalid::new("id", message)],
         Err(refusal) => return Err(refusal.into()),
     };
@@ -89,7 +89,7 @@ pub(super) async fn remove(
     Ok(page.location.see_other("registry?note=removed"))
 }
 
-/// Applies a registry change immediately, without waiting for the next refresh.
+/// Applies a change to the registry immediately instead of at the next refresh.
 pub(super) async fn recognise(state: &AdminState) -> Result<(), Problem> {
     state.operations().refresher.reload().await?;
     Ok(())

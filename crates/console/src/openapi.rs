@@ -1,4 +1,4 @@
-//! Registration of the JSON API's operations, and the `OpenAPI` document generated from them.
+//! Registers the operations of the JSON API and generates the `OpenAPI` document from them.
 //!
 //! Each route is registered together with its description.
 
@@ -27,19 +27,19 @@ use super::{
     state::AdminState,
 };
 
-/// Operation of the JSON API: a path, a method and a description.
+/// An operation of the JSON API: a path, a method and a description.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     method: Method,
     path: &'static str,
     summary: &'static str,
-    /// Names of the query parameters; all other parameters are rejected.
+    /// Names of the query parameters that the operation accepts; all other parameters are rejected.
     parameters: &'static [&'static str],
     /// Schema of the operation's request body, if any.
     body: Option<SchemaOf>,
     /// Schema of the operation's response, if any.
     answer: Option<SchemaOf>,
-    /// Status of the operation's successful response.
+    /// Status of a successful response.
     status: StatusCode,
     /// Whether the operation returns 200 instead if it creates nothing.
     is_or_ok: bool,
@@ -47,10 +47,11 @@ pub(super) struct Operation {
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Returns the allowed words of a parameter; empty if it is not an enumeration.
+/// A function that returns the allowed words of a parameter; empty if the parameter is not an
+/// enumeration.
 type Words = fn(&str, &str) -> Vec<&'static str>;
 
-/// Routes below `/api` with their descriptions.
+/// The routes below `/api`, with their descriptions.
 #[derive(Debug)]
 pub(super) struct Api {
     router: Router<AdminState>,
@@ -66,7 +67,7 @@ struct ReferencePage<'o> {
 }
 
 impl Operation {
-    /// Creates an operation that responds with 200, or without a body if it deletes.
+    /// Creates an operation that responds with 200 or, for a deletion, without a body.
     pub(super) fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
         let status = match method {
             Method::DELETE => StatusCode::NO_CONTENT,
@@ -143,7 +144,7 @@ impl Operation {
         described
     }
 
-    /// Returns the names of the body's fields, and whether each is required.
+    /// Returns the names of the fields in the request body, and whether each field is required.
     fn fields(&self) -> Vec<(String, bool)> {
         let schema = self.body.map(whole).unwrap_or_default();
         let required = schema.get("required").and_then(Value::as_array);
@@ -198,7 +199,7 @@ impl Api {
         }
     }
 
-    /// Adds an operation and its handler.
+    /// Adds an operation and the handler for it.
     pub(super) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
     where
         H: Handler<T, AdminState>,
@@ -212,8 +213,8 @@ impl Api {
         self
     }
 
-    /// Returns the router with the `/openapi` page, and the operations and their document below
-    /// `/api`.
+    /// Returns the router with the `/openapi` page, and with the operations and the document about
+    /// them below `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
         let itself = Operation::new(Method::GET, "/openapi.json", "This document");
         let operations: Arc<[_]> = self
@@ -222,7 +223,7 @@ impl Api {
             .cloned()
             .chain([itself.clone()])
             .collect();
-        // Generated on the first request, so that startup does not wait for a hundred schemas.
+        // Generated for the first request, so that startup does not wait for a hundred schemas.
         let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
         let words = self.words;
         let all = self.add(itself, async move || {
@@ -266,14 +267,14 @@ fn openapi(operations: &[Operation], words: Words) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": "JSON versions of the admin pages. Tokens with the scope read may use GET; all other methods require the scope write.",
         },
-        // Relative to the document, because the path of the console is unknown here.
+        // Relative to the document's own URL, because the path of the console is not known here.
         "servers": [{ "url": "." }],
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "responses": { "Error": {
-                "description": "Error with its reason (RFC 9457)",
+                "description": "Error, with the reason (RFC 9457)",
                 "content": { "application/problem+json": { "schema": problem } },
             } },
             "schemas": answers.take_definitions(true),
@@ -281,7 +282,7 @@ fn openapi(operations: &[Operation], words: Words) -> Value {
     })
 }
 
-/// Converts separately described words to an `enum`, from which clients can be generated.
+/// Converts words that are described separately to an `enum`, from which clients can be generated.
 fn list_words(schema: &mut Schema) {
     let kinds = schema.get("oneOf").and_then(Value::as_array);
     let words = kinds.and_then(|kinds| {
@@ -295,7 +296,8 @@ fn list_words(schema: &mut Schema) {
     }
 }
 
-/// Returns a body's schema without references: optional request fields are required in responses.
+/// Returns the schema of a body without references; optional request fields are required in
+/// responses.
 fn whole(body: SchemaOf) -> Schema {
     let read = SchemaSettings::draft2020_12().for_deserialize();
     let read = read.with(|settings| settings.inline_subschemas = true);
@@ -311,13 +313,13 @@ fn parameter(name: &str, place: &str, words: &[&str]) -> Value {
         && place == "query"
         && !is_flag
     {
-        // An empty value counts as missing, because forms send their empty fields.
+        // An empty value is treated as missing, because forms also submit their empty fields.
         members.insert("allowEmptyValue".to_owned(), true.into());
     }
     parameter
 }
 
-/// Returns the schema of a parameter; by default, that of a string.
+/// Returns the schema of a parameter; by default, the schema of a string.
 fn parameter_schema(name: &str, words: &[&str]) -> Value {
     match name {
         _ if !words.is_empty() => json!({ "type": "string", "enum": words }),

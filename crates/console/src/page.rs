@@ -12,23 +12,23 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::{Moment, TimeZone, access::Visitor, assets, problem::Problem, state::AdminState};
 use robot_detection_operations::live_rules::{self, Pause};
 
-/// Bytes that remain unescaped in a path segment or a query value (RFC 3986 §2.3).
+/// The bytes that remain unescaped in a path segment or a query value (RFC 3986 §2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Location of a request below the path at which the router is nested.
+/// The location of a request below the path at which the router is nested.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RequestLocation {
-    /// Relative reference to the console's root: `./`, `../`, `../../`.
+    /// Relative reference to the console's root, such as `./`, `../` or `../../`.
     pub(super) root: String,
-    /// Path at which the router is nested; empty at the root of a site.
+    /// Path at which the router is nested; empty if the router is at the root of a site.
     pub(super) prefix: String,
-    /// Path below the prefix, with the query.
+    /// Path below the prefix, including the query.
     pub(super) local: String,
-    /// Whether the client prefers JSON to a page.
+    /// Whether the client prefers JSON over a page.
     pub(super) accepts_json: bool,
 }
 
@@ -49,7 +49,8 @@ impl RequestLocation {
         // axum strips the prefix from the URI and keeps the full URI in `OriginalUri`.
         let (prefix, root) = match original.strip_suffix(path) {
             Some(prefix) => (prefix, up(path)),
-            // Nested at `/a/b` and requested without a slash at the end: one segment down.
+            // Nested at `/a/b` and requested without a trailing slash: links must first go down one
+            // segment.
             None => (original, down(original)),
         };
         Self {
@@ -73,7 +74,7 @@ impl RequestLocation {
         matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Returns `true` if errors must be JSON.
+    /// Returns `true` if errors must be sent as JSON.
     pub(super) fn wants_json(&self) -> bool {
         self.is_api() || self.accepts_json
     }
@@ -91,9 +92,9 @@ impl RequestLocation {
     }
 }
 
-/// Returns `true` if `Accept` prefers JSON to HTML (RFC 9110 §12.5.1).
+/// Returns `true` if the `Accept` header prefers JSON over HTML (RFC 9110 §12.5.1).
 ///
-/// `*/*` does not count as JSON, because browsers send it when they request pages.
+/// `*/*` is not treated as JSON, because browsers send it when they request pages.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let (mut json, mut page) = (0.0, 0.0);
     for accept in headers.get_all(header::ACCEPT) {
@@ -119,7 +120,8 @@ fn prefers_json(headers: &HeaderMap) -> bool {
 fn up(path: &str) -> String {
     match path.bytes().filter(|&byte| byte == b'/').count() {
         0 | 1 => "./".to_owned(),
-        // Relative to the directory of the page: the first slash leads into the router itself.
+        // Relative to the directory of the page, because the first slash leads into the router
+        // itself.
         slashes => "../".repeat(slashes - 1),
     }
 }
@@ -129,28 +131,29 @@ fn down(original: &str) -> String {
     format!("./{segment}/")
 }
 
-/// Data that every page of the console needs; an extractor.
+/// The data that every page of the console needs; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     /// Location of the request.
     pub(super) location: RequestLocation,
-    /// CSRF token for the forms of a session.
+    /// CSRF token for the forms of the session; `None` if there is no session.
     pub(super) csrf: Option<String>,
-    /// Whether decisions are only recorded, not enforced.
+    /// Whether decisions are only recorded and not enforced.
     pub(super) is_dry_run: bool,
-    /// The pause of all enforcement, shown to logged-in visitors.
+    /// The pause of all enforcement, which is shown only to logged-in visitors.
     pub(super) pause: Option<Pause>,
-    /// Time zone of the displayed times.
+    /// Time zone in which times are displayed.
     pub(super) zone: TimeZone,
-    /// Outage of the database, while the database is unavailable.
+    /// Outage of the database; `None` if the database is available.
     pub(super) away: Option<OutageView>,
 }
 
-/// Banner about an unavailable database.
+/// The banner about an unavailable database.
 #[derive(Clone, Debug)]
 pub(super) struct OutageView {
     pub(super) since: Moment,
-    /// Reason, shown to logged-in visitors only: it may contain host and file names.
+    /// Reason for the outage, which is shown only to logged-in visitors because it may contain host
+    /// and file names.
     pub(super) reason: Option<String>,
 }
 
@@ -169,7 +172,7 @@ impl Page {
         crate::NAVIGATION
     }
 
-    /// Returns a time in the pages' time zone: "2026-03-01 12:30 UTC".
+    /// Returns a time in the pages' time zone as text, such as "2026-03-01 12:30 UTC".
     pub(super) fn exact(&self, moment: &Moment) -> String {
         self.zone.exact(moment.at_ms)
     }
@@ -184,17 +187,17 @@ impl Page {
         self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// Returns `true` if the visitor can log out.
+    /// Returns `true` if the visitor has a session and can log out.
     pub(super) fn has_session(&self) -> bool {
         self.csrf.is_some()
     }
 
-    /// Returns the link to an asset, which changes with the content.
+    /// Returns the link to an asset, which changes when the asset's content changes.
     pub(super) fn asset(&self, name: &str) -> String {
         format!("{}{}", self.location.root, assets::link(name))
     }
 
-    /// Returns `true` if a navigation entry links to this page or to its parent.
+    /// Returns `true` if a navigation entry links to this page or to its parent page.
     pub(super) fn is_below(&self, entry: &str) -> bool {
         let path = self.location.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();
@@ -239,7 +242,8 @@ impl FromRequestParts<AdminState> for Page {
     }
 }
 
-/// Returns `true` if decisions are not enforced; `false` during a pause, which has its own banner.
+/// Returns `true` if decisions are not enforced; `false` during a pause, which has a banner of its
+/// own.
 fn is_dry_run(state: &AdminState) -> bool {
     let policy = state.operations().policy.load();
     policy.is_dry_run() && !policy.is_paused()
@@ -258,19 +262,19 @@ pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Respons
     }
 }
 
-/// Encodes text for a path segment or a query value.
+/// Encodes a text for use in a path segment or a query value.
 pub(super) fn encode(text: &str) -> String {
-    // A dot segment would be treated as "up" even if encoded (URL Standard §4.3).
+    // A dot segment would be interpreted as "up", even if it is encoded (URL Standard §4.3).
     utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
-/// Entry of the console's navigation.
+/// An entry in the console's navigation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NavigationEntry {
     /// Path of the entry's page below the router, without the leading slash.
     pub(super) path: &'static str,
     pub(super) label: &'static str,
-    /// Whether the entry is in the second list: setup pages that are seldom visited.
+    /// Whether the entry is in the second list, which contains setup pages that are seldom visited.
     pub(super) is_second: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Validation of the API's query parameters: unknown parameters are rejected to expose typos.
+//! Validates the query parameters of the API: unknown parameters are rejected, to expose typos.
 
 use axum::{
     extract::{Query, Request},
@@ -11,10 +11,10 @@ use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Maximum number of characters of an unknown parameter that the error message contains.
+/// Maximum number of characters of an unknown parameter's name that the error message contains.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Refuses requests with query parameters other than the given ones.
+/// Refuses requests with query parameters other than the given parameters.
 pub(super) fn with_parameters(
     names: &'static [&'static str],
     route: MethodRouter<AdminState>,
@@ -41,7 +41,7 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 }
 
 fn unknown(names: &[&str], key: &str) -> String {
-    // The name comes from the client and may have any length.
+    // The name comes from the client and may be of any length.
     let cut: String = key.chars().take(MAX_NAME_CHARS).collect();
     let no_such = format!("Unknown parameter {cut:?}");
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! Errors as pages and JSON.
+//! Errors, rendered as pages or as JSON.
 
 use askama::Template;
 use axum::{
@@ -18,22 +18,22 @@ use super::{
 use robot_detection_operations::Refusal;
 use robot_detection_store::store::{DatabaseOutage, StoreError};
 
-/// Problem as JSON (RFC 9457) with the type `about:blank`.
+/// A problem as JSON (RFC 9457) with the type `about:blank`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct ProblemDetails {
     /// Name of the HTTP status.
     title: &'static str,
     status: u16,
-    /// Description of the error and the next step.
+    /// Description of the error, and the next step.
     detail: String,
-    /// Error code for programs.
+    /// Error code, for programs.
     code: &'static str,
 }
 
-/// Reason why a request failed.
+/// The reason why a request failed.
 ///
-/// As a response, a problem is a bare status; [`Problem::finish`] turns the problem into a page or
-/// JSON, depending on the path and the client.
+/// Until [`Problem::finish`] turns the problem into a page or JSON, depending on the path and the
+/// client, the response contains only a status.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -71,7 +71,7 @@ impl Problem {
         )
     }
 
-    /// Returns the problem for a change attempted with a read-only token.
+    /// Returns the problem for a change that was attempted with a read-only token.
     pub(super) fn read_only() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -80,9 +80,10 @@ impl Problem {
         )
     }
 
-    /// Returns the problem for an unavailable database.
+    /// Returns the problem for an outage of the database.
     ///
-    /// The message omits the reason, because visitors who are not logged in may read the message.
+    /// The message omits the reason for the outage, because visitors who are not logged in may see
+    /// the message.
     pub(super) fn away(absence: &DatabaseOutage) -> Self {
         let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
@@ -95,13 +96,14 @@ impl Problem {
         )
     }
 
-    /// Logs an internal error, whose details are not shown to the visitor.
+    /// Logs an internal error and returns the problem, which does not show any details to the
+    /// visitor.
     pub(super) fn internal(cause: &str) -> Self {
         error!(cause, "could not create an admin page: {cause}");
         Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Returns the problem for a status without a specific reason.
+    /// Returns the problem for a status when no specific reason is known.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let (code, message) = match status.as_u16() {
             400 => ("bad_request", "The request is malformed."),
@@ -110,7 +112,7 @@ impl Problem {
             404 => ("not_found", "This page does not exist."),
             405 => (
                 "method_not_allowed",
-                "This URL does not support the method.",
+                "This URL does not support the request method.",
             ),
             408 => ("timeout", "The request was not received in time."),
             413 => ("too_large", "The request is larger than 64 KiB."),
@@ -123,7 +125,7 @@ impl Problem {
         Self::new(status, code, message)
     }
 
-    /// Returns the problem for an error response that is not yet in the expected format.
+    /// Returns the problem for an error response that is not in the expected format yet.
     pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {
@@ -137,7 +139,7 @@ impl Problem {
             .then(|| Self::of_status(status))
     }
 
-    /// Turns the problem into a page or JSON and keeps the response's headers.
+    /// Turns the problem into a page or JSON, and keeps the headers of the response.
     pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
         let dressed = if location.wants_json() {
             let details = ProblemDetails {
@@ -154,7 +156,7 @@ impl Problem {
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
-        // Both lengths describe the original body; hyper sets the length of the sent body.
+        // Both lengths describe the original body; hyper sets the length of the body that is sent.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         for (name, value) in &parts.headers {
             response.headers_mut().insert(name, value.clone());
@@ -185,7 +187,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        // RFC 9110 §11.6.1: a 401 must carry a challenge.
+        // A 401 response must contain a challenge (RFC 9110 §11.6.1).
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(
                 header::WWW_AUTHENTICATE,
@@ -239,7 +241,7 @@ fn heading(status: StatusCode) -> &'static str {
 #[template(path = "admin/problem.html")]
 struct ProblemPage<'p> {
     page: Page,
-    /// Whether the visitor may see the other pages.
+    /// Whether the page shows the navigation, because the visitor may see other pages.
     has_nav: bool,
     heading: &'static str,
     message: &'p str,

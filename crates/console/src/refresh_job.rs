@@ -1,4 +1,4 @@
-//! Progress of the refreshes started from the console, as a page and as JSON.
+//! The progress of refreshes started in the console, as a page and as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,12 +13,12 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
-/// The current or last refresh job.
+/// The refresh job that is running, or the most recent job.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RefreshJob")]
 pub(super) struct JobView {
     pub(super) running: bool,
-    /// State of the refresh job as one line of text.
+    /// State of the refresh job, as one line of text.
     pub(super) text: String,
     pub(super) started: Option<Moment>,
     pub(super) finished: Option<Moment>,
@@ -88,7 +88,7 @@ impl StepView {
 }
 
 fn headline(job: Option<&Job>, progress: &Progress) -> String {
-    // A scheduled refresh in progress takes precedence over an ended job.
+    // A scheduled refresh that is running takes precedence over a job that has ended.
     let Some(job) = job.filter(|job| job.is_running() || !jobs::is_busy(progress)) else {
         return match of_progress(progress) {
             Some((source, text)) => format!("{}: {text}", title(source)),

@@ -1,4 +1,4 @@
-//! The refresh history, and the refresh in progress.
+//! The history of refreshes, and the refresh that is running.
 
 use askama::Template;
 use axum::{
@@ -25,7 +25,7 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::RefreshOptions;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
-/// Number of refreshes in the history.
+/// Number of refreshes shown in the history.
 pub(super) const HISTORY: u64 = 200;
 
 #[derive(Template)]
@@ -51,7 +51,7 @@ struct ProgressPage {
     was_busy: bool,
 }
 
-/// Entry of the refresh history.
+/// An entry of the refresh history.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Refresh")]
 pub(super) struct RefreshView {
@@ -60,7 +60,7 @@ pub(super) struct RefreshView {
     pub(super) source_title: String,
     pub(super) url: String,
     pub(super) trigger: String,
-    /// Trigger of the refresh as text.
+    /// Text that describes what triggered the refresh.
     #[serde(skip)]
     pub(super) started_by: String,
     pub(super) started: Moment,
@@ -80,7 +80,7 @@ pub(super) struct RefreshView {
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
     pub(super) problems: Vec<String>,
-    /// SHA-256 of the quarantined document.
+    /// SHA-256 of the document that was quarantined.
     pub(super) document: Option<String>,
 }
 
@@ -97,12 +97,12 @@ pub(super) struct StartForm {
 pub(super) struct AcceptForm {
     #[serde(default)]
     source: String,
-    /// SHA-256 of the reviewed document.
+    /// SHA-256 of the document that the administrator has reviewed.
     #[serde(default)]
     document: String,
 }
 
-/// Path parameter of a refresh.
+/// The path parameter that identifies a refresh.
 #[derive(Debug, Deserialize)]
 pub(super) struct RefreshPath {
     pub(super) refresh_id: String,
@@ -114,13 +114,13 @@ pub(super) struct NoteParams {
     note: String,
 }
 
-/// Shows the refresh history.
+/// Shows the history of refreshes.
 pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let refreshes = history(&state, HISTORY).await?;
     Ok(html(&RefreshesPage { page, refreshes }))
 }
 
-/// Shows one refresh with the problems in the source.
+/// Shows one refresh, with the problems found in the source.
 pub(super) async fn record(
     State(state): State<AdminState>,
     Path(path): Path<RefreshPath>,
@@ -130,7 +130,7 @@ pub(super) async fn record(
     Ok(html(&RecordPage { page, refresh }))
 }
 
-/// Shows the progress or the outcome of the refresh.
+/// Shows the progress or outcome of the refresh.
 pub(super) async fn progress(
     State(state): State<AdminState>,
     Params(params): Params<NoteParams>,
@@ -140,13 +140,13 @@ pub(super) async fn progress(
     html(&ProgressPage {
         page,
         sources: source_names(&state),
-        // The note stays in the URL, and may no longer be true when the page is reloaded.
+        // The note remains in the URL, and may no longer be true when the page is reloaded.
         was_busy: params.note == "busy" && job.running,
         job,
     })
 }
 
-/// Starts a refresh and shows its progress.
+/// Starts a refresh, and shows its progress.
 pub(super) async fn start(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -162,7 +162,7 @@ pub(super) async fn start(
     Ok(to_progress(&page, &started))
 }
 
-/// Accepts the quarantined document of a source and shows the progress.
+/// Accepts the quarantined document of a source, and shows the progress.
 pub(super) async fn accept(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -174,7 +174,7 @@ pub(super) async fn accept(
     Ok(to_progress(&page, &started))
 }
 
-/// Starts a refresh of sources and records the visitor in the audit log.
+/// Starts a refresh of the given sources, and records the visitor in the audit log.
 pub(super) async fn begin(
     state: &AdminState,
     visitor: &Visitor,
@@ -196,9 +196,11 @@ fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
     })
 }
 
-/// Returns the options for accepting the quarantined document, provided that it was reviewed.
+/// Returns the options for accepting the quarantined document, provided that this document was
+/// reviewed.
 ///
-/// A newer, unreviewed document may have been downloaded since the page was loaded.
+/// A newer document, which has not been reviewed, may have been downloaded since the page was
+/// loaded.
 pub(super) async fn acceptance(
     state: &AdminState,
     name: &str,
@@ -250,7 +252,7 @@ pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Prob
     Ok(sources)
 }
 
-/// Looks up one entry of the history.
+/// Returns one entry of the history.
 pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Problem> {
     history(state, HISTORY)
         .await?
@@ -258,12 +260,12 @@ pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Pr
         .find(|refresh| refresh.id.to_string() == id)
         .ok_or_else(|| {
             Problem::not_found(format!(
-                "This refresh is not in the history of the last {HISTORY} refreshes."
+                "This refresh is not among the last {HISTORY} refreshes in the history."
             ))
         })
 }
 
-/// Returns the newest entries of the history.
+/// Returns the most recent entries of the history.
 pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<RefreshView>, Problem> {
     let now_ms = state.now_ms();
     let records = state.operations().store.refreshes().list(limit).await?;
@@ -273,7 +275,7 @@ pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<Refres
         .collect())
 }
 
-/// Returns the current or last job.
+/// Returns the job that is running, or the most recent job.
 pub(super) fn current(state: &AdminState) -> JobView {
     let progress = state.operations().refresher.progress().borrow().clone();
     JobView::new(state.jobs().last(), &progress, state.now_ms())
@@ -289,7 +291,7 @@ fn source_names(state: &AdminState) -> Vec<String> {
         .collect()
 }
 
-/// Returns the trigger of a refresh as text.
+/// Returns a text that describes what triggered a refresh.
 fn started_by(trigger: &str) -> &str {
     match trigger {
         "schedule" => "the schedule",

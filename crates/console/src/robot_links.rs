@@ -4,23 +4,23 @@ use super::page::encode;
 use robot_detection_layer::registry::{Purpose, Robot, Source};
 use robot_detection_operations::robots::{RobotLinkView, RobotView};
 
-/// Links to the pages about a robot.
+/// A robot that has pages to which links can be created.
 pub(super) trait RobotLinks {
-    /// Returns the source and the ID of the robot.
+    /// Returns the source and ID of the robot.
     fn key(&self) -> (&str, &str);
 
-    /// Returns the path of the robot's page.
+    /// Returns the link to the robot's page.
     fn link(&self) -> String {
         let (source, id) = self.key();
         link(source, id)
     }
 
-    /// Returns the path of the page with the robot's verdicts over time.
+    /// Returns the link to the page that shows the verdicts on the robot over time.
     fn verdicts_link(&self) -> String {
         verdicts_link(self.key().1)
     }
 
-    /// Returns the path of the page that previews a rule for the robot.
+    /// Returns the link to the page that previews a rule for the robot.
     fn rule_link(&self, action: &str) -> String {
         format!(
             "rules/confirm?action={action}&robot={}",
@@ -46,7 +46,7 @@ impl RobotLinks for RobotLinkView {
     }
 }
 
-/// Returns the path of the page that previews a rule for an operator's robots.
+/// Returns the link to the page that previews a rule for all robots of an operator.
 pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
     format!(
         "rules/confirm?action={action}&operator={}",
@@ -54,7 +54,7 @@ pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
     )
 }
 
-/// Returns a robot with the fields that rules examine.
+/// Returns a robot that has only the fields that rules examine.
 pub(super) fn as_asked(view: &RobotView) -> Robot {
     let mut robot = Robot::new(&view.id, Source::manual());
     robot.operator.clone_from(&view.operator);
@@ -62,16 +62,16 @@ pub(super) fn as_asked(view: &RobotView) -> Robot {
     robot
 }
 
-/// Returns the path of a robot's page.
+/// Returns the link to a robot's page.
 pub(super) fn link(source: &str, id: &str) -> String {
     match id {
-        // Browsers resolve these as steps up, encoded or not (URL Standard §4.3).
+        // Browsers interpret these IDs as steps up, whether encoded or not (URL Standard §4.3).
         "." | ".." => format!("robots/{}?id={id}", encode(source)),
         _ => format!("robots/{}/{}", encode(source), encode(id)),
     }
 }
 
-/// Returns the path of the page with a robot's verdicts over time.
+/// Returns the link to the page that shows the verdicts on a robot over time.
 pub(super) fn verdicts_link(id: &str) -> String {
     format!("verification?robot={}", encode(id))
 }

@@ -1,4 +1,4 @@
-//! The registry table and the page about one robot.
+//! The registry page, and the page about a single robot.
 
 use askama::Template;
 use axum::{
@@ -42,7 +42,7 @@ struct RobotPage {
     /// Live rules that apply to the robot.
     live: Vec<LiveRuleView>,
     can_make_rules: bool,
-    /// Verdicts of the last 24 hours on requests that claim to be this robot.
+    /// Verdicts in the last 24 hours on requests that claim to come from this robot.
     verdicts: Option<TotalsView>,
     traffic: RobotTraffic,
     note: &'static str,
@@ -62,7 +62,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Path parameters of a robot's page; the long names avoid conflicts with outer routers.
+/// The path parameters of a robot's page; their long names avoid conflicts with outer routers.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,
@@ -74,7 +74,7 @@ pub(super) struct SourcePath {
     robot_source: String,
 }
 
-/// Shows the registry table.
+/// Shows the registry page.
 pub(super) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<PageParams>,
@@ -91,7 +91,7 @@ pub(super) async fn list(
     }))
 }
 
-/// Shows the page of one robot.
+/// Shows the page of a robot.
 pub(super) async fn show(
     State(state): State<AdminState>,
     Path(path): Path<RobotPath>,
@@ -104,7 +104,7 @@ pub(super) async fn show(
     robot_page(&state, page, robot, &traffic, note).await
 }
 
-/// Shows a robot whose ID cannot be part of a path.
+/// Shows the page of a robot whose ID cannot be part of a path.
 pub(super) async fn show_by_query(
     State(state): State<AdminState>,
     Path(path): Path<SourcePath>,
@@ -141,7 +141,7 @@ async fn robot_page(
     }))
 }
 
-/// Looks up a robot by its source and ID.
+/// Returns the view of a robot, given its source and ID.
 pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
     let detector = state.operations().detector.load();
     Ok(robots::find(&state.caller(), &detector, source, id).await?)
@@ -159,11 +159,11 @@ async fn choices(state: &AdminState, chosen: Option<&str>) -> Result<Vec<SourceC
         .collect())
 }
 
-/// Returns the text for a note code; text from the query itself is never shown.
+/// Returns the text for the code of a note; text from the query itself is never shown.
 fn note_text(note: &str) -> &'static str {
     match note {
-        "added" => "Robot added. It is recognised from now on.",
-        "removed" => "Robot removed. It is no longer recognised.",
+        "added" => "Robot added. The robot is now recognised.",
+        "removed" => "Robot removed. The robot is no longer recognised.",
         _ => "",
     }
 }

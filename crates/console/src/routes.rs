@@ -1,4 +1,4 @@
-//! Routes of the pages and of the JSON API, each with its summary, parameters and response.
+//! The routes of the pages and of the JSON API, each with its summary, parameters and response.
 
 use axum::{
     Router,
@@ -35,10 +35,10 @@ use super::{
     suspects, traffic, verification,
 };
 
-/// Maximum size of a form or JSON body.
+/// Maximum size of the body of a form or JSON request.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Query parameters that select the site whose decisions are shown.
+/// The query parameters that select the site whose decisions are shown.
 const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
@@ -66,15 +66,15 @@ const IDENTIFY: &[&str] = &[
 ];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Query parameter that selects the site of a site robot.
+/// The query parameter that selects the site of a site robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 
-/// Creates the router with the pages at `/` and the JSON API under `/api`.
+/// Creates the router, with the pages at `/` and the JSON API under `/api`.
 ///
 /// Links are relative, so the router can be nested at any path. Prefer `nest_service`, which
-/// responds with and without a trailing slash.
+/// responds both with and without a trailing slash.
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
@@ -82,8 +82,8 @@ pub fn router(admin: Admin) -> Router {
     if has_login {
         routes = routes.merge(login_pages());
     }
-    // The last layer sees a request first: foreign hosts and sites are refused before the session
-    // is loaded from the database.
+    // The last layer sees a request first, so requests with an unknown host or from another site
+    // are refused before the session is loaded from the database.
     routes
         .fallback(async || Problem::not_found("This page does not exist."))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -139,7 +139,7 @@ fn rule_pages() -> Router<AdminState> {
         .route("/changes/export", get(changes::download))
 }
 
-/// Pages with the filter bar, which reject unknown parameters.
+/// Returns the routes of the pages with the filter bar, which reject unknown parameters.
 fn traffic_pages() -> Router<AdminState> {
     use traffic::{FIGURES, PATHS, ROBOT, ROBOTS, SITES};
     let with = with_parameters;
@@ -197,14 +197,16 @@ const CREATED: StatusCode = StatusCode::CREATED;
 const ACCEPTED: StatusCode = StatusCode::ACCEPTED;
 const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
 
-/// Adds operations to an API: method, path, summary, handler, and the rest of the description.
+/// Adds operations to an API; each line contains the method, path, summary, handler and other
+/// details.
 macro_rules! operations {
     ($api:expr; $($method:ident $path:literal $summary:literal, $handler:path [$($rest:tt)*];)*) => {
         $api$(.add(Operation::new(Method::$method, $path, $summary)$($rest)*, $handler))*
     };
 }
 
-/// Returns the routes below `/api`; token and session routes exist only if there is a login.
+/// Returns the routes below `/api`; the routes for tokens and sessions exist only if there is a
+/// login.
 fn api(has_login: bool) -> Api {
     let api = traffic_routes(rule_routes(Api::new(words)));
     let api = site_robot_routes(registry_routes(api));
@@ -246,7 +248,7 @@ fn traffic_routes(api: Api) -> Api {
             traffic::figures_json [.answer::<TrafficFigures>().takes(traffic::FIGURES)];
         GET "/traffic/series" "Traffic over time",
             traffic::series_json [.answer::<traffic::TrafficSeries>().takes(traffic::FIGURES)];
-        GET "/traffic/names" "Filter values that begin with a given text",
+        GET "/traffic/names" "Filter values that start with a given text",
             traffic::names [.answer::<traffic::NamesAnswer>().takes(&["of","q"])];
         GET "/traffic/paths" "Approximate request counts by path",
             traffic::paths_json [.answer::<traffic::PathsAnswer>().takes(traffic::PATHS)];
@@ -260,7 +262,7 @@ fn traffic_routes(api: Api) -> Api {
             sites::json [.answer::<sites::Sites>()];
         POST "/reload" "Reload the configuration",
             sites::reload_json [.answer::<sites::Reload>().takes(&["accept"])];
-        GET "/bans" "Clients banned for repeated refusals", bans::json [.answer::<BanViews>()];
+        GET "/bans" "Clients banned after repeated refusals", bans::json [.answer::<BanViews>()];
         DELETE "/bans/{network}" "End a ban", bans::remove_json [];
     }
 }
@@ -278,9 +280,9 @@ fn rule_routes(api: Api) -> Api {
                 .body::<RuleFields>().answer::<AddedRule>().takes(DRY_RUN).status(CREATED).or_ok()
             ];
         DELETE "/rules/{rule}" "Remove a live rule by ID or name", live_rules::remove_json [];
-        POST "/rules/{rule_id}/restore" "Restore a removed live rule",
+        POST "/rules/{rule_id}/restore" "Restore a live rule that was removed",
             live_rules::restore_json [.status(NO_CONTENT)];
-        GET "/pause" "State of the pause", live_rules::pause_state_json [.answer::<PauseState>()];
+        GET "/pause" "The current pause", live_rules::pause_state_json [.answer::<PauseState>()];
         POST "/pause" "Pause all enforcement",
             live_rules::pause_json [.body::<NewPause>().answer::<PauseState>()];
         DELETE "/pause" "Resume enforcement", live_rules::resume_json [];
@@ -291,7 +293,7 @@ fn rule_routes(api: Api) -> Api {
 
 fn registry_routes(api: Api) -> Api {
     operations! { api;
-        GET "/robots" "Robots of the registry", api::list [.answer::<RobotViews>().takes(LIST)];
+        GET "/robots" "Robots in the registry", api::list [.answer::<RobotViews>().takes(LIST)];
         POST "/robots" "Add a robot by hand",
             api::add [.body::<NewRobot>().answer::<api::OneRobot>().status(CREATED)];
         GET "/robots/{robot_source}/{robot_id}" "A robot", api::robot [.answer::<api::OneRobot>()];
@@ -366,7 +368,7 @@ fn site_robot_routes(api: Api) -> Api {
 
 fn login_routes(api: Api) -> Api {
     operations! { api;
-        GET "/tokens" "Tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
+        GET "/tokens" "API tokens without their secrets", credentials::tokens [.answer::<Tokens>()];
         POST "/tokens" "Create a token; only this response contains its secret",
             credentials::make_json [.body::<NewToken>().answer::<CreatedToken>().status(CREATED)];
         PUT "/tokens/{token_name}" "Create a token, or change one by name and keep its secret",

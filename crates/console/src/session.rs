@@ -1,4 +1,4 @@
-//! The administrator's sessions, stored in the database.
+//! The administrator's login sessions, stored in the database.
 
 use std::{
     collections::HashMap,
@@ -37,22 +37,22 @@ use robot_detection_operations::sessions::{
 };
 use robot_detection_store::store::{Access as AccessTable, DatabaseOutage, Store};
 
-/// Lifetime of a session, whether or not it is in use.
+/// Lifetime of a session, regardless of its use.
 const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
 /// Maximum time between a session's last lookup and the start of a database outage for the session
-/// to remain valid: another instance may have ended the session since then.
+/// to remain valid, because another instance may have ended the session in the meantime.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
 /// Maximum number of sessions cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
-/// Keys under which values are stored in a session.
+/// The keys under which values are stored in a session.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 
-/// Session store backed by the database.
+/// A session store backed by the database.
 ///
-/// Only the SHA-256 of the ID is stored, so a session cannot be taken over with a copy of the
-/// database or a backup.
+/// Only the SHA-256 of a session's ID is stored, so a copy of the database or a backup is not
+/// enough to take over a session.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
@@ -60,7 +60,7 @@ struct DatabaseSessions {
     known: CachedSessions,
 }
 
-/// Cache of sessions for use while the database is unavailable.
+/// A cache of sessions, which is used while the database is unavailable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CachedSessions {
     by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
@@ -72,7 +72,7 @@ struct CachedSession {
     confirmed_ms: i64,
 }
 
-/// Attaches the session to each request.
+/// Attaches the login session to each request.
 pub(super) async fn manage(
     State(state): State<AdminState>,
     request: Request,
@@ -89,13 +89,14 @@ pub(super) async fn manage(
     let cookie_path = cookie_path(&access::location(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
         .with_name(COOKIE)
-        // Scripts cannot read the cookie (RFC 6265 §5.2.6), and other sites cannot cause its use.
+        // Scripts cannot read the cookie (RFC 6265 §5.2.6), and requests caused by other sites do
+        // not include it.
         .with_http_only(true)
         .with_same_site(SameSite::Strict)
         .with_secure(secure_cookies)
         .with_path(cookie_path)
-        // Lifetime of the cookie only: the session's end is part of its data and does not change
-        // with use.
+        // This is only the lifetime of the cookie: the session's end is part of its data, and using
+        // the session does not change it.
         .with_expiry(Expiry::OnInactivity(LIFE));
     match layer.layer(next).oneshot(request).await {
         Ok(response) => response,
@@ -103,21 +104,22 @@ pub(super) async fn manage(
     }
 }
 
-/// Starts a session under a new ID and ends any earlier session of the request.
+/// Starts a session under a new ID, and ends any earlier session of the request.
 ///
-/// Keeping the old ID would also log in an attacker who planted it (session fixation, CWE-384).
+/// Keeping the old ID would also log in an attacker who planted this ID (session fixation,
+/// CWE-384).
 pub(super) async fn begin(
     session: &Session,
     origin: &LoginOrigin,
     now_ms: i64,
 ) -> Result<(), Problem> {
-    // Nothing of the earlier session is kept.
+    // No data from the earlier session is kept.
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
     let csrf = Id::default().to_string();
     session.insert(CSRF, csrf).await.map_err(failed)?;
     session.insert(BEGUN, now_ms).await.map_err(failed)?;
-    // Administrators distinguish sessions by these fields, which does not require the full address.
+    // These fields help administrators to distinguish sessions, without storing the full address.
     if let Some(network) = origin.network() {
         session.insert(NETWORK, network).await.map_err(failed)?;
     }
@@ -129,17 +131,17 @@ pub(super) async fn begin(
         .map_err(failed)
 }
 
-/// Returns the name under which the store saves a session.
+/// Returns the ID under which the store saves a session.
 pub(super) fn stored_id(session: &Session) -> Option<String> {
     session.id().map(hashed)
 }
 
-/// Returns the key of a session in lists.
+/// Returns the key that identifies a session in lists.
 pub(super) fn key(session: &Session) -> Option<String> {
     stored_id(session).map(|id| AccessTable::session_key(&id))
 }
 
-/// Ends the session with this key, in the database and in memory.
+/// Ends the session with the given key, both in the database and in memory.
 pub(super) async fn end_by_key(
     state: &AdminState,
     visitor: &Visitor,
@@ -158,7 +160,7 @@ pub(super) async fn end_others(
 ) -> Result<EndedSessions, Problem> {
     let current = session.and_then(stored_id);
     let ended = sessions::end_others(&state.caller_as(visitor), current.as_deref()).await?;
-    // The next use of the current session caches it again.
+    // The next use of the current session adds it to the cache again.
     state.cached_sessions().clear();
     Ok(ended)
 }
@@ -168,7 +170,8 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns `false` if the session has ended; sessions stay open while the database is unavailable.
+/// Returns `false` if the session has ended; sessions remain open while the database is
+/// unavailable.
 pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     let Some(id) = session.id() else { return false };
     let store = &state.operations().store;
@@ -179,7 +182,7 @@ pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     found.map_or(true, |found| found.is_some())
 }
 
-/// Returns the CSRF token of the session; `None` without a login.
+/// Returns the CSRF token of the session; `None` if the session has no login.
 pub(super) async fn csrf(
     session: &Session,
 ) -> Result<Option<String>, tower_sessions::session::Error> {
@@ -196,7 +199,7 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     problem
 }
 
-/// Returns the path of the cookie, which covers the admin pages only.
+/// Returns the path of the session cookie, which covers only the admin pages.
 pub(super) fn cookie_path(location: &RequestLocation) -> String {
     let is_plain = location
         .prefix
@@ -210,12 +213,13 @@ pub(super) fn cookie_path(location: &RequestLocation) -> String {
 }
 
 impl CachedSessions {
-    /// Removes all cached sessions, as the database removes all sessions when the password changes.
+    /// Removes all cached sessions; when the password changes, the database removes all sessions
+    /// too.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Removes the cached session with this key, because the session has ended.
+    /// Removes the cached session with the given key, because the session has ended.
     pub(super) fn forget_key(&self, key: &str) {
         self.lock()
             .retain(|id, _| AccessTable::session_key(id) != key);
@@ -226,7 +230,7 @@ impl CachedSessions {
         if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
             let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
-            // The session confirmed longest ago is the first that becomes invalid.
+            // The session that was confirmed longest ago becomes invalid first.
             by_id.remove(&oldest);
         }
         let known = CachedSession {
@@ -240,7 +244,7 @@ impl CachedSessions {
         self.lock().remove(id);
     }
 
-    /// Returns a session that was valid when the outage began and has not expired since.
+    /// Returns a session that was valid when the outage began and has not expired since then.
     fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
         let by_id = self.lock();
         let known = by_id.get(id)?;
@@ -257,7 +261,7 @@ impl CachedSessions {
 #[async_trait]
 impl SessionStore for DatabaseSessions {
     async fn create(&self, record: &mut Record) -> session_store::Result<()> {
-        // The ID needs no uniqueness check: 128 random bits do not collide.
+        // The ID needs no uniqueness check, because 128 random bits do not collide.
         self.save(record).await
     }
 
@@ -275,12 +279,14 @@ impl SessionStore for DatabaseSessions {
         let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
         let data = match self.store.access().load_session(&hashed, now_ms).await {
             Ok(Some(data)) => {
-                // Each use renews the copy, so that it is current when a database outage begins.
+                // Each use updates the copy, so that the copy is current when a database outage
+                // begins.
                 self.known.confirm(hashed, &data, now_ms);
                 Some(data)
             }
             Ok(None) => {
-                // Ended elsewhere: the copy must not revive the session during an outage.
+                // The session was ended elsewhere, and the copy must not revive it during an
+                // outage.
                 self.known.forget(&hashed);
                 None
             }
@@ -294,7 +300,8 @@ impl SessionStore for DatabaseSessions {
     }
 
     async fn delete(&self, id: &Id) -> session_store::Result<()> {
-        // Removed from memory first, even if the database cannot be reached.
+        // Removed from memory first, so that the session ends even if the database cannot be
+        // reached.
         self.known.forget(&hashed(*id));
         self.store
             .access()

@@ -6,7 +6,7 @@ use axum::http::Extensions;
 use robot_detection_operations::{Operations, TimeZone};
 use tokio_util::sync::CancellationToken;
 
-/// Access control of the pages.
+/// The way in which access to the pages is controlled.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Access {
     /// Visitors log in with a password, or send a bearer token.
@@ -14,11 +14,11 @@ pub enum Access {
         /// Whether the session cookie is sent over HTTPS only.
         secure_cookies: bool,
     },
-    /// The application protects the router with its own login.
+    /// The embedding application protects the router with its own login.
     Open,
 }
 
-/// Function that returns a client's address from the extensions of its request.
+/// A function that returns a client's address from the extensions of a request.
 #[derive(Clone)]
 pub struct ClientAddress {
     find: Arc<Find>,
@@ -27,7 +27,7 @@ pub struct ClientAddress {
 type Find = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 impl ClientAddress {
-    /// Creates an address lookup from a function that returns the client's address.
+    /// Creates a `ClientAddress` from a function that returns a client's address.
     pub fn new(find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
         Self {
             find: Arc::new(find),
@@ -46,21 +46,22 @@ impl fmt::Debug for ClientAddress {
     }
 }
 
-/// Configuration of the console: its operations and access rules.
+/// The configuration of the console: its operations and its access rules.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    /// Operations used by the pages.
+    /// Operations that the pages perform.
     pub operations: Operations,
     /// Time zone in which pages show times.
     pub time_zone: TimeZone,
-    /// Access control of the pages.
+    /// Way in which access to the pages is controlled.
     pub access: Access,
-    /// Function that returns the client's address at login.
+    /// Function that returns the client's address, which is needed at login.
     pub client_address: ClientAddress,
-    /// Host names under which the console is reachable; if empty, any `Host` is allowed.
+    /// Host names under which the console can be reached; if empty, any `Host` is allowed.
     ///
     /// Loopback names are always allowed. A name without a port allows any port.
     pub hosts: Vec<String>,
-    /// Token that ends streams of live decisions, so that the streams do not delay a shutdown.
+    /// Token that ends the streams of live decisions at shutdown, so that the streams do not delay
+    /// it.
     pub stop: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! The page with the settings and rules in force.
+//! The page that shows the settings and rules in force.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -40,7 +40,7 @@ pub(super) async fn show(
     html(&SettingsPage {
         page,
         filtering: FilteringView::new(&of.name, &of.policy.load()),
-        // Empty while the database is unavailable.
+        // The list is empty while the database is unavailable.
         instances: instances.map_or_else(|_| Vec::new(), |list| list.instances),
         of,
         parameters,
@@ -48,7 +48,7 @@ pub(super) async fn show(
     })
 }
 
-/// Lists the instances as JSON.
+/// Returns the list of instances as JSON.
 pub(super) async fn instances_json(
     State(state): State<AdminState>,
 ) -> Result<Json<Instances>, Problem> {

@@ -35,24 +35,24 @@ struct SitesPage {
     traffic: Option<SiteTraffic>,
 }
 
-/// Site selected for a page; an extractor.
+/// The site that was selected for a page; an extractor.
 ///
-/// The site in the query parameter `site`, otherwise the site of the request's host, otherwise the
-/// first site.
+/// This is the site in the query parameter `site` or, without the parameter, the site that serves
+/// the request's host. If there is no such site, the first site is selected.
 #[derive(Clone, Debug)]
 pub(super) struct SelectedSite {
     pub(super) name: String,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
-    /// Site as described by the server; `None` if an application serves its site itself.
+    /// Site as described by the server; `None` if an application itself serves the site.
     pub(super) site: Option<AdminSite>,
-    /// Host to assume for requests without a host.
+    /// Host that is assumed for requests without a host.
     pub(super) host: Option<String>,
-    /// All sites, if there are several.
+    /// All sites that can be selected, if there are several.
     pub(super) choices: Vec<ChoiceView>,
 }
 
-/// Site that can be selected for a page.
+/// A site that can be selected for a page.
 #[derive(Clone, Debug)]
 pub(super) struct ChoiceView {
     pub(super) name: String,
@@ -68,7 +68,7 @@ struct SiteView {
     path: String,
     upstreams: Vec<UpstreamView>,
     rules: usize,
-    /// Whether some robots are redirected.
+    /// Whether some robots are redirected on this site.
     filters: bool,
     heaven: Option<String>,
     heaven_directory: Option<String>,
@@ -82,7 +82,7 @@ struct SiteView {
     query: String,
 }
 
-/// Numbers of robot requests by action, in JSON as `robots_passed` and so on.
+/// The numbers of robot requests by action, in JSON as `robots_passed` and so on.
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
 
@@ -100,9 +100,9 @@ struct ReloadView {
     at: Moment,
     by: String,
     is_done: bool,
-    /// Whether the reload would remove something and requires confirmation.
+    /// Whether the reload would remove something and therefore requires confirmation.
     is_held_back: bool,
-    /// The changes of the reload, or the errors in the configuration.
+    /// Changes that the reload made or would make, or the errors in the configuration.
     lines: Vec<String>,
 }
 
@@ -110,19 +110,19 @@ struct ReloadView {
 pub(super) struct SiteParam {
     #[serde(default)]
     pub(super) site: String,
-    /// Host whose site is selected; by default the host of the page.
+    /// Host whose site is selected; by default, the host of the page.
     #[serde(default)]
     host: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {
-    /// `true` to apply a reload that was held for review.
+    /// Set to `true` to apply a reload that was held for review.
     #[serde(default)]
     accept: String,
 }
 
-/// Shows the sites and the outcome of the last reload.
+/// Shows the sites and the outcome of the most recent reload.
 pub(super) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -130,7 +130,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let traffic = match SiteTraffic::load(&state, &params).await {
         Ok(traffic) => Some(traffic),
-        // A reload is possible without the database.
+        // A reload is possible even without the database.
         Err(problem) if page.is_without(&problem) => None,
         Err(problem) => return Err(problem),
     };
@@ -145,7 +145,7 @@ pub(super) async fn list(
     }))
 }
 
-/// Reloads the configuration and shows the outcome.
+/// Reloads the configuration, and shows the outcome.
 pub(super) async fn reload(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -156,7 +156,7 @@ pub(super) async fn reload(
     Ok(page.location.see_other("sites#reload"))
 }
 
-/// Sites and the last reload.
+/// All sites, and the most recent reload.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SiteList")]
 pub(super) struct Sites {
@@ -164,14 +164,14 @@ pub(super) struct Sites {
     reload: Option<ReloadView>,
 }
 
-/// Outcome of a configuration reload.
+/// The outcome of a configuration reload.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ReloadResult")]
 pub(super) struct Reload {
     reload: ReloadView,
 }
 
-/// Returns the sites and the last reload as JSON.
+/// Returns the sites and the most recent reload as JSON.
 pub(super) async fn json(State(state): State<AdminState>) -> Json<Sites> {
     let last = state.operations().reloads.last();
     let now_ms = state.now_ms();
@@ -181,7 +181,8 @@ pub(super) async fn json(State(state): State<AdminState>) -> Json<Sites> {
     })
 }
 
-/// Reloads the configuration for a program; returns 409 if the configuration has errors.
+/// Reloads the configuration at the request of a program; returns 409 if the configuration has
+/// errors.
 pub(super) async fn reload_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -212,7 +213,7 @@ async fn request_reload(
     } else {
         Reloads::ADMIN_PAGE
     };
-    // An internal error: `is_served` guarantees that a task handles reloads.
+    // An internal error, because `is_served` guarantees that a task handles reloads.
     let Some(outcome) = reloads.ask(asker).await else {
         return Err(Problem::internal("no response to the reload request"));
     };
@@ -240,7 +241,7 @@ impl SelectedSite {
         let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));
         let found = if named_site.is_empty() {
             let by_host = sites.iter().find(is_at_host);
-            // The site of all other hosts, as selected by the server.
+            // The site for all other hosts, which the server also selects.
             let rest = || sites.iter().find(|site| site.hosts.is_empty());
             by_host.or_else(rest).or_else(|| sites.first())
         } else {
@@ -264,8 +265,8 @@ impl SelectedSite {
             enforcer: site.enforcer.clone(),
             site: Some(site.clone()),
             host: match named {
-                // A decision about a site is shown for one of its hosts, not for the host of the
-                // admin page.
+                // A decision on a request to the site is shown for one of the site's hosts, not for
+                // the host of the admin page.
                 Some(named) if !is_at_host(&site) => Some(named.clone()),
                 _ => host,
             },
@@ -338,7 +339,7 @@ impl SiteView {
 }
 
 impl RobotNumbers {
-    /// Returns the actions taken, such as "redirected", each with the number of requests.
+    /// Returns the actions that were taken, such as "redirected", each with its number of requests.
     fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
         let numbers = self.0.iter();
         numbers.map(|(action, number)| (action.words().done, number))
@@ -383,7 +384,7 @@ impl ReloadView {
     }
 }
 
-/// Returns the query that selects a site.
+/// Returns the query string that selects a site.
 pub(super) fn query(name: &str) -> String {
     format!("?site={}", encode(name))
 }

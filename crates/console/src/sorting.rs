@@ -1,6 +1,6 @@
-//! Order of a table's rows, which users change by clicking the column headings.
+//! The order of a table's rows, which users change by clicking the column headings.
 
-/// Heading of a table column.
+/// The heading of a table column.
 pub(super) struct Column {
     pub(super) label: &'static str,
     pub(super) link: String,
@@ -8,16 +8,17 @@ pub(super) struct Column {
     pub(super) order: &'static str,
 }
 
-/// Column by which rows can be sorted.
+/// A column by which rows can be sorted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SortColumn {
     pub(super) word: &'static str,
     pub(super) label: &'static str,
-    /// Whether the first click sorts ascending, as for names; otherwise descending.
+    /// Whether the first click sorts in ascending order, as is usual for names; otherwise in
+    /// descending order.
     pub(super) is_name: bool,
 }
 
-/// Column and direction by which a table is sorted.
+/// The column and the direction by which a table is sorted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Sorting {
     pub(super) word: &'static str,
@@ -42,11 +43,12 @@ impl SortColumn {
 }
 
 impl Sorting {
-    /// Parses the parameters `sort` and `dir`; by default, rows with the most requests come first.
+    /// Parses the parameters `sort` and `dir`; by default, the rows with the most requests come
+    /// first.
     ///
     /// # Errors
     ///
-    /// Returns a message with the valid words.
+    /// Returns a message that lists the valid words.
     pub(super) fn parse(columns: &[SortColumn], sort: &str, dir: &str) -> Result<Self, String> {
         let asked = if sort.is_empty() { "requests" } else { sort };
         let Some(column) = columns.iter().find(|column| column.word == asked) else {
@@ -65,7 +67,8 @@ impl Sorting {
         })
     }
 
-    /// Returns a column's heading; `link` receives the column's word and the next direction.
+    /// Returns a column's heading; `link` is called with the column's word and the next sort
+    /// direction.
     pub(super) fn heading(self, column: SortColumn, link: impl Fn(&str, &str) -> String) -> Column {
         let is_sorted = column.word == self.word;
         let is_descending = if is_sorted {

@@ -1,4 +1,4 @@
-//! The sources of robots and the age of their data.
+//! The sources of robots, and the age of their data.
 
 use askama::Template;
 use axum::extract::State;
@@ -19,37 +19,37 @@ use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::SourceSpec;
 use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 
-/// One source on the sources page.
+/// A source, as shown on the sources page.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Source")]
 pub(super) struct SourceView {
     pub(super) source: String,
     /// Display name of the source.
     pub(super) title: String,
-    /// Download URL; `None` for sources that are not downloaded.
+    /// URL from which the source is downloaded; `None` for a source that is not downloaded.
     pub(super) url: Option<String>,
     pub(super) format: Option<&'static str>,
     pub(super) interval_days: Option<u32>,
     pub(super) active: u64,
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
-    /// Time of the source's last successful refresh.
+    /// Time of the most recent successful refresh of the source.
     pub(super) refreshed: Option<Moment>,
     pub(super) next_refresh: Option<Moment>,
-    /// Failed refresh since the last successful refresh, if any.
+    /// Refresh that failed after the most recent successful refresh, if any.
     pub(super) failure: Option<FailureView>,
-    /// Quarantined document that requires the administrator's decision.
+    /// Quarantined document that requires a decision by an administrator.
     pub(super) held: Option<QuarantinedView>,
 }
 
-/// Quarantined document of a source.
+/// The quarantined document of a source.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "QuarantinedDocument")]
 pub(super) struct QuarantinedView {
     pub(super) refresh_id: i64,
     pub(super) reason: String,
     pub(super) at: Moment,
-    /// SHA-256 in hexadecimal, which identifies the document to accept.
+    /// SHA-256 of the document in hexadecimal, by which the administrator accepts the document.
     pub(super) document: String,
 }
 
@@ -92,7 +92,7 @@ impl SourceView {
 /// Returns the configured sources, and the sources of the robots in the database.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
     let counts = match state.operations().store.robots().counts().await {
-        // The page works without a database, to show the robots served in the meantime.
+        // The page also works without a database, and then shows the robots that are in force.
         Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
         counts => counts?,
     };
@@ -106,7 +106,7 @@ pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreErr
     Ok(views)
 }
 
-/// Returns the sources while the database is unavailable, with the robots in force.
+/// Returns the sources with the robots in force, for use while the database is unavailable.
 fn in_memory(state: &AdminState) -> Vec<SourceView> {
     let detector = state.operations().detector.load();
     let mut counts: Vec<RobotCount> = Vec::new();
@@ -142,7 +142,7 @@ pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
             .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
 }
 
-/// Returns the configured sources in order, followed by the other sources by name.
+/// Returns the configured sources in order, followed by the other sources sorted by name.
 fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
     let mut names: Vec<Source> = Vec::new();
     let configured = specs.iter().map(|spec| &spec.source);
@@ -195,7 +195,7 @@ async fn view(
     })
 }
 
-/// Returns a URL without its user part and query, which may contain a password or key.
+/// Returns a URL without the user name, password and query, because these may contain secrets.
 fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -211,7 +211,7 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Number of recent refreshes on the page.
+/// Number of recent refreshes shown on the page.
 const RECENT: u64 = 5;
 
 #[derive(Template)]
@@ -230,7 +230,8 @@ struct SourcesPage {
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
     let sources = load(&state).await?;
     let recent = match &page.away {
-        // The page must report the database outage, not fail because the history is missing.
+        // The page must report the database outage instead of failing because the history is
+        // missing.
         Some(_) => Vec::new(),
         None => refreshes::history(&state, RECENT).await?,
     };

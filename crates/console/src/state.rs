@@ -1,4 +1,4 @@
-//! State shared by the handlers.
+//! The state shared by all handlers.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use robot_detection_operations::{Caller, Operations};
 
-/// Shared state of the handlers; clones share the same state.
+/// The state shared by all handlers; clones refer to the same state.
 #[derive(Clone, Debug)]
 pub(super) struct AdminState {
     inner: Arc<Inner>,
@@ -55,12 +55,12 @@ impl AdminState {
         &self.inner.admin.operations
     }
 
-    /// Returns the caller for operations that change nothing.
+    /// Returns the caller for operations that do not change anything.
     pub(super) fn caller(&self) -> Caller<'_> {
         self.caller_as(&Visitor::Nobody)
     }
 
-    /// Returns the caller of an operation for a visitor.
+    /// Returns the caller that represents a visitor in an operation.
     pub(super) fn caller_as(&self, visitor: &Visitor) -> Caller<'_> {
         Caller {
             store: &self.operations().store,
@@ -97,8 +97,8 @@ impl AdminState {
     /// Returns a client's address; the peer of a Unix socket has no address.
     pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let address = self.inner.admin.client_address.find(extensions)?;
-        // An IPv4 client on an IPv6 socket equals the one on an IPv4 socket, for limits and in the
-        // log.
+        // An IPv4 client has the same address on an IPv6 socket as on an IPv4 socket, for limits
+        // and in the log.
         Some(address.to_canonical()).filter(|address| !address.is_unspecified())
     }
 

@@ -18,13 +18,13 @@ use super::{
 use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
 use robot_detection_traffic::traffic::SuspectFigures;
 
-/// Maximum number of addresses and networks on the page; the JSON contains all of them.
+/// Maximum number of addresses and networks on the page; the JSON version contains all of them.
 const SHOWN: usize = 100;
 
-/// Period in minutes that the figures about suspects cover.
+/// Period, in minutes, for which the numbers of requests from suspects are shown.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
-/// Fleet as shown on the page.
+/// A fleet, as shown on the page.
 #[derive(Clone, Debug)]
 struct FleetCard {
     user_agent: Arc<str>,
@@ -39,7 +39,7 @@ struct FleetCard {
     samples: Vec<Arc<str>>,
 }
 
-/// Address or network as shown on the page.
+/// An address or network, as shown on the page.
 #[derive(Clone, Debug)]
 struct ConductRow {
     network: String,
@@ -59,9 +59,9 @@ struct SuspectsPage {
     conduct: Vec<ConductRow>,
     all: usize,
     missed: u64,
-    /// Numbers of requests from suspects by outcome; empty if not stored.
+    /// Numbers of requests from suspects, by outcome; empty if the numbers are not stored.
     figures: Vec<(&'static str, String)>,
-    /// Names of sites with traps, and the link to each trap.
+    /// Names of the sites that have traps, each with the link to a trap.
     traps: Vec<(String, String)>,
 }
 
@@ -107,7 +107,8 @@ fn sentences(reasons: robot_detection_fleets::Reasons) -> Vec<(&'static str, &'s
         .collect()
 }
 
-/// Returns the flagged clients and the number of unexamined requests; `None` if detection is off.
+/// Returns the flagged clients and the number of requests that were not examined; `None` if
+/// detection is off.
 fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
     let suspicion = state.operations().traffic.suspicion()?;
     suspicion.catch_up();
@@ -147,7 +148,7 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
     })
 }
 
-/// Returns the sites with traps and the link to each trap.
+/// Returns the sites that have traps, each with the link to a trap.
 fn traps(state: &AdminState) -> Vec<(String, String)> {
     let sites = state.operations().sites.load();
     let traps = sites
@@ -156,7 +157,7 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
     traps.collect()
 }
 
-/// Fleets and clients that claim to be browsers.
+/// The fleets and clients that claim to be browsers.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Suspects")]
 pub(super) struct SuspectsAnswer {

@@ -3,7 +3,7 @@
 use robot_detection_store::store::{AuditEntry, Store, StoreError};
 use thiserror::Error;
 
-/// Caller of an operation: a console session, an API token or a command.
+/// The caller of an operation: a console session, an API token or a command.
 #[derive(Clone, Debug)]
 pub struct Caller<'a> {
     /// Database that the operation reads and changes.
@@ -12,13 +12,13 @@ pub struct Caller<'a> {
     pub now_ms: i64,
     /// Name of the caller in the audit log.
     pub actor: String,
-    /// Expiry of the caller's token; tokens that the caller creates cannot expire later.
+    /// Expiry of the caller's token; tokens that the caller creates must not expire later.
     pub ends_ms: Option<i64>,
     /// Function that reports a warning to the caller.
     pub warn: fn(&str),
 }
 
-/// Reason why an operation was refused.
+/// The reason why an operation was refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
     /// Fields of the request are invalid.
@@ -30,23 +30,23 @@ pub enum Refusal {
     /// The current state does not allow the operation.
     #[error("{message}")]
     Conflict {
-        /// Error code for programs.
+        /// Error code, for programs that call the API.
         code: &'static str,
-        /// Error message.
+        /// Message that explains why the operation was refused.
         message: String,
     },
-    /// The database failed.
+    /// A database operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Invalid field of a request.
+/// An invalid field of a request.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{field}: {message}")]
 pub struct Invalid {
     /// Name of the invalid field.
     pub field: &'static str,
-    /// Message that explains the error.
+    /// Message that explains why the field is invalid.
     pub message: String,
 }
 
@@ -57,7 +57,7 @@ impl Invalid {
         Self { field, message }
     }
 
-    /// Returns the error message of a field; empty if the field is valid.
+    /// Returns the error message for a field; empty if the field is valid.
     pub fn of<'w>(field: &str, all: &'w [Self]) -> &'w str {
         let wrong = all.iter().find(|wrong| wrong.field == field);
         wrong.map_or("", |wrong| &wrong.message)
@@ -79,7 +79,7 @@ impl Refusal {
         Self::NotFound(what.into())
     }
 
-    /// Creates the refusal of an operation that the current state does not allow.
+    /// Creates the refusal for an operation that the current state does not allow.
     pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Conflict { code, message }
@@ -87,7 +87,7 @@ impl Refusal {
 }
 
 impl Caller<'_> {
-    /// Adds an entry to the audit log; a database error is only logged.
+    /// Adds an entry to the audit log; if the database fails, the error is only logged.
     pub async fn record(&self, event: &str, subject: &str, detail: &str) {
         let entry = AuditEntry {
             at_ms: self.now_ms,

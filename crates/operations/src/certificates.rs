@@ -5,17 +5,20 @@ use std::{fmt, sync::Arc};
 use arc_swap::ArcSwapOption;
 
 const DAY_S: i64 = 24 * 60 * 60;
-/// Number of days before expiry from which a certificate is reported; renewal is due much earlier.
+/// Number of days before expiry at which a certificate is first reported; renewal is due much
+/// earlier.
 pub const CERTIFICATE_DAYS: u64 = 14;
-/// Number of failed orders in a row that are reported while an earlier certificate is still valid.
+/// Number of consecutive failed orders after which the failure is reported while an earlier
+/// certificate is still valid.
 ///
-/// Orders are retried within the hour, and the authority may be briefly unavailable.
+/// Failed orders are retried within the hour, and the certificate authority may be briefly
+/// unavailable.
 const FAILURES: u32 = 3;
 
-/// Certificate that a listener serves or has ordered.
+/// A certificate that a listener serves or has ordered.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ServedCertificate {
-    /// Names in the certificate.
+    /// Host names in the certificate.
     pub names: String,
     /// Expiry in seconds since 1970; `None` until the first certificate has been issued.
     pub not_after: Option<i64>,
@@ -23,9 +26,10 @@ pub struct ServedCertificate {
     pub failures: u32,
 }
 
-/// Data that a server reports, computed on each call.
+/// Data that a server reports, computed for each call.
 ///
-/// Clones share the source. The report is empty in an application that runs its own server.
+/// Clones share the function that computes the data. An application that runs its own server
+/// reports nothing.
 #[derive(Clone, Default)]
 pub struct Report<T> {
     report: Arc<ArcSwapOption<MakeReport<T>>>,
@@ -44,7 +48,7 @@ impl<T> Report<T> {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 
-    /// Returns the current report.
+    /// Computes the report and returns it.
     pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())
@@ -79,11 +83,11 @@ fn end(certificate: &ServedCertificate, limit: i64, now_ms: i64) -> Option<Strin
         .saturating_sub(now_ms.div_euclid(1_000));
     match left.div_euclid(DAY_S) {
         days if days >= limit => None,
-        ..0 => Some(format!("The certificate of {names} has expired.")),
-        0 => Some(format!("The certificate of {names} expires today.")),
-        1 => Some(format!("The certificate of {names} expires in 1 day.")),
+        ..0 => Some(format!("The certificate for {names} has expired.")),
+        0 => Some(format!("The certificate for {names} expires today.")),
+        1 => Some(format!("The certificate for {names} expires in 1 day.")),
         days => Some(format!(
-            "The certificate of {names} expires in {days} days."
+            "The certificate for {names} expires in {days} days."
         )),
     }
 }
@@ -120,19 +124,19 @@ mod tests {
     fn expiring_and_expired_certificates_are_reported() {
         assert_eq!(
             told(Some(-1), 0),
-            "The certificate of a.example has expired."
+            "The certificate for a.example has expired."
         );
         assert_eq!(
             told(Some(1), 0),
-            "The certificate of a.example expires today."
+            "The certificate for a.example expires today."
         );
         assert_eq!(
             told(Some(DAY_S), 0),
-            "The certificate of a.example expires in 1 day."
+            "The certificate for a.example expires in 1 day."
         );
         assert_eq!(
             told(Some(14 * DAY_S - 1), 0),
-            "The certificate of a.example expires in 13 days."
+            "The certificate for a.example expires in 13 days."
         );
         assert_eq!(told(Some(14 * DAY_S), 0), "");
         assert_eq!(told(Some(i64::MAX - NOW_S), 0), "");
@@ -152,7 +156,7 @@ mod tests {
         );
         assert_eq!(
             told(Some(2 * DAY_S), 7),
-            "The certificate of a.example expires in 2 days. 7 consecutive certificate orders for \
+            "The certificate for a.example expires in 2 days. 7 consecutive certificate orders for \
              a.example failed; see the log."
         );
     }

@@ -1,4 +1,4 @@
-//! Decisions for requests, with their reasons.
+//! Decisions on requests, with the reasons.
 
 use robot_detection_layer::detect::{Claim, Verdict};
 use robot_detection_layer::policy::{Action, PassReason, RequestExplanation, Rule};
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::robots::{PatternView, title};
 
-/// Explained request with its claim and the decision.
+/// An explained request: its claim and the decision on it.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
-    /// Line number in a log, starting with 1.
+    /// Line number in the log, starting with 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// User-Agent of the explained request.
@@ -20,20 +20,20 @@ pub struct Explanation {
     pub method: String,
     /// Host of the explained request.
     pub host: Option<String>,
-    /// Path of the explained request with its query.
+    /// Path of the explained request, including its query.
     pub path: String,
-    /// Claim that the User-Agent makes; absent for people.
+    /// The robot that the User-Agent claims to be; absent for people.
     pub claim: Option<ClaimView>,
-    /// Decision for the explained request.
+    /// Decision on the explained request.
     #[serde(flatten)]
     pub decided: DecisionView,
 }
 
-/// Claim that a User-Agent or signature makes.
+/// The claim that a User-Agent or a signature makes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Claim")]
 pub struct ClaimView {
-    /// ID of the robot; `shared` for a User-Agent that many people share.
+    /// ID of the claimed robot; `shared` for a User-Agent that many people share.
     pub id: String,
     /// Kind of visitor.
     pub kind: &'static str,
@@ -45,57 +45,57 @@ pub struct ClaimView {
     pub name: Option<String>,
     /// ID of the robot in the registry, even if many people share the User-Agent.
     pub robot: Option<String>,
-    /// Source of the claimed robot.
+    /// Source that lists the claimed robot.
     pub source: Option<String>,
-    /// Display name of the source.
+    /// Display name of the claimed robot's source.
     pub source_title: Option<String>,
-    /// Company or project that runs the robot.
+    /// Company or project that runs the claimed robot.
     pub operator: Option<String>,
     /// URL of a page about the claimed robot.
     pub details_url: Option<String>,
     /// Pattern that matched the User-Agent.
     pub pattern: Option<PatternView>,
-    /// Start of the match in bytes.
+    /// Byte offset of the start of the match.
     pub start: usize,
-    /// End of the match in bytes, exclusive.
+    /// Byte offset of the end of the match, exclusive.
     pub end: usize,
 }
 
-/// Decision for a request.
+/// The decision on a request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Decision")]
 pub struct DecisionView {
-    /// Word for the decided action.
+    /// Word for the action that was decided on.
     pub decision: &'static str,
-    /// Decided action, even if a dry run does not enforce it.
+    /// Action that was decided on, even if a dry run does not enforce it.
     #[serde(skip)]
     pub action: Action,
     /// Description of the decision.
     #[serde(skip)]
     pub text: String,
-    /// Texts before and after the location or status in the description.
+    /// Texts before and after the location or status in the decision's description.
     #[serde(skip)]
     pub gets: (&'static str, &'static str),
     /// Verdict on the request's claim.
     pub verdict: Option<&'static str>,
     /// Target of a redirect, or location of the directly served page.
     pub location: Option<String>,
-    /// Status of a redirect or refusal.
+    /// HTTP status of a redirect or refusal.
     pub status: Option<u16>,
-    /// Part of this program that responds to a passed request; absent if the site responds.
+    /// Part of this program that responds to a request that passes; absent if the site responds.
     pub answered_by: Option<String>,
     /// Rule that determined the decision.
     pub rule: Option<String>,
     /// Rule that would apply if it were confirmed for people.
     #[serde(rename = "unconfirmed_rule")]
     pub noted: Option<String>,
-    /// Action that a dry run or a missing confirmation prevents.
+    /// Action that is not enforced because of a dry run or a missing confirmation.
     pub would: Option<String>,
     /// Reason why the request passes.
     pub pass_reason: Option<&'static str>,
     /// Request rate that a slow-down rule allows.
     pub slowed: Option<String>,
-    /// Whether the request passes regardless of the decision.
+    /// Whether the request passes regardless of the decision, because of a dry run.
     pub is_dry_run: bool,
     /// Codes of the reasons for suspicion.
     pub suspect: Vec<&'static str>,
@@ -103,13 +103,13 @@ pub struct DecisionView {
     pub steps: Vec<StepView>,
 }
 
-/// Step in the evaluation of a request.
+/// A step in the evaluation of a request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Step")]
 pub struct StepView {
     /// Name of the step.
     pub name: &'static str,
-    /// Result of the step and its reason.
+    /// Result of the step, with its reason.
     pub text: String,
 }
 
@@ -147,7 +147,7 @@ impl ClaimView {
 }
 
 impl DecisionView {
-    /// Describes a decision, and the part of this program that responds to a passed request.
+    /// Describes a decision, and the part of this program that responds to a request that passes.
     pub fn new(explained: RequestExplanation<'_>, answered_by: Option<String>) -> Self {
         let label = |rule: &Rule| rule.label().to_owned();
         let passes = explained.passes();

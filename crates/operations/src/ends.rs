@@ -1,4 +1,4 @@
-//! Parsing of the end times of rules, pauses and tokens.
+//! Parses the end times of rules, pauses and tokens.
 
 use crate::Invalid;
 use time::{
@@ -11,16 +11,17 @@ pub(crate) const DEFAULT_END: &str = "7d";
 /// Word for a live rule that does not expire.
 const NEVER: &str = "never";
 
-/// Maximum duration that can be specified; use `never` instead of a longer duration.
+/// Maximum duration that can be specified; `never` is used instead of longer durations.
 const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 
-/// Parses an end time: a duration, a day or time in UTC, or `never`, which returns `None`.
+/// Parses an end time: a duration, a date or time in UTC, or `never`, for which the result is
+/// `None`.
 ///
-/// For a day such as `2026-12-31`, the end time is the end of that day.
+/// A date such as `2026-12-31` means the end of that day.
 ///
 /// # Errors
 ///
-/// Returns an error for any other text and for a time in the past.
+/// Returns an error for any other text, and for a time in the past.
 pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text == NEVER {
@@ -40,7 +41,7 @@ pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     Ok(Some(end))
 }
 
-/// Refuses a relative end time, which would change each time the request is repeated.
+/// Refuses a relative end time, because its meaning would change each time the request is repeated.
 pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
     if length_ms(end).is_err() {
         return Ok(());
@@ -53,12 +54,12 @@ pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
 ///
 /// # Errors
 ///
-/// Returns an error for any other text and for a duration of zero or more than ten years.
+/// Returns an error for any other text, and for a duration of zero or of more than ten years.
 pub fn length_ms(text: &str) -> Result<i64, String> {
     let units = [("m", 1), ("h", 60), ("d", 24 * 60), ("w", 7 * 24 * 60)];
     let found = units.into_iter().find_map(|(unit, minutes)| {
         let number = text.trim().strip_suffix(unit)?;
-        // A duration has no sign.
+        // A sign before the number is not allowed.
         let number: u32 = number.parse().ok().filter(|_| !number.starts_with('+'))?;
         Some(i64::from(number) * minutes * 60_000)
     });
@@ -67,7 +68,7 @@ pub fn length_ms(text: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("{text:?} is not a duration; use 30m, 12h, 7d or 4w"))
 }
 
-/// Parses a time in the past: an age or a time in UTC; returns `None` for an empty text.
+/// Parses a time in the past: an age, or a time in UTC; returns `None` for an empty text.
 ///
 /// # Errors
 ///
@@ -89,7 +90,7 @@ pub fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
 
 fn time_ms(text: &str) -> Option<i64> {
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
-    // The datetime field of a browser sends neither seconds nor a zone.
+    // A browser's datetime field submits neither seconds nor a time zone.
     let minutes = text.strip_suffix('Z').unwrap_or(text);
     let time = parse(text).or_else(|| parse(&format!("{minutes}:00Z")))?;
     time.unix_timestamp().checked_mul(1_000)

@@ -1,41 +1,41 @@
-//! State of robot heaven: whether its pages exist, are in force and are up to date.
+//! The state of robot heaven: whether its pages exist, are in force and are up to date.
 
 use std::{fmt, sync::Arc};
 
 use crate::{HeavenUse, Moment, Operations};
 use robot_detection_store::store::{RunState, StoreError};
 
-/// Maximum number of recent runs that are searched for the last published run.
+/// Maximum number of recent runs that are searched for the latest published run.
 const LAST_RUNS: u32 = 20;
 
-/// Minimum age of pages that are reported as old, regardless of the schedule.
+/// Minimum age at which pages are reported as outdated, regardless of the schedule.
 const OLD_MS: i64 = 24 * 60 * 60_000;
 
-/// Schedule of a site robot.
+/// The schedule of a site robot's runs.
 #[derive(Clone)]
 pub struct RunTimes(Arc<dyn Fn(i64) -> Option<i64> + Send + Sync>);
 
-/// State of the robot heaven of a site.
+/// The state of a site's robot heaven.
 #[derive(Clone, Debug, Default)]
 struct HeavenState {
     site: String,
-    /// Reason why the results of the last run are held for review.
+    /// Reason why the results of the latest run are held for review.
     held: Option<String>,
-    /// Reason why a run failed, unless a later run has ended.
+    /// Reason why a run failed, unless a later run has ended since.
     failure: Option<String>,
     /// Whether robots are redirected to the site's heaven pages.
     is_used: bool,
     has_pages: bool,
-    /// Number of differing pages, and the first differing page.
+    /// Number of heaven pages that differ from their originals, and the first such page.
     differing: Option<(u64, String)>,
     run: LastRun,
-    /// Start of the run whose pages are in force.
+    /// Start of the run that produced the pages in force.
     began_ms: Option<i64>,
-    /// Time of the second scheduled start since the run whose pages are in force.
+    /// Time of the second scheduled start after the run that produced the pages in force.
     overdue_ms: Option<i64>,
 }
 
-/// State of the last run of the site robot.
+/// The state of the site robot's latest run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum LastRun {
     #[default]
@@ -45,7 +45,7 @@ enum LastRun {
 }
 
 impl RunTimes {
-    /// Creates a schedule from a function that returns the next start after a time.
+    /// Creates a schedule from a function that returns the next start after a given time.
     pub fn new(next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static) -> Self {
         Self(Arc::new(next_ms))
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for RunTimes {
     }
 }
 
-/// Returns each site whose robot heaven needs attention, with a sentence about the reason.
+/// Returns each site whose robot heaven needs attention, with a sentence that explains why.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub async fn heavens_needing_attention(
     operations: &Operations,
 ) -> Result<Vec<(String, String)>, StoreError> {
     let mut sites = operations.robot_runs.offered();
-    // Another process may run the robot, and this one serve its pages.
+    // Another process may run the site robot while this process serves its pages.
     for site in operations.store.frontier().run_sites().await? {
         if !sites.contains(&site) {
             sites.push(site);
@@ -87,12 +87,12 @@ pub async fn heavens_needing_attention(
     Ok(told)
 }
 
-/// Returns the sentence about results that are held for review.
+/// Returns the sentence about a site whose results are held for review.
 pub fn held_sentence(site: &str, why: &str) -> String {
     format!("The pages of {site} are held for review: {why}")
 }
 
-/// Returns the sentence about heaven pages that contain text not in their originals.
+/// Returns the sentence about heaven pages that contain text that their originals lack.
 pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
     let say = if pages == 1 {
         "page of robot heaven contains"
@@ -114,10 +114,11 @@ impl HeavenState {
             held: last
                 .filter(|run| run.state == RunState::Held)
                 .map(|run| run.held.clone().unwrap_or_default()),
-            // Another process may have ended a run after it failed here.
+            // Another process may have completed a run after this process's run failed.
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
-            // Counting a million descriptions takes a while, and each page needs this.
+            // Counting a million descriptions takes a while, and each console page needs this
+            // state.
             has_pages: store.descriptions().first_url(&site, "").await?.is_some(),
             differing: (store.publications().first_differing(&site).await?)
                 .map(|(state, first)| (state.differing, first.url)),
@@ -132,7 +133,7 @@ impl HeavenState {
         })
     }
 
-    /// Returns a sentence about the most serious problem.
+    /// Returns a sentence about the most serious problem, if there is one.
     fn sentence(&self, now_ms: i64) -> Option<String> {
         let site = &self.site;
         if let Some(why) = &self.held {
@@ -147,7 +148,7 @@ impl HeavenState {
             let why = match self.run {
                 LastRun::Never => "the site robot has never run",
                 LastRun::Ended => "the last run of the site robot described no pages",
-                // Its first pages appear while it runs.
+                // The site's first pages appear while the site robot is running.
                 LastRun::Open => return None,
             };
             return Some(format!("Robot heaven of {site} has no pages: {why}."));
@@ -156,7 +157,8 @@ impl HeavenState {
             return Some(differing_sentence(site, *pages, first));
         }
         let (began_ms, overdue_ms) = (self.began_ms?, self.overdue_ms?);
-        // A missed start is made up for, and a run may take as long as its interval.
+        // A missed start is made up for later, and a run may take as long as the interval between
+        // starts.
         let is_old = now_ms >= overdue_ms.max(began_ms.saturating_add(OLD_MS));
         is_old.then(|| {
             let ago = Moment::new(began_ms, now_ms).ago;

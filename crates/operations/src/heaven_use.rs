@@ -1,22 +1,23 @@
-//! Use of the site robot's descriptions.
+//! How a site's heaven pages are made from the site robot's descriptions.
 
 use std::{fmt, path::PathBuf};
 
-/// The way in which this process uses a site's descriptions.
+/// How this process uses the site robot's descriptions of a site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HeavenUse {
     /// Robot heaven is generated from the descriptions on request.
     Served,
-    /// Pages are published in the directory from which robot heaven is served.
+    /// Pages are published in the directory from which this process serves robot heaven.
     Published(PathBuf),
-    /// Pages are published in a directory from which this process does not serve robot heaven.
+    /// Pages are published in a directory other than the one from which this process serves robot
+    /// heaven.
     PublishedElsewhere(PathBuf),
     /// The site robot's descriptions are not used.
     Nothing,
 }
 
 impl HeavenUse {
-    /// Returns the word for the use of descriptions.
+    /// Returns the name of this use of descriptions.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "database",
@@ -26,13 +27,15 @@ impl HeavenUse {
         }
     }
 
-    /// Returns `true` if this program redirects no robots to pages generated from the descriptions.
+    /// Returns `true` if this program does not redirect any robots to pages generated from the
+    /// descriptions.
     pub fn is_idle(&self) -> bool {
         matches!(self, Self::PublishedElsewhere(_) | Self::Nothing)
     }
 }
 
-/// Writes the use as a predicate of the descriptions, including the settings to change if unused.
+/// Writes a predicate whose subject is the descriptions; if they are unused, it names the settings
+/// to change.
 impl fmt::Display for HeavenUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

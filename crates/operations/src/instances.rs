@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Process that uses the shared database.
+/// A process that uses the shared database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
     /// Name of the instance.
@@ -17,7 +17,7 @@ pub struct Instance {
     pub process: u32,
     /// Program version of the instance.
     pub version: String,
-    /// Address of the instance's operational endpoints.
+    /// Address that serves the instance's operational endpoints.
     pub address: Option<String>,
     /// Start time of the instance.
     pub since: Moment,
@@ -27,7 +27,7 @@ pub struct Instance {
     pub silent_seconds: i64,
     /// Seconds by which the instance's clock is ahead of the database server's clock.
     pub clock_ahead_seconds: i64,
-    /// Jobs for which this instance is the leader.
+    /// Jobs of which this instance is the leader.
     pub leads: Vec<String>,
     /// Whether the instance is this process.
     #[serde(skip)]
@@ -38,7 +38,7 @@ pub struct Instance {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "InstanceList")]
 pub struct Instances {
-    /// Instances, sorted by host.
+    /// Instances, sorted by host name.
     pub instances: Vec<Instance>,
 }
 
@@ -61,7 +61,7 @@ impl Instance {
         }
     }
 
-    /// Returns the clock offset as text, such as `3 s ahead`.
+    /// Returns the clock offset as a text such as `3 s ahead`.
     pub fn clock(&self) -> String {
         let seconds = self.clock_ahead_seconds.abs();
         match self.clock_ahead_seconds {

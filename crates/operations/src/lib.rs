@@ -1,7 +1,7 @@
 //! Internal crate of `robot-detection`: operations for administrators.
 //!
-//! Each operation is a function with a typed request and a typed response. The console's pages, its
-//! JSON API and the commands call the function and render its response.
+//! Each operation is a function with a typed request and a typed response. The console's pages, the
+//! JSON API and the commands call these functions and render the responses.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! Points in time for pages and JSON.
+//! Points in time, as shown on pages and in JSON.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// Point in time: exact for programs, relative to now for people.
+/// A point in time: exact for programs, and relative to the current time for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Moment {
-    /// Milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// RFC 3339 time in UTC, in whole seconds.
+    /// Time in UTC in RFC 3339 format, to the second.
     pub iso: String,
-    /// Relative text such as "3 days ago" or "in 2 hours".
+    /// Time relative to the current time, such as "3 days ago" or "in 2 hours".
     pub ago: String,
 }
 
@@ -48,19 +48,19 @@ impl Serialize for Moment {
     }
 }
 
-/// Returns a time in UTC in RFC 3339 format, in whole seconds: `2026-03-01T12:30:00Z`.
+/// Returns a time in UTC in RFC 3339 format, to the second, such as `2026-03-01T12:30:00Z`.
 pub fn rfc3339(at_ms: i64) -> String {
     date_time(at_ms).format(&Rfc3339).unwrap_or_default()
 }
 
-/// Converts milliseconds since 1970; times outside the calendar become 1970.
+/// Converts milliseconds since 1970 to a date and time; times out of range become 1970.
 fn date_time(at_ms: i64) -> OffsetDateTime {
-    // Euclidean, so that moments before 1970 are rounded down too.
+    // Euclidean division also rounds times before 1970 down.
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// Returns a duration as text.
+/// Returns a duration as a short text, such as `1.2 s`.
 pub fn duration_text(duration_ms: i64) -> String {
     match duration_ms.max(0) {
         ms @ 0..1_000 => format!("{ms} ms"),

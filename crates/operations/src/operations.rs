@@ -1,4 +1,4 @@
-//! Handle for all operations.
+//! The state of the serving process, to which all operations refer.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::{
     live_rules::{self, Surroundings},
 };
 
-/// State of a serving process that operations read and change.
+/// The state of a serving process that operations read and change.
 #[derive(Clone, Debug)]
 pub struct Operations {
-    /// Database of the operations.
+    /// Database that the operations use.
     pub store: Store,
-    /// Detector of known robots in force.
+    /// Detector of known robots that is in force.
     pub detector: SharedDetector,
     /// Policy in force.
     pub policy: SharedPolicy,
     /// Enforcer of robots.txt.
     pub enforcer: Enforcer,
-    /// Sites with their own policies; empty if `policy` and `enforcer` serve the only site.
+    /// Sites that have their own policies; empty if `policy` and `enforcer` serve the only site.
     pub sites: SharedSites,
     /// Live rules in force.
     pub live_rules: LiveRules,
@@ -36,7 +36,7 @@ pub struct Operations {
     pub reloads: Reloads,
     /// Runs of the site robots.
     pub robot_runs: RobotRuns,
-    /// Certificates of the listeners.
+    /// Certificates that the listeners serve.
     pub certificates: Certificates,
     /// Other problems that require an administrator's attention.
     pub notices: Notices,
@@ -48,16 +48,16 @@ pub struct Operations {
     pub verifier: Verifier,
     /// Refresher that keeps the address lists of robots up to date.
     pub ranges: RangesRefresher,
-    /// Settings in force; settings with an old name come first.
+    /// Settings in force; settings that have an old name come first.
     pub settings: SharedSettings,
-    /// Clock of the operations.
+    /// Clock that the operations use.
     pub clock: Clock,
-    /// Tracker for the tasks of started refreshes, which end at shutdown.
+    /// Tracker for the tasks of refreshes that operations start; the tasks end at shutdown.
     pub tasks: TaskTracker,
 }
 
 impl Operations {
-    /// Returns the name and policy of each site; an application has only one.
+    /// Returns the name and policy of each site; an embedding application has only one site.
     pub fn site_policies(&self) -> Vec<(String, SharedPolicy)> {
         let sites = self.sites.load();
         let named = sites
@@ -70,7 +70,7 @@ impl Operations {
         named
     }
 
-    /// Returns the context for evaluating rules, with the caller.
+    /// Returns the context in which rules are evaluated for the caller.
     pub fn surroundings<'c>(&self, caller: Caller<'c>) -> Surroundings<'c> {
         let sites = self.site_policies().into_iter();
         let sites = sites.map(|(name, policy)| (name, Arc::clone(&policy.load())));
@@ -81,7 +81,8 @@ impl Operations {
         }
     }
 
-    /// Applies the live rules in the database immediately, so that their author sees the change.
+    /// Applies the live rules in the database immediately, so that the author of a change sees its
+    /// effect.
     pub async fn take_over_live_rules(&self) {
         live_rules::load(&self.live_rules, &self.store, &self.clock, None).await;
     }

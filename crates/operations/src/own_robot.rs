@@ -1,4 +1,5 @@
-//! The key by which the layer recognises our own site robot, shared by all instances on a database.
+//! The key by which the layer recognises this program's site robot, shared by all instances that
+//! use the same database.
 
 use std::time::Duration;
 
@@ -7,19 +8,19 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::layer::SiteRobotKey;
 use robot_detection_store::store::{Store, StoreError};
 
-/// Minimum length of an accepted key; generated keys are nearly twice as long.
-// A guessed short key could sign requests that pass for requests of our own robot.
+/// Minimum length of a key that is accepted; generated keys are nearly twice as long.
+// Whoever guesses a short key could sign requests that pass as requests from the site robot.
 const MIN_KEY_BYTES: usize = 32;
 
-/// Delay before a failed database is queried again.
+/// Delay before a database that failed is queried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Creates a random key for use until the key in the database is loaded.
+/// Creates a random key, which is used until the key is loaded from the database.
 pub fn unknown() -> SiteRobotKey {
     SiteRobotKey::new(new_key().as_bytes())
 }
 
-/// Returns the key in the database, creating it if it is missing.
+/// Returns the key from the database; if there is no key, creates one.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
     store.site_robot_key(&new_key(), clock.now_ms()).await
 }
 
-/// Loads the key from the database and applies it.
+/// Loads the key from the database and applies the key.
 ///
 /// # Errors
 ///
@@ -43,18 +44,18 @@ pub async fn load(own: &SiteRobotKey, store: &Store, clock: &Clock) -> Result<()
     Ok(())
 }
 
-/// Queries the database until it returns the key.
+/// Queries the database repeatedly until the key has been loaded.
 pub async fn load_later(own: SiteRobotKey, store: Store, clock: Clock) {
     loop {
         tokio::time::sleep(RETRY).await;
         match load(&own, &store, &clock).await {
             Ok(()) => return,
-            Err(error) => tracing::debug!("could not load the key of our own site robot: {error}"),
+            Err(error) => tracing::debug!("could not load the key of the site robot: {error}"),
         }
     }
 }
 
-/// Returns a new key with 160 random bits.
+/// Returns a new key that contains 160 random bits.
 fn new_key() -> String {
     let [first, second] = [(); 2].map(|()| generate_password());
     format!("{first}{second}")

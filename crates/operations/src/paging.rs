@@ -1,4 +1,4 @@
-//! Pagination of lists by a limit and a cursor.
+//! Pagination of lists with a limit and a cursor.
 
 use std::cmp::Ordering;
 
@@ -14,24 +14,24 @@ const LIMIT: usize = 100;
 /// Maximum number of entries on a page.
 pub const MAX_LIMIT: usize = 1_000;
 
-/// Requested page of a list.
+/// The requested page of a list.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Paging {
     /// Maximum number of entries, from 1 to 1,000; 100 by default.
     #[serde(deserialize_with = "filled")]
     pub limit: Option<usize>,
-    /// Cursor: the value of `next` on the previous page.
+    /// Cursor of the page: the value of `next` on the previous page.
     #[serde(deserialize_with = "filled")]
     pub cursor: Option<String>,
 }
 
 impl Paging {
-    /// Returns the number of entries on the page.
+    /// Returns the maximum number of entries on the page.
     ///
     /// # Errors
     ///
-    /// Returns an error if the number is out of range.
+    /// Returns an error if the limit is out of range.
     pub fn limit(&self) -> Result<usize, Refusal> {
         let limit = self.limit.unwrap_or(LIMIT);
         let message = || format!("must be a number from 1 to {MAX_LIMIT}");
@@ -41,7 +41,7 @@ impl Paging {
             .ok_or_else(|| Refusal::invalid("limit", message()))
     }
 
-    /// Returns the key after which the page begins.
+    /// Returns the key of the entry after which the page starts.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Paging {
         };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let key = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let message = "use `next` of the previous page with the same parameters";
+        let message = "use the value of `next` from the previous page, with the same parameters";
         key.map(Some)
             .ok_or_else(|| Invalid::new("cursor", message).into())
     }
@@ -85,13 +85,13 @@ impl Paging {
     }
 }
 
-/// Returns the cursor that continues a list after a key.
+/// Returns the cursor with which a list continues after a key.
 pub fn cursor(key: &impl Serialize) -> String {
-    // Keys are texts and numbers, which always serialise to JSON.
+    // Keys are texts and numbers, which can always be serialised to JSON.
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(key).unwrap_or_default())
 }
 
-/// Deserialises a query parameter; an empty value counts as missing.
+/// Deserialises a query parameter; an empty value is treated as missing.
 ///
 /// # Errors
 ///

@@ -5,37 +5,37 @@ use argon2::{
     password_hash::{PasswordHasher, PasswordVerifier, generate_salt, phc::PasswordHash},
 };
 
-/// Maximum length of a password, so that long guesses do not take more time.
+/// Maximum length of a password; the limit keeps long guesses from taking more time.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
 /// Minimum length of a password that an administrator chooses.
 pub const MIN_PASSWORD_CHARS: usize = 12;
 
-/// Number of groups of five letters, with sixteen random bits each.
+/// Number of groups in a password; each group has five letters and contains sixteen random bits.
 const GROUPS: usize = 5;
-// Letters of proquints (arXiv:0901.4016), which can be read aloud.
+// The letters of proquints (arXiv:0901.4016), which can be read aloud.
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 4] = b"aiou";
 
-/// Error for a password that cannot be read, written or hashed.
+/// The error for a password that cannot be read, written or hashed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the administrator's password: {0}")]
 pub struct PasswordError(String);
 
 impl PasswordError {
-    /// Creates the error with a reason.
+    /// Creates the error from a reason.
     pub fn new(reason: String) -> Self {
         Self(reason)
     }
 }
 
-/// Returns a new password that can be read aloud.
+/// Generates a password that can be read aloud.
 ///
-/// Five groups of five letters separated by hyphens, with 80 random bits: 29 characters such as
-/// `lusab-babad-gutih-tugad-mudof`.
+/// The password has five groups of five letters, separated by hyphens, and contains 80 random bits
+/// in 29 characters, such as `lusab-babad-gutih-tugad-mudof`.
 ///
 /// # Panics
 ///
-/// Panics if the operating system provides no random numbers.
+/// Panics if the operating system cannot provide random numbers.
 pub fn generate_password() -> String {
     let random = generate_salt();
     let groups: Vec<String> = random
@@ -50,12 +50,12 @@ pub fn generate_password() -> String {
     groups.join("-")
 }
 
-/// Hashes a password with argon2id and returns the PHC string.
+/// Hashes a password with argon2id and returns the hash as a PHC string.
 ///
 /// # Errors
 ///
-/// Returns an error if the password has more than 1,024 bytes, or if the operating system provides
-/// no random numbers.
+/// Returns an error if the password is longer than 1,024 bytes, or if the operating system cannot
+/// provide random numbers.
 pub fn hash_password(password: &str) -> Result<String, PasswordError> {
     if password.len() > MAX_PASSWORD_BYTES {
         return Err(PasswordError(format!(
@@ -71,7 +71,7 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 /// Returns `true` if the password matches the hash.
 pub fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
-        // The parameters come from the hash, so that a password survives a change of the defaults.
+        // The parameters are part of the hash, so a password remains valid if the defaults change.
         && PasswordHash::new(hash).is_ok_and(|hash| {
             Argon2::default()
                 .verify_password(password.as_bytes(), &hash)
@@ -79,7 +79,7 @@ pub fn verify_password(password: &str, hash: &str) -> bool {
         })
 }
 
-/// Spells sixteen bits as consonant, vowel, consonant, vowel, consonant.
+/// Encodes sixteen bits as consonant, vowel, consonant, vowel, consonant.
 fn group(bits: u16) -> String {
     let letter = |set: &[u8], shift: u32| {
         // The size of both sets is a power of two, so all letters are equally likely.

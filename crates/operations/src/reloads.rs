@@ -1,4 +1,4 @@
-//! Requests to reload the configuration, sent from pages and commands to the reloading task.
+//! Requests to reload the configuration, sent from pages and commands to the task that reloads.
 
 use std::{
     sync::{
@@ -13,13 +13,13 @@ use tokio::{
     time,
 };
 
-/// Timeout for the outcome of a requested reload.
+/// Time limit for the outcome of a requested reload.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reloads of the configuration: requests and the last outcome.
+/// Reloads of the configuration: the requests, and the outcome of the most recent reload.
 ///
-/// The process that reads the configuration waits for [`wanted`](Self::wanted) and reports the
-/// outcome with [`done`](Self::done). Clones share the state.
+/// The process that reads the configuration waits for a request with [`wanted`](Self::wanted) and
+/// reports the outcome with [`done`](Self::done). Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Reloads {
     inner: Arc<Inner>,
@@ -29,71 +29,73 @@ pub struct Reloads {
 struct Inner {
     is_served: AtomicBool,
     wanted: Notify,
-    /// Trigger of the last reload request.
+    /// Trigger of the most recent reload request.
     asker: Mutex<&'static str>,
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
 
-/// Outcome of a configuration reload.
+/// The outcome of a configuration reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
     /// Time of the reload in milliseconds since 1970.
     pub at_ms: i64,
     /// Trigger of the reload, such as "SIGHUP".
     pub by: String,
-    /// The changes, or the reason why nothing was changed.
+    /// The changes that were applied, or the reason why nothing was changed.
     pub result: Result<String, ReloadFailure>,
 }
 
-/// Reason why a reload changed nothing.
+/// The reason why a reload changed nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadFailure {
-    /// Whether the reload is held for review and can be accepted.
+    /// Whether the reload is held for review and can still be accepted.
     pub is_held_back: bool,
     /// Reason why the reload failed.
     pub text: String,
 }
 
 impl Reloads {
-    /// Trigger of a reload: a logged-in administrator.
+    /// Trigger of a reload that a logged-in administrator requested.
     pub const ADMIN_PAGE: &str = "the admin page";
-    /// Trigger of a reload: a logged-in administrator who accepted a reload held for review.
+    /// Trigger of a reload that was held for review and that a logged-in administrator accepted.
     pub const ACCEPTED: &str = "the admin page, accepted";
-    /// Trigger of a reload: the command `reload`.
+    /// Trigger of a reload by the command `reload`.
     pub const COMMAND: &str = "a command";
-    /// Trigger of a reload: the command `reload` with `--accept`.
+    /// Trigger of a reload by the command `reload --accept`.
     pub const ACCEPTED_COMMAND: &str = "a command, accepted";
-    /// Triggers that apply a reload even if it would be held for review.
+    /// Triggers for which a reload is applied even if it would be held for review.
     pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
     /// Triggers for which the console records the reload in the audit log.
     pub const OF_ADMINISTRATORS: [&str; 2] = [Self::ADMIN_PAGE, Self::ACCEPTED];
 
-    /// Waits for a reload request and returns its trigger; pages offer reloads from then on.
+    /// Waits for a reload request and returns its trigger; from the first call on, pages offer
+    /// reloads.
     pub async fn wanted(&self) -> &'static str {
         self.inner.is_served.store(true, Ordering::Relaxed);
         self.inner.wanted.notified().await;
         *self.inner.asker()
     }
 
-    /// Reports the outcome of a reload, whatever triggered it.
+    /// Reports the outcome of a reload, regardless of its trigger.
     pub fn done(&self, outcome: ReloadOutcome) {
         self.inner.last.send_replace(Some(Arc::new(outcome)));
     }
 
-    /// Returns the outcome of the last reload, if any.
+    /// Returns the outcome of the most recent reload, if any.
     pub fn last(&self) -> Option<Arc<ReloadOutcome>> {
         self.inner.last.borrow().clone()
     }
 
-    /// Returns `true` if a task waits for reload requests.
+    /// Returns `true` if a task handles reload requests.
     pub fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }
 
-    /// Requests a reload and waits for its outcome; returns `None` on a timeout.
+    /// Requests a reload and waits for its outcome; returns `None` if the wait times out.
     pub async fn ask(&self, by: &'static str) -> Option<Arc<ReloadOutcome>> {
         let mut outcomes = self.inner.last.subscribe();
-        // An earlier outcome, such as that of a signal, does not belong to this request.
+        // An earlier outcome, such as the outcome of a reload by a signal, does not answer this
+        // request.
         outcomes.mark_unchanged();
         *self.inner.asker() = by;
         self.inner.wanted.notify_one();

@@ -1,4 +1,4 @@
-//! Requests to run the site robots, sent from the pages to the task that runs them.
+//! Requests to run the site robots, sent from pages to the task that runs the site robots.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +11,13 @@ use url::Url;
 use super::{HeavenUse, heaven_state::RunTimes};
 use robot_detection_site_robot::site_robot::SiteRobot;
 
-/// Runs of the site robots: offered and requested runs, and their progress.
+/// Runs of the site robots: the offered and requested runs, and their progress.
 ///
-/// The process with the robots [offers](Self::offer) runs of sites, waits for
-/// [`wanted`](Self::wanted), [shows](Self::show) each robot, preferably before it runs, and reports
-/// failed runs with [`failed`](Self::failed). Everything else goes through the database: pages
-/// pause, resume, stop and clear the runs of all processes, and read their counts there. Clones
-/// share the state.
+/// The process that has the robots [offers](Self::offer) runs of sites, waits for requests with
+/// [`wanted`](Self::wanted), [shows](Self::show) each robot, preferably before the robot runs, and
+/// reports failed runs with [`failed`](Self::failed). Everything else goes through the database:
+/// pages pause, resume, stop and clear the runs of all processes, and read the counts of these
+/// runs. Clones share the state.
 ///
 /// # Example
 ///
@@ -55,27 +55,28 @@ struct Inner {
 struct Sites {
     offered: BTreeSet<String>,
     wanted: BTreeSet<String>,
-    /// Sites whose quarantined results are accepted once the request is handled.
+    /// Sites whose quarantined results will be accepted once the request is handled.
     accepted: BTreeSet<String>,
-    /// Handled requests, with the robot's number of ended runs at that time.
+    /// Handled requests, each with the robot's number of completed runs when the request was
+    /// handled.
     taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
     heavens: BTreeMap<String, HeavenUse>,
     times: BTreeMap<String, RunTimes>,
-    /// Changed pages to fetch again, by site.
+    /// Changed pages that must be fetched again, by site.
     changed: BTreeMap<String, BTreeSet<Url>>,
-    /// Start of the hour in which changed pages are counted, and their number.
+    /// Start of the hour in which changed pages are counted, and the number of these pages.
     told: (i64, usize),
 }
 
-/// Maximum number of changed pages that programs may submit per hour, for all sites.
+/// Maximum number of changed pages, on all sites together, that programs may submit per hour.
 const CHANGES_AN_HOUR: usize = 1_000;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 impl RobotRuns {
-    /// Offers runs of exactly these sites.
+    /// Offers runs of exactly these sites, and no others.
     pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
         let mut known = self.sites();
         known.offered = sites.into_iter().collect();
@@ -97,44 +98,46 @@ impl RobotRuns {
         taken.retain(|site, _| offered.contains(site));
         robots.retain(|site, _| offered.contains(site));
         failures.retain(|site, _| offered.contains(site));
-        // Schedules are set again: a site may no longer have one.
+        // The schedules are set again, because a site may no longer have a schedule.
         times.clear();
     }
 
-    /// Sets a robot whose progress and explanations are shown; returns the site's previous robot.
+    /// Sets the robot whose progress and explanations are shown for its site; returns the site's
+    /// previous robot.
     #[expect(
         clippy::must_use_candidate,
         reason = "callers rarely need the previous robot"
     )]
     pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
         let mut known = self.sites();
-        // Another robot counts its runs from zero.
+        // A new robot counts its runs from zero.
         known.taken.remove(robot.site());
         known.robots.insert(robot.site().to_owned(), robot.clone())
     }
 
-    /// Waits until a page requests a run and returns the name of the site.
+    /// Waits until a page requests a run, and returns the name of the site.
     ///
-    /// This method is cancel safe: dropping the future before it is ready loses no request.
+    /// This method is cancel safe: no request is lost if the future is dropped before it is ready.
     pub async fn wanted(&self) -> String {
         loop {
             let next = self.sites().take();
             if let Some(site) = next {
                 return site;
             }
-            // `notify_one` stores a permit, so a request between the check and this is not missed.
+            // `notify_one` stores a permit, so a request made between the check and this line is
+            // not missed.
             self.inner.is_wanted.notified().await;
         }
     }
 
-    /// Returns `true` once after a page has requested publication of the quarantined results.
+    /// Returns `true` once after a page has requested that the quarantined results be published.
     ///
-    /// The task that handles a request calls this before the run.
+    /// The task that handles the request calls this method before the run.
     pub fn takes_acceptance(&self, site: &str) -> bool {
         self.sites().accepted.remove(site)
     }
 
-    /// Reports the failure of a run; pages show it until the next request or until a run has
+    /// Reports that a run failed; pages show the failure until the next request, or until a run has
     /// [ended](Self::ended).
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
@@ -142,14 +145,14 @@ impl RobotRuns {
         known.failures.insert(site.to_owned(), reason.into());
     }
 
-    /// Reports the end of a run, which clears the failure of an earlier run.
+    /// Reports that a run has ended, which clears the failure of an earlier run.
     pub fn ended(&self, site: &str) {
         self.sites().failures.remove(site);
     }
 
-    /// Sets the schedule of a site's runs, with which the console compares the age of heaven pages.
+    /// Sets the schedule of a site's runs, to which the console compares the age of heaven pages.
     ///
-    /// The function returns the first start after a time, in milliseconds since 1970. Another
+    /// The function returns the first start after a given time, in milliseconds since 1970. Another
     /// [offer](Self::offer) removes the schedule.
     pub fn set_schedule(
         &self,
@@ -165,22 +168,23 @@ impl RobotRuns {
         self.sites().times.get(site).cloned()
     }
 
-    /// Sets the use of a site's descriptions, for display in the console.
+    /// Sets how the descriptions of a site are used, for display in the console.
     pub fn set_heaven_use(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
 
-    /// Returns the use of a site's descriptions, if known.
+    /// Returns how the descriptions of a site are used, if known.
     pub fn heaven(&self, site: &str) -> Option<HeavenUse> {
         self.sites().heavens.get(site).cloned()
     }
 
-    /// Requests a run of a site; returns `true` if its runs are offered.
+    /// Requests a run of a site; returns `true` if runs of this site are offered.
     pub fn ask(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
-    /// Requests acceptance of quarantined results; returns `true` if this process can do so.
+    /// Requests that quarantined results be accepted; returns `true` if this process can accept
+    /// them.
     pub fn ask_to_accept(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
@@ -193,7 +197,7 @@ impl RobotRuns {
         if accept {
             known.accepted.insert(site.to_owned());
         }
-        // The failure concerns an earlier run.
+        // The recorded failure belongs to an earlier run.
         known.failures.remove(site);
         known.wanted.insert(site.to_owned());
         drop(known);
@@ -201,7 +205,7 @@ impl RobotRuns {
         true
     }
 
-    /// Queues changed pages to be fetched again; if the hourly limit is exceeded, returns `false`
+    /// Queues changed pages to be fetched again. If the hourly limit is exceeded, returns `false`
     /// and queues no pages.
     pub fn queue_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
         let mut known = self.sites();
@@ -219,14 +223,14 @@ impl RobotRuns {
         true
     }
 
-    /// Stores changed pages until they are fetched again.
+    /// Stores changed pages of a site until they are fetched again.
     pub fn keep_changed(&self, site: &str, urls: Vec<Url>) {
         let mut known = self.sites();
         let changed = known.changed.entry(site.to_owned()).or_default();
         changed.extend(urls);
     }
 
-    /// Waits until pages have changed.
+    /// Waits until changed pages have been queued.
     pub async fn changed(&self) {
         self.inner.is_changed.notified().await;
     }
@@ -242,33 +246,34 @@ impl RobotRuns {
         self.sites().offered.iter().cloned().collect()
     }
 
-    /// Returns the robot of a site, if this process runs it.
+    /// Returns the robot of a site if this process runs that robot.
     pub fn robot(&self, site: &str) -> Option<SiteRobot> {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Returns `true` if a requested run has not ended; pages wait until the run is visible.
+    /// Returns `true` if a requested run has not ended yet; pages wait until the run is visible.
     pub fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
-        // Counted, because a run may start and end between two checks.
+        // Runs are counted, because a run may start and end between two checks.
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
         known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
     }
 
-    /// Returns the reason why the last run did not start or failed.
+    /// Returns the reason why the latest run failed or did not start.
     pub fn failure(&self, site: &str) -> Option<String> {
         self.sites().failures.get(site).cloned()
     }
 
     fn sites(&self) -> MutexGuard<'_, Sites> {
-        // No change can panic halfway, so data behind a poisoned lock is consistent.
+        // No change to the data can panic halfway, so the data behind a poisoned lock is
+        // consistent.
         let sites = self.inner.sites.lock();
         sites.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sites {
-    /// Removes and returns a requested site; the run appears in the database only later.
+    /// Removes and returns a site with a requested run; the run appears in the database only later.
     fn take(&mut self) -> Option<String> {
         let site = self.wanted.pop_first()?;
         if let Some(ended) = self.ended(&site) {

@@ -1,4 +1,4 @@
-//! Listing and ending console sessions.
+//! Lists and ends console sessions.
 
 use std::collections::HashMap;
 
@@ -15,30 +15,30 @@ type Data = HashMap<String, Value>;
 /// Maximum age of a session in milliseconds.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
 
-/// Key in a session's data for the login time in milliseconds since 1970.
+/// Key in a session's data for the login time, in milliseconds since 1970.
 pub const BEGUN: &str = "begun_ms";
-/// Key in a session's data for the network of the address at login.
+/// Key in a session's data for the network from which the administrator logged in.
 pub const NETWORK: &str = "network";
 /// Key in a session's data for the name of the browser.
 pub const BROWSER: &str = "browser";
 
-/// Login session of the console.
+/// A login session of the console.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
     /// Key by which the session can be ended.
     pub key: String,
-    /// Login time.
+    /// Time of the login.
     #[serde(rename = "started")]
     pub begun: Moment,
-    /// Time of the last use, accurate to a few minutes.
+    /// Time of the session's most recent use, accurate to a few minutes.
     pub seen: Moment,
     /// Expiry of the session.
     pub ends: Moment,
-    /// Network of the address at login.
+    /// Network from which the administrator logged in.
     pub network: Option<String>,
-    /// Browser and system, such as `Firefox on Linux`.
+    /// Browser and operating system, such as `Firefox on Linux`.
     pub browser: Option<String>,
-    /// Whether this is the current session.
+    /// Whether this session is the caller's own session.
     pub is_current: bool,
 }
 
@@ -46,11 +46,11 @@ pub struct Session {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SessionList")]
 pub struct Sessions {
-    /// Sessions, the current session first.
+    /// Sessions; the caller's own session comes first.
     pub sessions: Vec<Session>,
 }
 
-/// Result of ending sessions.
+/// The result of ending sessions.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct EndedSessions {
     /// Number of sessions that were ended.
@@ -133,11 +133,11 @@ pub async fn end_others(
     Ok(EndedSessions { ended })
 }
 
-/// Returns the name of a browser and its system, such as `Firefox on Linux`.
+/// Returns the names of a browser and its operating system, such as `Firefox on Linux`.
 ///
 /// The short name helps users to recognise their devices; no decision depends on it.
 pub fn browser_name(user_agent: &str) -> String {
-    // In this order, because most User-Agents also contain the later names.
+    // The order matters, because most User-Agents also contain later names in this list.
     const BROWSERS: &[(&str, &str)] = &[
         ("Edg", "Edge"),
         ("OPR/", "Opera"),

@@ -1,4 +1,4 @@
-//! Settings in force, as shown on pages.
+//! The settings in force, as shown on pages.
 
 use std::sync::Arc;
 
@@ -6,31 +6,32 @@ use arc_swap::ArcSwap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Setting in force and its origin.
+/// A setting in force, with its origin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Setting {
     /// Key in the configuration file, such as `filter_pattern`.
     pub key: String,
-    /// Name in the original package, such as `FilterPattern`.
+    /// Name of the setting in the original package, such as `FilterPattern`.
     pub old_name: Option<String>,
-    /// Value of the setting in force.
+    /// Value of the setting that is in force.
     pub value: String,
-    /// Origin: "default", "robot-detection.toml line 3", "environment `ROBOT_DETECTION_…`", "--listen".
+    /// Origin of the value: "default", "robot-detection.toml line 3", "environment
+    /// `ROBOT_DETECTION_…`", "--listen".
     pub origin: String,
     /// Description of the setting in one sentence.
     pub help: String,
 }
 
-/// Settings in force, replaced as a whole on a reload.
+/// The settings in force, which a reload replaces as a whole.
 ///
-/// Clones share them.
+/// Clones share the settings.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSettings {
     current: Arc<ArcSwap<Vec<Setting>>>,
 }
 
 impl SharedSettings {
-    /// Creates shared settings from the settings in force.
+    /// Creates shared settings from a list of settings.
     pub fn new(settings: Vec<Setting>) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(settings)),
@@ -42,7 +43,7 @@ impl SharedSettings {
         self.current.load_full()
     }
 
-    /// Replaces the settings.
+    /// Replaces all settings in force.
     pub fn replace(&self, settings: Vec<Setting>) {
         self.current.store(Arc::new(settings));
     }

@@ -1,4 +1,4 @@
-//! Sites of the process, as described by the application for the console.
+//! The sites of the process, as the application describes them for the console.
 
 use std::{fmt, sync::Arc};
 
@@ -8,16 +8,16 @@ use axum::http;
 use robot_detection_layer::policy::{ByAction, Enforcer, Request, SharedPolicy};
 use robot_detection_layer::suspect::BrowserCheck;
 
-/// Name of the site that a `RobotDetection` handle serves itself.
+/// Name of the site that a `RobotDetection` handle itself serves.
 pub const DEFAULT_SITE: &str = "default";
 
-/// Sites shown on the pages, replaced as a whole. Clones share them.
+/// The sites shown on the console's pages, replaced as a whole. Clones share the sites.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSites {
     current: Arc<ArcSwap<Vec<AdminSite>>>,
 }
 
-/// Site as shown on the console's pages.
+/// A site, as shown on the console's pages.
 #[derive(Clone)]
 #[must_use]
 pub struct AdminSite {
@@ -27,11 +27,11 @@ pub struct AdminSite {
     pub hosts: Vec<String>,
     /// Path prefix of the site.
     pub path: String,
-    /// Policy of the site in force.
+    /// Policy that is in force for the site.
     pub policy: SharedPolicy,
     /// Enforcer of the site's robots.txt.
     pub enforcer: Enforcer,
-    /// URL of robot heaven and the source of its pages.
+    /// URL of robot heaven, and the source of its pages.
     pub heaven: Option<(String, String)>,
     /// Source of the site's `/robots.txt`.
     pub robots_txt: String,
@@ -39,47 +39,49 @@ pub struct AdminSite {
     pub traps: Option<String>,
     /// Checker that distinguishes browsers from programs that claim to be browsers.
     pub suspects: Option<Arc<BrowserCheck>>,
-    /// Function that returns the reason why a suspect gets no copy of a page.
+    /// Function that returns the reason why a suspect is not served a copy of a page.
     pub no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
     front: Provider<Option<String>>,
-    /// Function that finds the page of robot heaven for a path.
+    /// Function that finds the heaven page for a path.
     pub own_pages: Arc<FindOwnPage>,
-    /// Function that finds the responder for a passing request.
+    /// Function that finds the part of the program that responds to a request that passes.
     pub answers: Arc<FindResponder>,
 }
 
 type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// Function that returns the heaven page for a path and query, instead of a redirect location.
+/// Function that returns the heaven page that is served directly for a path and query.
 pub type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns the part of the program that responds to a request; `None` for the site.
+/// Function that returns the part of the program that responds to a request; `None` means the site
+/// itself.
 pub type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
-/// Function that returns the reason why a suspect gets no copy of a page; `None` if allowed.
+/// Function that returns the reason why a suspect is not served a copy of a page; `None` if a copy
+/// is allowed.
 pub type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
-/// Upstream server of a site, as shown on the sites page.
+/// An upstream server of a site, as shown on the sites page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct UpstreamRow {
     /// URL of the upstream server.
     pub url: String,
     /// State of the server in a few words; empty if unknown.
     pub state: String,
-    /// Whether no requests are currently sent to the server.
+    /// Whether requests are currently not sent to the server.
     pub is_down: bool,
 }
 
-/// Numbers of requests to a site since startup.
+/// The numbers of requests to a site since startup.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SiteCounts {
-    /// Requests from people that passed.
+    /// Number of requests from people that passed.
     pub people: u64,
-    /// Requests without a User-Agent that passed.
+    /// Number of requests without a User-Agent that passed.
     pub nameless: u64,
-    /// Number of requests by robots, by action.
+    /// Number of requests from robots, by action.
     pub robots: ByAction<u64>,
 }
 
@@ -89,14 +91,14 @@ impl SharedSites {
         self.current.load_full()
     }
 
-    /// Replaces the sites.
+    /// Replaces all sites.
     pub fn replace(&self, sites: Vec<AdminSite>) {
         self.current.store(Arc::new(sites));
     }
 }
 
 impl AdminSite {
-    /// Creates a site for hosts and a path; an empty list stands for all other hosts.
+    /// Creates a site for the given hosts and path; an empty list of hosts means all other hosts.
     pub fn new(name: String, hosts: Vec<String>, path: String, policy: SharedPolicy) -> Self {
         Self {
             name,
@@ -123,31 +125,33 @@ impl AdminSite {
         self
     }
 
-    /// Sets the path and directory of robot heaven; `None` if this process does not serve it.
+    /// Sets the path and directory of robot heaven; `None` if this process does not serve robot
+    /// heaven.
     pub fn heaven(mut self, heaven: Option<(String, String)>) -> Self {
         self.heaven = heaven;
         self
     }
 
-    /// Sets the word for the source of `/robots.txt`.
+    /// Sets the description of the source of the site's `/robots.txt`.
     pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
         self.robots_txt = word.into();
         self
     }
 
-    /// Sets the HTML snippet that links to the site's traps; `None` without traps.
+    /// Sets the HTML snippet that links to the site's traps; `None` if the site has no traps.
     pub fn traps(mut self, snippet: Option<String>) -> Self {
         self.traps = snippet;
         self
     }
 
-    /// Sets the checker that distinguishes browsers from impostors; `None` disables the check.
+    /// Sets the checker that distinguishes browsers from programs that claim to be browsers; `None`
+    /// disables the check.
     pub fn suspects(mut self, browser_check: Option<Arc<BrowserCheck>>) -> Self {
         self.suspects = browser_check;
         self
     }
 
-    /// Sets the function that returns the reason why a suspect gets no copy of a page.
+    /// Sets the function that returns the reason why a suspect is not served a copy of a page.
     pub fn no_copy(
         mut self,
         refuse: impl Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync + 'static,
@@ -168,13 +172,14 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the front proxy that hides the visitors, with a remedy.
+    /// Sets a function that reports a front proxy that hides the visitors' addresses, and how to
+    /// correct this.
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
-    /// Sets the function that returns the heaven page for a page, instead of a redirect location.
+    /// Sets the function that returns the heaven page that is served directly for a path and query.
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -183,7 +188,8 @@ impl AdminSite {
         self
     }
 
-    /// Sets the function that returns the part of the program that responds to a passing request.
+    /// Sets the function that returns the part of the program that responds to a request that
+    /// passes.
     pub fn answers(
         mut self,
         who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
@@ -192,17 +198,17 @@ impl AdminSite {
         self
     }
 
-    /// Returns the current upstream states.
+    /// Returns the current states of the site's upstream servers.
     pub fn set_upstream_states(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
-    /// Returns the current request counts.
+    /// Returns the site's current request counts.
     pub fn set_request_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 
-    /// Returns the proxy or CDN that hides the visitors, if any.
+    /// Returns the text about the proxy or CDN that hides the visitors' addresses, if there is one.
     pub fn ask_front(&self) -> Option<String> {
         (self.front)()
     }
@@ -234,7 +240,7 @@ impl fmt::Debug for AdminSite {
 }
 
 impl UpstreamRow {
-    /// Creates a row for a server with an unknown state.
+    /// Creates a row for a server whose state is unknown.
     pub fn new(url: String) -> Self {
         Self {
             url,
@@ -242,7 +248,8 @@ impl UpstreamRow {
         }
     }
 
-    /// Sets the state in a few words, and whether no requests are sent to the server.
+    /// Sets the server's state in a few words, and whether requests are currently not sent to the
+    /// server.
     #[must_use]
     pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
         self.state = words.into();

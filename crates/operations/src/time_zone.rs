@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-/// Time zone by its IANA name, such as `Europe/Berlin`; UTC by default.
+/// A time zone identified by its IANA name, such as `Europe/Berlin`; UTC by default.
 ///
 /// # Example
 ///
@@ -22,7 +22,7 @@ pub struct TimeZone {
     zone: Tz,
 }
 
-/// Error for an unknown time zone name.
+/// The error for an unknown time zone name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{name:?} is not a time zone: use an IANA name such as UTC or Europe/Berlin")]
 pub struct InvalidTimeZone {
@@ -30,25 +30,25 @@ pub struct InvalidTimeZone {
 }
 
 impl TimeZone {
-    /// Returns the zone as a chrono type.
+    /// Returns the time zone as a chrono type.
     pub fn zone(self) -> Tz {
         self.zone
     }
 
-    /// Returns a time in the zone; times outside the calendar become 1970.
+    /// Returns a time in this time zone; times out of range become 1970.
     pub fn at(self, at_ms: i64) -> DateTime<Tz> {
-        // Euclidean, so that moments before 1970 are rounded down too.
+        // Euclidean division also rounds times before 1970 down.
         let at: DateTime<Utc> =
             DateTime::from_timestamp(at_ms.div_euclid(1_000), 0).unwrap_or_default();
         at.with_timezone(&self.zone)
     }
 
-    /// Returns a time as text: "2026-03-01 12:30 UTC".
+    /// Returns a time in this time zone as text, such as "2026-03-01 12:30 UTC".
     pub fn exact(self, at_ms: i64) -> String {
         self.at(at_ms).format("%Y-%m-%d %H:%M %Z").to_string()
     }
 
-    /// Returns the time of day to the second: "12:30:59".
+    /// Returns the time of day in this time zone, to the second, such as "12:30:59".
     pub fn clock(self, at_ms: i64) -> String {
         self.at(at_ms).format("%H:%M:%S").to_string()
     }

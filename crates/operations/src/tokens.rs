@@ -1,4 +1,4 @@
-//! Listing, creating and revoking API tokens.
+//! Lists, creates and revokes API tokens.
 
 use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use crate::{
 /// Maximum number of characters in a token's name.
 const MAX_NAME_CHARS: usize = 100;
 
-/// API token. Its secret is not stored.
+/// An API token. The token's secret is not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
     /// Name of the token, as shown in the audit log.
@@ -24,9 +24,9 @@ pub struct Token {
     pub scope: &'static str,
     /// Creation time of the token.
     pub created: Moment,
-    /// Time of the last use, accurate to the hour.
+    /// Time of the token's most recent use, accurate to the hour.
     pub used: Option<Moment>,
-    /// Expiry; absent if the token does not expire.
+    /// Expiry of the token; absent if the token does not expire.
     pub ends: Option<Moment>,
     /// Whether the token has expired.
     pub has_ended: bool,
@@ -40,28 +40,29 @@ pub struct Tokens {
     pub tokens: Vec<Token>,
 }
 
-/// Request for a new token.
+/// A request for a new token.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Name of the token, such as that of the program that will use it.
+    /// Name of the token, such as the name of the program that will use it.
     #[serde(default)]
     pub name: String,
     /// Scope of the token: `read` or `write`; the default is `read`.
     #[serde(default)]
     pub scope: String,
-    /// Expiry, such as `30d`, `2026-12-31` (the last day) or an RFC 3339 time; empty or `never` for a token that does not expire.
+    /// Expiry of the token, such as `30d`, `2026-12-31` (the last day) or an RFC 3339 time; empty
+    /// or `never` if the token does not expire.
     #[serde(default)]
     pub ends: String,
 }
 
-/// Token that was created or changed.
+/// A token that was created or changed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "CreatedToken")]
 pub struct CreatedToken {
-    /// The created token.
+    /// The token after the change.
     pub token: Token,
-    /// Secret of a new token, shown only in this response.
+    /// Secret of a new token, which is shown only in this response.
     pub secret: Option<String>,
 }
 
@@ -92,11 +93,11 @@ pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
     })
 }
 
-/// Validates the request without a database.
+/// Validates a request for a token, without accessing the database.
 ///
 /// # Errors
 ///
-/// Returns an error for the invalid field.
+/// Returns an error that names the invalid field.
 pub fn check(request: &NewToken, now_ms: i64) -> Result<(), Refusal> {
     checked(request, now_ms, None).map(|_| ())
 }
@@ -130,11 +131,12 @@ pub async fn make(caller: &Caller<'_>, request: &NewToken) -> Result<CreatedToke
     })
 }
 
-/// Creates a token, or changes the token with this name and keeps its secret.
+/// Creates the token with the given name, or changes an existing token and keeps its secret.
 ///
 /// # Errors
 ///
-/// Fails like [`make`], and if the expiry is relative and would change with each repetition.
+/// Returns the errors of [`make`], and an error for a relative expiry, whose meaning would change
+/// each time the request is repeated.
 pub async fn put(
     caller: &Caller<'_>,
     name: &str,
@@ -143,7 +145,7 @@ pub async fn put(
     if !request.name.is_empty() && request.name != name {
         return Err(Refusal::invalid(
             "name",
-            "The name differs from the name in the URL.",
+            "The name in the request differs from the name in the URL.",
         ));
     }
     check_lasting(&request.ends)?;
@@ -193,9 +195,9 @@ pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the stored digest of a token.
+/// Returns the digest of a token, as stored in the database.
 ///
-/// A plain hash is enough, because a random token cannot be guessed like a password.
+/// A plain hash is enough, because a random token, unlike a password, cannot be guessed.
 pub fn digest(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }
@@ -203,7 +205,8 @@ pub fn digest(secret: &str) -> String {
 fn checked(request: &NewToken, now_ms: i64, limit_ms: Option<i64>) -> Result<AdminToken, Refusal> {
     let name = checked_name(&request.name)?;
     let scope = match request.scope.trim() {
-        // The scope with fewer rights is the default, so that no token gets more than intended.
+        // The default is the scope with fewer rights, so that no token gets more rights than
+        // intended.
         "" | "read" => TokenScope::Read,
         "write" => TokenScope::Write,
         _ => {
@@ -217,13 +220,13 @@ fn checked(request: &NewToken, now_ms: i64, limit_ms: Option<i64>) -> Result<Adm
         "" => None,
         ends => end_ms(ends, now_ms).map_err(|message| Refusal::invalid("ends", message))?,
     };
-    // Otherwise a leaked short-lived token could create a permanent one.
+    // Otherwise, someone with a leaked short-lived token could create a permanent token.
     if let Some(limit_ms) = limit_ms
         && ends_ms.is_none_or(|ends_ms| ends_ms > limit_ms)
     {
         let limit = rfc3339(limit_ms);
         let message = format!(
-            "A token cannot create a token that expires later: ends must be {limit} at the latest."
+            "A token cannot create a token that expires later: ends must be at most {limit}."
         );
         return Err(Refusal::invalid("ends", message));
     }
@@ -234,11 +237,11 @@ fn checked(request: &NewToken, now_ms: i64, limit_ms: Option<i64>) -> Result<Adm
 fn checked_name(name: &str) -> Result<&str, Refusal> {
     let name = name.trim();
     let message = if name.is_empty() {
-        "The token's name is empty; use the name of the program, such as monitoring.".to_owned()
+        "The token's name is empty; use the name of the program that will use it, such as monitoring.".to_owned()
     } else if name.chars().count() > MAX_NAME_CHARS {
-        format!("The token's name must have at most {MAX_NAME_CHARS} characters.")
+        format!("The token's name is longer than {MAX_NAME_CHARS} characters.")
     } else if name.chars().any(char::is_control) {
-        // Names appear in logs and on terminals.
+        // Token names appear in logs and on terminals.
         "The token's name contains a control character.".to_owned()
     } else {
         return Ok(name);

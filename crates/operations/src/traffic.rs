@@ -1,4 +1,4 @@
-//! Traffic figures for programs.
+//! Traffic figures, as JSON for programs.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,56 +14,56 @@ use crate::rfc3339;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic figures of a period, by group.
+/// The traffic figures of a period, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TrafficFigures {
     /// Start of the period.
     pub since: String,
     /// End of the period.
     pub until: String,
-    /// Totals of the previous period, if fully recorded.
+    /// Totals of the previous period, if that period was fully recorded.
     pub before: Option<Box<Self>>,
-    /// Totals, and an array for each grouping.
+    /// The totals, and an array for each requested grouping.
     #[serde(flatten)]
     #[schemars(with = "Groups")]
     groups: Map<String, Value>,
 }
 
-/// Totals, and an array for each requested grouping.
+/// The totals, and an array for each requested grouping.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Groups {
     /// Totals by kind of visitor: `all`, `people`, `robots`, …
     pub totals: BTreeMap<String, Figure>,
-    /// Figures by robot.
+    /// Traffic figures by robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub robots: Option<Vec<GroupFigure>>,
-    /// Figures by operator.
+    /// Traffic figures by operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operators: Option<Vec<GroupFigure>>,
-    /// Figures by purpose.
+    /// Traffic figures by purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purposes: Option<Vec<GroupFigure>>,
-    /// Figures by robot and verdict.
+    /// Traffic figures by robot and verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<Vec<GroupFigure>>,
-    /// Figures by decision.
+    /// Traffic figures by decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<GroupFigure>>,
-    /// Figures by decision and cause.
+    /// Traffic figures by decision and cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub causes: Option<Vec<GroupFigure>>,
-    /// Figures by site.
+    /// Traffic figures by site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<GroupFigure>>,
-    /// Figures by response status.
+    /// Traffic figures by response status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statuses: Option<Vec<GroupFigure>>,
 }
 
-/// Numbers of requests and bytes.
+/// The number of requests and bytes, with their shares.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Figure {
-    /// Number of requests.
+    /// Number of requests in the period.
     pub hits: u64,
     /// Share of all requests, from 0 to 1.
     pub hits_share: f64,
@@ -73,19 +73,21 @@ pub struct Figure {
     pub bytes_share: f64,
 }
 
-/// Requests and bytes of a group, which is identified by names.
+/// The requests and bytes of a group, which is identified by its names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GroupFigure {
     /// Numbers of requests and bytes of the group.
     #[serde(flatten)]
     pub figure: Figure,
-    /// Names: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`, `decision`, `cause`, `site` or `status`.
+    /// Names that identify the group: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`,
+    /// `decision`, `cause`, `site` or `status`.
     #[serde(flatten)]
     pub names: BTreeMap<String, Option<String>>,
 }
 
 impl TrafficFigures {
-    /// Describes the figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
+    /// Returns the figures of a period, given in minutes since 1970, with at most `top` rows; 0
+    /// means all.
     pub fn new(minutes: &Range<i64>, figures: &Figures<'_>, by: &[By], top: usize) -> Self {
         let iso = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
         Self {

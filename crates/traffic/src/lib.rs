@@ -1,6 +1,6 @@
 //! Internal crate of `robot-detection`: traffic counting, evidence, access logs and suspicion.
 //!
-//! [`traffic`] counts every request without a lock and stores the sums in the database.
+//! [`traffic`] counts every request without taking a lock and stores the sums in the database.
 //! [`suspicion`] detects fleets among visitors that claim to be browsers. [`access_log`] reads and
 //! writes web server logs without a database (feature `access-log`).
 

@@ -1,4 +1,4 @@
-//! Lock-free slots in which requests store data without allocating or waiting.
+//! Lock-free slots in which requests store data without allocating memory or waiting.
 
 use std::{
     sync::atomic::{
@@ -17,14 +17,14 @@ const CLAIMED: u64 = 1;
 const SETTLED: u64 = 2;
 const STATE: u64 = 0b11;
 
-/// A fixed number of slots for request data; `COUNT` is a power of two.
+/// A fixed number of slots for request data; `COUNT` must be a power of two.
 #[derive(Debug)]
 pub(crate) struct Slots<L, const COUNT: usize> {
     slots: Box<[Slot<L>]>,
     next: AtomicUsize,
 }
 
-/// Slot for the data of one request, aligned to a pair of cache lines.
+/// A slot for the data of one request, aligned to a pair of cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Slot<L> {
@@ -32,11 +32,11 @@ struct Slot<L> {
     left: L,
 }
 
-/// Reference to the slot of a request that has no response yet.
+/// A reference to the slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ticket(u16);
 
-/// Memory words that any number of threads can read and write.
+/// Words of memory that any number of threads can read and write.
 #[derive(Debug)]
 pub(crate) struct Words<const COUNT: usize>([AtomicU64; COUNT]);
 
@@ -50,7 +50,7 @@ impl<L: Default, const COUNT: usize> Default for Slots<L, COUNT> {
 }
 
 impl<L, const COUNT: usize> Slots<L, COUNT> {
-    /// Writes data into a free slot. Returns `None` if no free slot is found.
+    /// Writes data to a free slot. Returns `None` if none of the tried slots is free.
     ///
     /// The lowest two bits of `told` are reserved for the slot's state; the other bits are stored
     /// until the slot is freed.
@@ -69,12 +69,13 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         None
     }
 
-    /// Records the result of a request in its slot, in addition to the bits stored by `claim`.
+    /// Records the result of a request in the request's slot, in addition to the bits stored by
+    /// `claim`.
     #[inline]
     pub(crate) fn settle(&self, ticket: Ticket, told: u64) {
         if let Some(slot) = self.slots.get(usize::from(ticket.0)) {
             let before = slot.state.load(Relaxed) & !STATE;
-            // A thread that reads this state also sees the data written before.
+            // A thread that reads this state also sees the data that was written earlier.
             slot.state.store(before | told | SETTLED, Release);
         }
     }
@@ -86,7 +87,8 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         }
     }
 
-    /// Empties the slots of finished requests, and returns the number of emptied slots.
+    /// Empties the slots of all finished requests, and returns the number of slots that were
+    /// emptied.
     pub(crate) fn drain(&self, mut take: impl FnMut(&L, u64)) -> usize {
         let mut taken = 0;
         for slot in &self.slots {
@@ -100,8 +102,8 @@ impl<L, const COUNT: usize> Slots<L, COUNT> {
         taken
     }
 
-    /// Returns the pause before the next drain; after a drain that emptied many slots, the shortest
-    /// pause.
+    /// Returns the pause before the next drain; the pause is shortest after a drain that emptied
+    /// many slots.
     pub(crate) fn pause(
         taken: usize,
         last: Duration,
@@ -132,7 +134,8 @@ impl<const COUNT: usize> Words<COUNT> {
         self.0.each_ref().map(|word| word.load(Relaxed))
     }
 
-    /// Writes the first bytes of a text, eight at a time, and returns the number of bytes written.
+    /// Writes the first bytes of a text, eight at a time, and returns the number of bytes that were
+    /// written.
     #[inline]
     pub(crate) fn write(&self, text: &[u8]) -> u64 {
         let text = text.get(..8 * COUNT).unwrap_or(text);
@@ -149,8 +152,8 @@ impl<const COUNT: usize> Words<COUNT> {
         text.len() as u64
     }
 
-    /// Reads a stored text of the given length into `text`, which must be large enough for the
-    /// maximum length.
+    /// Reads a stored text of the given length into `text`, which must have room for the maximum
+    /// length.
     pub(crate) fn read<'t>(&self, text: &'t mut [u8], length: u8) -> &'t [u8] {
         let (words, _) = text.as_chunks_mut::<8>();
         let length = usize::from(length);

@@ -418,7 +418,7 @@ async fn a_pause_is_shown_on_every_page_and_can_be_ended_there() {
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
     for path in ["overview", "robots", "rules", "changes"] {
         let text = client.get(path).await.text();
-        let told = "All enforcement is paused until 2026-03-01 13:00 UTC, by admin";
+        let told = "All enforcement is paused by admin until 2026-03-01 13:00 UTC";
         assert!(text.contains(told), "{path}: {text}");
     }
     let login = site.client().get("login").await.text();

@@ -92,10 +92,10 @@ async fn certificates_are_listed_before_they_expire_and_when_they_cannot_be_orde
     });
     says(
         &client,
-        "The certificate of &#60;b&#62;shop&#60;/b&#62; expires in 2 days.",
+        "The certificate for &#60;b&#62;shop&#60;/b&#62; expires in 2 days.",
     )
     .await;
-    says(&client, "The certificate of old.example has expired.").await;
+    says(&client, "The certificate for old.example has expired.").await;
     says(
         &client,
         "5 consecutive certificate orders for acme.example failed; see the log.",
@@ -183,7 +183,7 @@ async fn conditions_are_listed_before_any_request_is_counted() {
         .set_source(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
     says(
         &site.client(),
-        "The certificate of shop.example has expired.",
+        "The certificate for shop.example has expired.",
     )
     .await;
 }
@@ -211,7 +211,7 @@ async fn a_server_names_its_own_certificate_that_expires() {
     client.log_in(server.password.as_deref().unwrap()).await;
     says(
         &client,
-        "The certificate of soon.example expires in 3 days.",
+        "The certificate for soon.example expires in 3 days.",
     )
     .await;
 }

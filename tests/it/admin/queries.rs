@@ -131,8 +131,8 @@ async fn a_page_number_out_of_range_is_rejected() {
         ("limit=-1", "invalid digit"),
         ("limit=first", "invalid digit"),
         ("limit=99999999999999999999999", "number too large"),
-        ("cursor=3", "cursor: use `next`"),
-        ("cursor=WzFd", "cursor: use `next`"),
+        ("cursor=3", "cursor: use the value of `next`"),
+        ("cursor=WzFd", "cursor: use the value of `next`"),
     ] {
         let answer = client.get(&format!("api/v1/robots?{query}")).await;
         assert_problem(&answer, 422, "invalid", words);

@@ -203,7 +203,7 @@ async fn an_invalid_parameter_is_rejected_with_the_valid_ones() {
         ),
         ("overview?tme=7d", "did you mean time?"),
         ("overview?by=site", "by must be one of purpose, decision"),
-        ("robots?since=yesterday", "since: write 30m"),
+        ("robots?since=yesterday", "since: use 30m"),
         (
             "robots?since=2026-03-01&until=2026-02-01",
             "since must be earlier than until",
@@ -226,7 +226,7 @@ async fn an_invalid_parameter_is_rejected_with_the_valid_ones() {
         ("sites?sort=name", "parameter"),
         (
             "robots/bundled/googlebot?robot=bingbot",
-            "on the page of a robot",
+            "on a robot's page",
         ),
         ("api/v1/traffic?by=robot,page", "by must be one of robot"),
         ("api/v1/traffic/series?step=1", "parameter"),

@@ -69,7 +69,7 @@ async fn a_spike_is_far_above_the_usual_hour_and_above_a_minimum() {
             "often",
             51,
             168,
-            "often sent 51 requests in the last hour; 10 are usual.",
+            "often sent 51 requests in the last hour; the usual number is 10.",
         ),
         ("often", 50, 168, ""),
         ("often", 51, 12, ""),
@@ -169,9 +169,9 @@ fn refreshes_certificates_and_heavens_raise_alerts_when_they_need_attention() {
     assert_eq!(
         judge(Watch::Certificate { days: 14 }, &figures),
         [
-            "The certificate of over has expired.",
-            "The certificate of today expires today.",
-            "The certificate of soon expires in 13 days.",
+            "The certificate for over has expired.",
+            "The certificate for today expires today.",
+            "The certificate for soon expires in 13 days.",
             "2 consecutive certificate orders for never failed; see the log."
         ]
     );

@@ -158,7 +158,7 @@ async fn a_weekly_report_on_monday_lists_the_changes() {
     assert_eq!(message["event"], "report");
     let text = message["text"].as_str().unwrap();
     for line in [
-        "Robots sent 312 requests (+56 %), people 0.",
+        "Robots sent 312 requests (+56 %), and people sent 0.",
         "7 requests from impostors, 5 violations of robots.txt.",
         "gptbot: 300 (+50 %)",
         "googlebot: 7",

@@ -58,7 +58,7 @@ fn a_truncated_or_foreign_file_is_reported_and_ignored() {
         assert_eq!(server.get("/page", GOOGLEBOT).status, 200, "{told}");
         let log = house.log();
         assert!(
-            log.contains("live rules are skipped until the database responds"),
+            log.contains("live rules are ignored until the database responds"),
             "{log}"
         );
         assert!(log.contains(told), "{log}");

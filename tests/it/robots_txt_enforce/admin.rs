@@ -105,8 +105,8 @@ async fn the_page_shows_mode_text_and_violations() {
     let page = fetch(&robots, "/robots-txt").await;
     for words in [
         "robots.txt is enforced",
-        "Requests for disallowed paths get status 403",
-        "Requests sent before the Crawl-delay has elapsed are counted",
+        "Requests for disallowed paths are refused with status 403",
+        "Requests sent before the Crawl-delay elapses are counted",
         "Disallow: /private/</li>",
         "line 3, group Googlebot",
         "on www.example.com",

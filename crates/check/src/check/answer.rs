@@ -1,4 +1,4 @@
-//! Encoding of a decision as the response that a front proxy expects.
+//! //! Encoding of a decision as the response that a front proxy expects.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
@@ -8,8 +8,8 @@ use robot_detection_traffic::traffic::decision_name;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
-/// Headers of a response to a visitor whose request does not pass, in the order in which nginx
-/// rebuilds them. Each header comes with its word in the variables of nginx's file.
+/// Headers that nginx rebuilds, in this order, in responses to visitors whose requests do not pass,
+/// each with the word for the header in the variable names of nginx's file.
 pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (header::LOCATION, "location"),
     (header::CACHE_CONTROL, "cache"),
@@ -19,21 +19,22 @@ pub(super) const FOLDED: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("accept-signature"), "sign"),
 ];
 
-/// Names of the fields with the decision, which comes first, and the text, which comes last.
+/// Names of the fields that contain the decision (always first), its cause, and the text (always
+/// last).
 pub(super) const DECIDED: &str = "decision";
 pub(super) const BECAUSE: &str = "cause";
 pub(super) const TEXT: &str = "text";
 
-/// Name of the field with the page that nginx must serve directly.
+/// Name of the field that identifies the page that nginx must serve directly.
 pub(super) const IN_PLACE: &str = "page";
 
 /// Typical size of a response to nginx, in bytes.
 const USUAL_BYTES: usize = 192;
 
-/// Response for nginx: a status followed by tab-separated fields.
+/// A response for nginx: a status followed by tab-separated fields.
 struct Fields(Vec<u8>);
 
-/// Action that our own proxy would take for a request.
+/// The action that this program's own proxy would take for a request.
 #[derive(Debug)]
 pub enum Answered<B> {
     /// Pass the request to the site with these headers, and add the other headers to the site's
@@ -41,12 +42,12 @@ pub enum Answered<B> {
     Passed(Response<B>),
     /// Serve this page directly instead of the requested page.
     InPlace(HeaderValue, Response<B>),
-    /// Send this response to the visitor; the text is the response body.
+    /// Send this response to the visitor, with these bytes as its body.
     Told(Response<B>, Bytes),
 }
 
-/// Returns the response to a front proxy's query; `None` as outcome means a human visitor's
-/// request.
+/// Returns the response to a front proxy's query; if `outcome` is `None`, the request comes from a
+/// human visitor.
 pub fn answer<B: Default>(
     dialect: Dialect,
     answered: Answered<B>,
@@ -64,7 +65,7 @@ pub fn answer<B: Default>(
             *response.status_mut() = StatusCode::FOUND;
             let headers = response.headers_mut();
             headers.insert(header::LOCATION, page);
-            // The visitor gets this response, but the identity is for the site.
+            // The visitor gets this response, but only the site may see the robot's identity.
             headers.remove(IDENTIFICATION_HEADER);
             headers.remove(VERDICT_HEADER);
             (response, Some(Bytes::new()))
@@ -99,15 +100,14 @@ pub fn answer<B: Default>(
     response
 }
 
-/// Adds the decision to a response, which distinguishes the response from an error sent by an
-/// intermediate server.
+/// Adds the decision to a response, to distinguish it from an error sent by an intermediate server.
 pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
     let decision = HeaderValue::from_static(decision);
     response.headers_mut().insert(DECISION, decision);
 }
 
-/// Returns the response for nginx; nginx drops the body and status of a refusal, so fields contain
-/// them.
+/// Returns the response for nginx. The fields contain the status and body of a refusal, because
+/// nginx drops both.
 fn to_nginx<B: Default>(
     answered: Answered<B>,
     decision: &'static str,
@@ -134,11 +134,11 @@ fn to_nginx<B: Default>(
     response
 }
 
-/// Returns a response with a single header that contains all other headers and the text, as a line
-/// for Apache's map.
+/// Returns a response whose single header contains all other headers and the text, as a line for
+/// Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
-        // Cookie lines are not a list (RFC 9110 §5.3), and the text has another type.
+        // `Set-Cookie` lines cannot be joined (RFC 9110 §5.3), and the text has a type of its own.
         if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
             let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let lines: Vec<_> = lines.collect();
@@ -166,8 +166,7 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-/// Returns the response of [`answer`] for a human visitor's request that passes, to be created once
-/// and reused.
+/// Returns the response that [`answer`] gives when a human visitor's request passes, for reuse.
 pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
     let (head, ()) = response.into_parts();
@@ -215,8 +214,8 @@ impl Fields {
     }
 }
 
-/// Joins the lines of list headers into one equivalent line (RFC 9110 §5.3), because proxies copy
-/// only one line per name.
+/// Joins repeated list headers into one equivalent line (RFC 9110 §5.3), because proxies copy only
+/// one line per name.
 fn join_lists(headers: &mut HeaderMap) {
     for name in [header::LINK, header::WWW_AUTHENTICATE] {
         let lines: Vec<&[u8]> = headers
@@ -232,8 +231,7 @@ fn join_lists(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns a text as one line, in which tabs and invalid header characters are replaced with
-/// spaces.
+/// Returns a text as a single line: tabs and invalid header characters become spaces.
 fn one_line(text: &[u8]) -> impl Iterator<Item = u8> {
     let text = text.trim_ascii().iter();
     text.map(|&byte| match byte {

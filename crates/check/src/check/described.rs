@@ -46,34 +46,33 @@ const KEPT: [HeaderName; 5] = [
     VERDICT_HEADER,
 ];
 
-/// Reason why a query does not describe a valid request.
+/// The reason why a query does not describe a valid request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum InvalidDescription {
-    /// A header is invalid, because the front proxy's file is outdated or was not printed by this
-    /// program.
+    /// A header is invalid: the front proxy's file is outdated or was not printed by this program.
     #[error("the header {0} {1}; print the proxy's file again with robot-detection proxy-config")]
     Header(HeaderName, &'static str),
-    /// The visitor's request is invalid; no listener of this program would accept it.
+    /// The visitor's request is invalid; none of this program's listeners would accept it.
     #[error("the visitor's request is not a valid HTTP request")]
     Request,
 }
 
-/// Description of a visitor's request, as parsed from a query.
+/// A description of a visitor's request, as parsed from a query.
 struct RequestDescription {
     client: IpAddr,
     /// Whether the visitor used HTTPS; `None` if not specified.
     is_https: Option<bool>,
-    /// Method; `None` if the query itself has the visitor's method.
+    /// Method of the visitor's request; `None` if the query itself uses this method.
     method: Option<Method>,
     uri: Uri,
-    /// Host by which the proxy routed the request, if different from `Host`.
+    /// Host by which the proxy routed the request, if it differs from `Host`.
     host: Option<HeaderValue>,
 }
 
 /// Converts a front proxy's query into the visitor's request.
 ///
-/// `rest` is the part of the target after the endpoint's path. Traefik describes the visitor by a
-/// list of addresses; trusted `proxies` in the list are skipped.
+/// `rest` is the part of the target after the endpoint's path. Traefik sends the visitor's address
+/// in a list; addresses of trusted `proxies` in the list are skipped.
 ///
 /// # Errors
 ///
@@ -149,7 +148,7 @@ impl RequestDescription {
         })
     }
 
-    /// Parses the absolute URL sent by ingress-nginx, because `Host` contains the endpoint's host.
+    /// Parses the absolute URL sent by ingress-nginx, because `Host` is the endpoint's own host.
     fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, InvalidDescription> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();
@@ -171,8 +170,8 @@ impl RequestDescription {
         })
     }
 
-    /// Parses a query from Envoy, which has the visitor's method and `Host`; the visitor's path
-    /// follows the endpoint's path.
+    /// Parses a query from Envoy, which uses the visitor's method and `Host` and appends the
+    /// visitor's path to the endpoint's path.
     fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, InvalidDescription> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
         if !rest.starts_with('/') {
@@ -204,12 +203,12 @@ pub fn take_page(headers: &HeaderMap) -> Result<Page, InvalidDescription> {
 pub struct Page {
     /// Path and query of the visitor's request.
     pub path: PathAndQuery,
-    /// Whether the visitor is a suspect that is served a copy of the requested page.
+    /// Whether the visitor is a suspect and is served a copy of the requested page.
     pub is_for_suspect: bool,
 }
 
 impl Page {
-    /// URL query that marks a page for a suspect; URLs of heaven pages have no query.
+    /// URL query that marks a page served to a suspect; URLs of heaven pages have no query.
     const OF_SUSPECT: &str = "?suspect";
 
     /// Returns the header value with which a front proxy requests the page.
@@ -232,8 +231,8 @@ impl Page {
     }
 }
 
-/// Returns the value of a header that must not be duplicated, because one of the values would come
-/// from the visitor.
+/// Returns the value of a header that must not be duplicated, because one of the duplicates would
+/// come from the visitor.
 fn once<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -267,7 +266,7 @@ fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, InvalidDescription
 /// Returns the last address in Traefik's list that does not belong to a trusted proxy.
 ///
 /// Traefik appends its peer to the addresses sent by a trusted peer. If the search reaches an
-/// invalid entry, the address after that entry is returned, as on our own listeners.
+/// invalid entry, the address to its right is returned, as on this program's own listeners.
 fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, InvalidDescription> {
     let mut entries = list.rsplit(|byte| *byte == b',');
     let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
@@ -295,11 +294,11 @@ fn is_https(scheme: &[u8]) -> bool {
 
 /// Removes the description from a query, so that only the visitor's own headers remain.
 ///
-/// Headers signed by our own site robot remain, because they identify the robot. Identity headers
-/// also remain, so that a visitor that sends them is refused.
+/// Headers signed by this program's site robot remain, because they identify the robot. Identity
+/// headers also remain, so that a visitor who sends them is refused.
 fn strip_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
-        // The name stays, so that the map need not be rebuilt for the next query.
+        // The header's name remains, so that the map need not be rebuilt for the next query.
         *line = HeaderValue::from_static("");
     }
     let is_ours = |name: &&HeaderName| {
@@ -314,11 +313,11 @@ fn strip_description(headers: &mut HeaderMap, dialect: Dialect) {
     }
 }
 
-/// Returns the host by which the proxy routed the request, if it differs from `Host`, ignoring the
+/// Returns the host by which the proxy routed the request if it differs from `Host`, ignoring the
 /// port.
 ///
-/// The port in `Host` is kept, because signatures cover it (RFC 9421 §2.2.3). An empty text and `-`
-/// mean that no host is given.
+/// The port in `Host` is kept, because signatures cover it (RFC 9421 §2.2.3). An empty text or `-`
+/// means that no host is specified.
 fn other_host(
     headers: &HeaderMap,
     routed_by: &[u8],

@@ -9,38 +9,38 @@ const ROOT: &str = "/check/";
 /// encoded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
-    /// nginx's `auth_request`: a 2xx response passes the request, 401 and 403 do not; headers
+    /// nginx's `auth_request`: a 2xx response allows the request, 401 and 403 do not; headers
     /// contain the details.
     Nginx,
     /// Caddy's `forward_auth`: any response other than 2xx is sent to the visitor.
     Caddy,
-    /// Traefik's `forwardAuth`: like Caddy, but requests are described by `X-Forwarded-*`, which
-    /// Traefik sets itself.
+    /// Traefik's `forwardAuth`: like Caddy, but requests are described in `X-Forwarded-*` headers,
+    /// which Traefik sets itself.
     Traefik,
     /// HAProxy with the Lua file printed by this program; responses are the same as for Caddy.
     Haproxy,
-    /// Envoy's `ext_authz` over HTTP: like Caddy, but the query has the visitor's method and path.
+    /// Envoy's `ext_authz` over HTTP: like Caddy, but queries use the visitor's method and path.
     Envoy,
-    /// Apache's `RewriteMap` with the program `apache-map`, which prints the response's only header
-    /// as a line.
+    /// Apache's `RewriteMap` with the program `apache-map`, which prints the response's single
+    /// header as a line.
     Apache,
-    /// ingress-nginx's `auth-url`: the response is 200, 401 (a redirect, served by our own
+    /// ingress-nginx's `auth-url`: the response is 200, 401 (a redirect, served by this program's
     /// listener) or 403.
     IngressNginx,
 }
 
-/// Resource requested at a path of the endpoint.
+/// The resource that a request to the decision endpoint asks for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndpointRequest<'a> {
     /// A decision for a front proxy; the rest of the path belongs to the visitor's request.
     Decision(Dialect, &'a str),
     /// The page to serve directly instead of the requested page.
     Page,
-    /// An application's report about visitors.
+    /// A report in which an application specifies which visitors are human.
     Report,
     /// A health check of the decision endpoint.
     Health,
-    /// A resource that the decision endpoint does not have.
+    /// A resource that does not exist on the decision endpoint.
     Nothing,
 }
 
@@ -56,7 +56,7 @@ impl Dialect {
         Self::IngressNginx,
     ];
 
-    /// Returns the dialect's name in paths and commands.
+    /// Returns the dialect's name, as used in paths and commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
@@ -71,7 +71,7 @@ impl Dialect {
 }
 
 impl<'a> EndpointRequest<'a> {
-    /// Parses the target of a request to the endpoint.
+    /// Parses the target of a request to the decision endpoint.
     pub fn of(uri: &'a Uri) -> Self {
         let target = uri.path_and_query().map_or("", |target| target.as_str());
         let Some(asked) = target.strip_prefix(ROOT) else {

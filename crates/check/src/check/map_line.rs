@@ -1,9 +1,9 @@
 //! Lines exchanged between Apache's `RewriteMap` and the decision endpoint.
 //!
-//! Apache's key is one line of tab-separated fields: the number of the following fields, the
+//! Apache's key is one line of tab-separated fields: the number of fields that follow, the
 //! visitor's address, the scheme, the original request line, `Host`, the server's name, and each
-//! forwarded header as `Name: value`. A tab in a visitor's header changes the number of fields, and
-//! the key is refused, so no field can be forged.
+//! forwarded header as `Name: value`. A tab in a visitor's header changes the number of fields, so
+//! the key is refused and no field can be forged.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use super::{ANSWER, DECISION, Dialect, REQUEST};
 /// Maximum length of a key in bytes; longer keys are refused.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// Maximum number of parsed response headers.
+/// Maximum number of response headers that are parsed.
 const MAX_HEADERS: usize = 64;
 
 /// Returns the HTTP request that queries the decision endpoint for a key, or `None` if the key is
@@ -36,7 +36,7 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
     let scheme = text(fields.next()?).filter(|scheme| is_token(scheme.as_bytes()))?;
     let (method, target) = method_and_target(fields.next()?)?;
     let (host, server_name) = (fields.next()?, fields.next()?);
-    // Only an HTTP/1.0 request has no host.
+    // Only an HTTP/1.0 request can lack a host.
     let host = if host.is_empty() { server_name } else { host };
 
     let mut question = format!("GET /check/{} HTTP/1.1\r\n", Dialect::Apache.as_str()).into_bytes();
@@ -67,11 +67,10 @@ pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> 
     Some(question)
 }
 
-/// Returns the line for Apache that a response's head contains, and the length of the response's
-/// body.
+/// Returns the line for Apache from a response's head, and the length of the response's body.
 ///
-/// If the endpoint refuses a query without a line, a line for the refusal is returned. For a
-/// response without a decision, no line is returned.
+/// If the endpoint refuses a query without returning a line, a line that refuses the request is
+/// returned. A response without a decision yields no line.
 pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut headers);
@@ -112,14 +111,15 @@ fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok()
 }
 
-/// Request header that contains the token; `Authorization` is not used, because visitors may send
-/// it.
+/// Request header that contains the token. `Authorization` is not used, because visitors may send
+/// that header.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-token");
 
-/// Token of the decision endpoint, compared in constant time.
+/// The decision endpoint's token, compared in constant time.
 #[derive(Clone)]
 pub struct CheckToken {
-    /// Random key of this process, which prevents comparison times from revealing the token.
+    /// Random key of this process, which prevents the time of a comparison from revealing the
+    /// token.
     key: hmac::Key,
     tag: hmac::Tag,
 }
@@ -129,10 +129,10 @@ impl CheckToken {
     ///
     /// # Errors
     ///
-    /// Returns an error if the system provides no random numbers.
+    /// Returns an error if the system cannot provide random numbers.
     pub fn new(secret: &[u8]) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
-            .map_err(|_| std::io::Error::other("the system provides no random numbers"))?;
+            .map_err(|_| std::io::Error::other("the system cannot provide random numbers"))?;
         let tag = hmac::sign(&key, secret);
         Ok(Self { key, tag })
     }

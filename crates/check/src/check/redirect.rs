@@ -1,5 +1,5 @@
-//! The page to which visitors are redirected by ingress-nginx, which supports only a fixed redirect
-//! URL.
+//! The page to which ingress-nginx redirects visitors, because ingress-nginx supports only a fixed
+//! redirect URL.
 
 use axum::http::{
     HeaderValue,
@@ -12,11 +12,10 @@ use super::REDIRECT_PATH;
 /// URL parameter that contains the requested URL.
 const PARAMETER: &str = "rd=";
 
-/// Returns the requested URL in a target such as `/robot-detection/redirect?rd=https://HOST/PAGE`,
-/// and the URL's path and query.
+/// Returns the requested URL from a target such as
+/// `/robot-detection/redirect?rd=https://HOST/PAGE`, and the path and query of this URL.
 ///
-/// Only a page on the same host is accepted, so that a link cannot redirect visitors to another
-/// host.
+/// Only a page on the same host is accepted, so that a link cannot redirect visitors elsewhere.
 pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
     if uri.path() != REDIRECT_PATH {
         return None;
@@ -63,7 +62,7 @@ mod tests {
             let uri = format!("{REDIRECT_PATH}?rd={rd}").parse().unwrap();
             let found = requested_page(&uri, "example.org");
             assert_eq!(found.as_ref().map(|(_, page)| page.as_str()), page, "{rd}");
-            // The URL for the way back always contains its host, whatever path the page has.
+            // The redirect URL always contains the host, regardless of the page's path.
             let way_back = found.map(|(url, _)| url.to_str().unwrap().to_lowercase());
             assert!(way_back.is_none_or(|url| url.split('/').nth(2) == Some("example.org")));
         }

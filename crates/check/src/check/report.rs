@@ -1,4 +1,4 @@
-//! Reports in which an application behind another proxy specifies which visitors are human.
+//! Reports in which an application behind a front proxy specifies which visitors are human.
 
 use std::{fmt::Write as _, net::IpAddr};
 
@@ -10,7 +10,7 @@ pub const MAX_REPORT_BYTES: usize = 64 << 10;
 /// Maximum number of visitors in a report.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Maximum number of invalid entries listed in the error.
+/// Maximum number of invalid entries that the error message lists.
 const MAX_TOLD: usize = 20;
 
 /// An entry about one visitor in an application's report.
@@ -19,12 +19,12 @@ const MAX_TOLD: usize = 20;
 pub struct VisitorReport {
     /// Address of the visitor.
     pub address: IpAddr,
-    /// User-Agent header that the visitor sends.
+    /// The visitor's `User-Agent` header.
     #[serde(default)]
     pub user_agent: String,
     /// Whether the visitor is a person.
     pub person: YesNo,
-    /// Host of the site; required only if there are several sites.
+    /// Host of the site; required only if several sites are configured.
     pub host: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub enum YesNo {
     No,
 }
 
-/// Error for an invalid report, with a line for each invalid entry.
+/// The error for an invalid report; each invalid entry has a line in the message.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct EntryErrors {
     text: String,
@@ -46,11 +46,11 @@ pub struct EntryErrors {
 }
 
 impl EntryErrors {
-    /// Adds an error for an entry; entries are numbered from 1.
+    /// Adds an error for an entry; the first entry has the number 1.
     pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
         if self.wrong <= MAX_TOLD {
-            // Writing to a string never fails.
+            // Writing to a `String` never fails.
             let _ = writeln!(self.text, "line {number}: {reason}");
         }
     }
@@ -59,7 +59,7 @@ impl EntryErrors {
     ///
     /// # Errors
     ///
-    /// Returns the error messages for all invalid entries.
+    /// Returns the error messages for all invalid entries if an error was added.
     pub fn or<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
@@ -74,13 +74,13 @@ impl EntryErrors {
     }
 }
 
-/// Parses a report: a JSON array, or one line per visitor, as JSON or as `ADDRESS yes|no
+/// Parses a report: a JSON array, or one line per visitor, either JSON or `ADDRESS yes|no
 /// USER-AGENT`.
 ///
 /// # Errors
 ///
-/// Returns an error message for each invalid entry, with its number; a single invalid entry
-/// invalidates the whole report.
+/// Returns a numbered error message for each invalid entry; a single invalid entry invalidates the
+/// whole report.
 pub fn read_report(body: &[u8]) -> Result<Vec<VisitorReport>, String> {
     let text =
         std::str::from_utf8(body).map_err(|_| "the report is not valid UTF-8\n".to_owned())?;

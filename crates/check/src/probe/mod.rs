@@ -1,9 +1,9 @@
-//! Probes, which `doctor` sends to test whether a front proxy sends queries and applies the
+//! Probes that `doctor` sends to test whether a front proxy sends queries and applies the
 //! responses.
 //!
 //! A probe contains a signed token that can be used once within a minute. The server makes a
-//! decision as for any other request, but neither counts nor logs a probe: its observations are
-//! stored for `doctor`.
+//! decision about a probe as about any other request, but neither counts nor logs the probe; its
+//! observations are stored for `doctor`.
 
 mod probes;
 mod token;

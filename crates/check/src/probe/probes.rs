@@ -1,4 +1,5 @@
-//! Accepts probes at the decision endpoint and the proxy, and stores observations about them.
+//! Accepts probes at the decision endpoint and at this program's proxy, and stores observations
+//! about them.
 
 use std::{
     collections::HashMap,
@@ -20,38 +21,38 @@ use robot_detection_traffic::traffic::decision_name;
 
 use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
-/// Maximum number of used tokens in memory; while it is reached, further tokens are refused.
+/// Maximum number of used tokens in memory; when the limit is reached, further tokens are refused.
 const MAX_USED: usize = 1_000;
-/// Maximum number of stored bytes of a header's value.
+/// Maximum number of bytes of a header's value that are stored.
 const MAX_VALUE_BYTES: usize = 200;
 
-/// Acceptor of probes, which accepts each token once.
+/// The acceptor of probes, which accepts each token only once.
 #[derive(Debug)]
 pub struct Probes {
-    /// Key that verifies tokens; `None` until the database has returned the seed.
+    /// Key for verifying tokens; `None` until the seed has been read from the database.
     key: Option<ProbeKey>,
-    /// Expiry of used tokens by ID, in seconds since 1970.
+    /// Expiry of each used token, by the token's ID, in seconds since 1970.
     used: Mutex<HashMap<String, i64>>,
     store: Store,
     clock: Clock,
-    /// Start time of the process; tokens created earlier are refused, because they may already have
+    /// Start time of the process. Tokens created earlier are refused, because they may already have
     /// been used.
     started_ms: i64,
     runtime: Handle,
     tasks: TaskTracker,
 }
 
-/// A probe that waits for the decision about it.
+/// A probe that is waiting for the decision about it.
 #[derive(Debug)]
 pub struct Probe {
     probes: Arc<Probes>,
     id: String,
-    /// Whether the probe tests how the front proxy handles a missing response.
+    /// Whether the probe tests how the front proxy handles a missing response from the endpoint.
     pub is_silent: bool,
     note: Note,
 }
 
-/// Component that received a probe.
+/// A component that received a probe.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbePoint {
@@ -61,28 +62,28 @@ pub enum ProbePoint {
     Proxy,
 }
 
-/// Record of a probe request that reached this server.
+/// The record of a probe request that reached this server.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Note {
     /// Component that received the probe.
     pub door: ProbePoint,
-    /// Address of the visitor, as the probe request specifies it.
+    /// Address of the visitor, as specified in the probe request.
     pub address: IpAddr,
     /// Path and query of the probe request.
     pub target: String,
     /// Headers of the probe request, with lowercase names; long values are truncated.
     pub headers: Vec<(String, String)>,
-    /// Name of the decision; empty if no decision was made.
+    /// Name of the decision about the probe; empty if no decision was made.
     pub decision: String,
     pub(crate) cause: String,
 }
 
-/// Error for a token that is forged, expired or already used.
+/// The error for a token that is forged, expired or already used.
 #[derive(Debug)]
 pub struct ForgedToken;
 
 impl Probes {
-    /// Creates the acceptor of probes.
+    /// Creates an acceptor of probes.
     pub fn new(seed: Option<[u64; 2]>, store: Store, clock: Clock, tasks: TaskTracker) -> Self {
         Self {
             key: seed.map(ProbeKey::new),
@@ -95,8 +96,8 @@ impl Probes {
         }
     }
 
-    /// Removes the token from a request and records the request; returns `None` if the request has
-    /// no token.
+    /// Removes the token from a request and records the request; returns `None` if the request
+    /// contains no token.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ impl Probes {
         })))
     }
 
-    /// Uses up a reload token; returns whether a reload is applied even if it would be held for
-    /// review, or `None` if the token is invalid.
+    /// Uses up a reload token. Returns whether the reload must be applied even if it would be held
+    /// for review, or `None` if the token is invalid.
     pub fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?;
         match self.use_once(token.strip_prefix("Bearer ")?)?.purpose {
@@ -168,7 +169,7 @@ impl Probes {
 }
 
 impl Probe {
-    /// Stores the record of the probe and the decision.
+    /// Stores the record of the probe with the decision about it.
     pub fn store(self, outcome: Option<&Outcome>) {
         let Self {
             probes,
@@ -187,7 +188,7 @@ impl Probe {
             async move {
                 let text = serde_json::to_string(&note).unwrap_or_default();
                 if let Err(error) = store.probes().note(&id, &text, now_ms).await {
-                    warn!(%error, "could not store a probe of doctor: {error}");
+                    warn!(%error, "could not store a probe from doctor: {error}");
                 }
             },
             &probes.runtime,

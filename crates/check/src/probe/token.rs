@@ -1,17 +1,17 @@
-//! Tokens that only programs with access to the database can create, used for probes and reloads.
+//! Tokens for probes and reloads, which only programs with access to the database can create.
 
 use ring::hmac;
 
 use robot_detection_store::store::{Store, StoreError};
 
-/// Validity of a probe token in seconds.
+/// Validity period of a probe token in seconds.
 const GOOD_FOR_S: i64 = 60;
 
-/// Key with which an installation signs probe tokens.
+/// The key with which an installation signs probe tokens.
 #[derive(Clone, Debug)]
 pub struct ProbeKey(hmac::Key);
 
-/// Content of a valid probe token.
+/// The content of a valid probe token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Token {
     pub(super) id: String,
@@ -20,18 +20,18 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Returns the creation time in seconds since 1970.
+    /// Returns the token's creation time in seconds since 1970.
     pub(super) fn made_s(&self) -> i64 {
         self.expires_s - GOOD_FOR_S
     }
 }
 
-/// Purpose of a probe token.
+/// The purpose of a probe token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
-    /// Probe sent by `doctor`.
+    /// A probe from `doctor`.
     Answer,
-    /// Probe sent by `doctor` to which the decision endpoint must not respond.
+    /// A probe from `doctor` to which the decision endpoint must not respond.
     Silence,
     /// A reload of the configuration.
     Reload,
@@ -60,7 +60,7 @@ impl ProbeKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened()))
     }
 
-    /// Returns the key of the installation that uses a database.
+    /// Returns the key of the installation that uses the database.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl ProbeKey {
         Ok(Self::new(store.pace().seed(random).await?))
     }
 
-    /// Creates a token; `id` must be unique.
+    /// Creates a token; `id` must be unique among all tokens.
     pub fn token(&self, id: &str, purpose: Purpose, now_ms: i64) -> String {
         let (expires_s, purpose) = (now_ms / 1_000 + GOOD_FOR_S, purpose.as_str());
         let signed = format!("{id}.{expires_s}.{purpose}");

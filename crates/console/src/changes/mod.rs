@@ -1,4 +1,4 @@
-//! Audit log of administrators' changes, with a button to undo a change.
+//! The audit log of administrators' changes, with a button to undo a change.
 
 mod page;
 mod view;

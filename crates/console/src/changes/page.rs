@@ -22,7 +22,7 @@ use super::{
 };
 use robot_detection_operations::past_ms;
 
-/// Maximum number of entries on the page; JSON and CSV contain all entries.
+/// Maximum number of audit log entries on the page; JSON and CSV contain all entries.
 const SHOWN: usize = 200;
 
 #[derive(Template)]
@@ -30,13 +30,13 @@ const SHOWN: usize = 200;
 struct ChangesPage {
     page: Page,
     changes: Vec<ChangeView>,
-    /// Text with the total number of entries.
+    /// Text that contains the total number of entries.
     all: String,
     events: Vec<String>,
     params: ChangeParams,
 }
 
-/// Filter parameters of the audit log.
+/// The filter parameters of the audit log.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ChangeParams {
@@ -63,19 +63,19 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns a text with the number of entries and how many are shown.
+/// Returns a text that contains the number of entries, and how many of them are shown.
 fn all(total: usize) -> String {
     match total {
         1 => "1 change".to_owned(),
         total if total > SHOWN => format!(
-            "{} changes; the newest {SHOWN} are shown, and the CSV file contains all",
+            "{} changes; the newest {SHOWN} are shown here, and all of them are in the CSV file",
             grouped(total as u64)
         ),
         total => format!("{total} changes"),
     }
 }
 
-/// Entries of the audit log.
+/// The entries of the audit log.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChangeList")]
 pub(crate) struct Changes {
@@ -136,7 +136,7 @@ impl ChangeParams {
 }
 
 impl ChangesPage {
-    /// Returns the URL of the CSV file with the current filter.
+    /// Returns the URL of the CSV file, including the current filter.
     fn export(&self) -> String {
         let ChangeParams {
             event,

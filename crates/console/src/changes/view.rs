@@ -1,4 +1,4 @@
-//! Audit log entries for the page, JSON and CSV.
+//! The audit log entries for the page, JSON and CSV.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::super::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::store::AuditEntry;
 
-/// Maximum number of entries that are read; the audit log stores no more entries.
+/// Maximum number of audit log entries that are read; the database stores no more entries.
 const LIMIT: u64 = 10_000;
 
-/// Entry of the audit log.
+/// An entry of the audit log.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Change")]
 pub(super) struct ChangeView {
@@ -24,17 +24,17 @@ pub(super) struct ChangeView {
     pub(super) undo: Option<Undo>,
 }
 
-/// Action that undoes a change.
+/// The action that undoes a change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Undo {
-    /// Remove a rule that was added.
+    /// Remove the rule that was added.
     Remove(i64),
-    /// Restore a rule that was removed.
+    /// Restore the rule that was removed.
     Restore(i64),
     Resume,
 }
 
-/// Filter for audit log entries.
+/// A filter for audit log entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangeQuery {
     /// Event to show; if empty, all events are shown.
@@ -43,7 +43,7 @@ pub(super) struct ChangeQuery {
     pub(super) until_ms: Option<i64>,
 }
 
-/// State that determines which changes can be undone now.
+/// The state that determines which changes can currently be undone.
 struct Undoable {
     in_force: BTreeSet<i64>,
     removed: BTreeSet<i64>,
@@ -51,7 +51,7 @@ struct Undoable {
 }
 
 impl ChangeQuery {
-    /// Returns the matching entries, newest first, and the events that occur in the period.
+    /// Returns the matching entries, newest first, and the names of the events in the period.
     pub(super) async fn load(
         &self,
         state: &AdminState,
@@ -122,7 +122,7 @@ impl Undo {
         }
     }
 
-    /// Returns the path of the form that undoes the change.
+    /// Returns the path to which the undo form is submitted.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Remove(_) => "rules/remove",
@@ -131,7 +131,7 @@ impl Undo {
         }
     }
 
-    /// Returns the ID of the rule to remove or restore, if any.
+    /// Returns the ID of the rule to remove or restore, if the action is about a rule.
     pub(super) fn id(self) -> Option<i64> {
         match self {
             Self::Remove(id) | Self::Restore(id) => Some(id),
@@ -140,7 +140,7 @@ impl Undo {
     }
 }
 
-/// Removes duplicate undo buttons, so that only the newest entry for a change has a button.
+/// Removes duplicate undo buttons, so that only the newest entry about a change has a button.
 fn keep_newest_undo(views: &mut [ChangeView]) {
     let mut offered = Vec::new();
     for view in views {

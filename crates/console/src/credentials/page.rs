@@ -1,4 +1,4 @@
-//! The page for API tokens and login sessions.
+//! The page that lists API tokens and login sessions.
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -26,7 +26,7 @@ struct AccessPage {
     tokens: Vec<Token>,
     sessions: Vec<AdminSession>,
     form: NewToken,
-    /// Errors in the fields of the token form.
+    /// Errors in the fields of the form for a new token.
     errors: Vec<Invalid>,
     /// Name and secret of the token that was just created.
     made: Option<(String, String)>,
@@ -49,11 +49,11 @@ pub(crate) struct KeyForm {
     key: String,
 }
 
-/// Form whose only field is the CSRF token.
+/// A form whose only field is the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NoFields {}
 
-/// Shows the page of API tokens and sessions.
+/// Shows the page that lists API tokens and login sessions.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     session: Session,
@@ -71,9 +71,9 @@ pub(crate) async fn show(
     Ok(html(&answer))
 }
 
-/// Creates a token and shows the token's secret once.
+/// Creates a token, and shows the token's secret once.
 ///
-/// Responds with the page itself: a redirect would contain the secret in its URL.
+/// The response is the page itself, because a redirect would contain the secret in its URL.
 pub(crate) async fn make_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -142,7 +142,7 @@ impl AccessPage {
         })
     }
 
-    /// Returns the error message of a field.
+    /// Returns the error message for a field.
     fn error(&self, field: &str) -> &str {
         Invalid::of(field, &self.errors)
     }

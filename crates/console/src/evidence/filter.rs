@@ -1,4 +1,4 @@
-//! Filter for stored requests.
+//! The filter for stored requests.
 
 use serde::Deserialize;
 
@@ -7,10 +7,10 @@ use robot_detection_layer::suspect::Reason;
 use robot_detection_store::store::{ANY_REASON, Evidence, EvidenceQuery};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Maximum number of characters in the name of a site or a robot.
+/// Maximum number of characters in the name of a site or robot.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Conditions that requests must meet; empty fields match all requests.
+/// The conditions that requests must meet; an empty field matches all requests.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 pub(crate) struct EvidenceFilter {
     #[serde(default)]
@@ -21,17 +21,17 @@ pub(crate) struct EvidenceFilter {
     pub(super) decision: String,
     #[serde(default)]
     pub(super) verdict: String,
-    /// Code of a reason for suspicion, or the word for any reason.
+    /// Code of a reason for suspicion, or the word that means any reason.
     #[serde(default)]
     pub(super) suspect: String,
 }
 
 impl EvidenceFilter {
-    /// Returns the filter with names truncated to the maximum length.
+    /// Returns the filter, with names truncated to the maximum length.
     ///
     /// # Errors
     ///
-    /// Returns a message with the valid words if a word is unknown.
+    /// Returns a message that lists the valid words if a word is unknown.
     pub(super) fn checked(mut self) -> Result<Self, Problem> {
         known("decision", &self.decision, &decision_words())?;
         known("verdict", &self.verdict, &verdict_words())?;
@@ -66,12 +66,12 @@ impl EvidenceFilter {
         }
     }
 
-    /// Returns `true` if the filter excludes any request.
+    /// Returns `true` if the filter excludes some requests.
     pub(super) fn is_narrowed(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Returns the filter as a query string, including `?`.
+    /// Returns the filter as a query string that starts with `?`.
     pub(super) fn address_query(&self) -> String {
         let parts = [
             ("site", &self.site),
@@ -88,13 +88,13 @@ impl EvidenceFilter {
     }
 }
 
-/// Returns the codes of the reasons for suspicion, preceded by the word for any reason.
+/// Returns the codes of the reasons for suspicion, preceded by the word that means any reason.
 pub(crate) fn reason_words() -> Vec<&'static str> {
     let codes = Reason::ALL.iter().map(|reason| reason.code());
     [ANY_REASON].into_iter().chain(codes).collect()
 }
 
-/// Refuses a word that is not in the list of valid words.
+/// Returns an error if a word is not in the list of valid words.
 pub(super) fn known(name: &str, word: &str, words: &[&str]) -> Result<(), Problem> {
     if word.is_empty() || words.contains(&word) {
         return Ok(());

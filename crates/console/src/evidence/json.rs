@@ -19,7 +19,7 @@ use robot_detection_store::store::{EVIDENCE_EVENTS, EvidenceQuery};
 use robot_detection_traffic::summary::csv_row;
 use robot_detection_traffic::traffic::Moment;
 
-/// Query parameters of the evidence endpoint.
+/// The query parameters of the evidence endpoint.
 pub(crate) const PARAMETERS: &[&str] = &[
     "since", "until", "site", "robot", "decision", "verdict", "event", "suspect", "limit",
     "cursor", "format",
@@ -55,7 +55,7 @@ const COLUMNS: [&str; 25] = [
     "explain",
 ];
 
-/// Query parameters of the evidence endpoint, in addition to [`EvidenceFilter`].
+/// The query parameters of the evidence endpoint that are not part of [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct EvidenceParams {
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(crate) struct EvidenceParams {
     format: String,
 }
 
-/// Stored request with its ID.
+/// A stored request, with its ID.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Evidence")]
 struct StoredRequestView {
@@ -85,7 +85,7 @@ pub(crate) struct EvidencePage {
     /// Cursor of the next page; absent on the last page.
     next: Option<String>,
     kept_days: u32,
-    /// Number of requests lost because the queue was full.
+    /// Number of requests that were not stored because the queue was full.
     lost: u64,
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn json(
     let query = params.query(&filter.checked()?, &paging, state.now_ms())?;
     known("format", &params.format, &["json", "csv"])?;
     let traffic = &state.operations().traffic;
-    // Includes decisions made before the request.
+    // The response includes decisions made just before this request.
     traffic.catch_up().await;
     let found = state.operations().store.evidence().list(&query).await?;
     let is_last = (found.len() as u64) < query.limit;
@@ -150,13 +150,13 @@ impl EvidenceParams {
     }
 }
 
-/// Returns the rows as a CSV file.
+/// Returns the requests as a CSV file.
 fn csv(rows: &[StoredRequestView]) -> Response {
     let mut text = csv_row(COLUMNS.map(str::to_owned));
     for row in rows {
         text.push_str(&csv_row(cells(row.id, &row.request)));
     }
-    // As an attachment, so that a browser saves the third-party text and does not render it.
+    // Sent as an attachment, so that a browser saves the third-party text instead of rendering it.
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (

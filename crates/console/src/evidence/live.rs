@@ -1,4 +1,4 @@
-//! The page of live decisions.
+//! The page that shows live decisions.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -17,7 +17,7 @@ use crate::{
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_traffic::traffic::{decision_words, verdict_words};
 
-/// Number of rows on the initial page.
+/// Number of rows on the page when it is first loaded.
 const ROWS: usize = 50;
 
 #[derive(Template)]
@@ -27,15 +27,15 @@ struct LivePage {
     filter: EvidenceFilter,
     sites: Vec<String>,
     rows: Vec<EvidenceView>,
-    /// Number of requests from people that passed.
+    /// Number of human requests that passed.
     people: u64,
-    /// Number of requests lost because the evidence queue was full.
+    /// Number of requests that were lost because the evidence queue was full.
     lost: u64,
-    /// Number of the last decision that the rows include, or of the last decision before the rows.
+    /// Number of the last decision among the rows, or of the last decision before them.
     last: u64,
 }
 
-/// Shows the last decisions of this instance, followed by older stored requests.
+/// Shows the most recent decisions of this instance, followed by older stored requests.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(filter): Params<EvidenceFilter>,
@@ -43,7 +43,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let filter = filter.checked()?;
     let traffic = &state.operations().traffic;
-    // Read before the rows: decisions made in between appear twice rather than never.
+    // Read before the rows, so that decisions made in between appear twice instead of never.
     let last = traffic.last_decision();
     let (live, since_ms) = traffic.look(0);
     let live = live.iter().rev().map(|row| &*row.decided);
@@ -68,7 +68,7 @@ pub(crate) async fn show(
 }
 
 impl LivePage {
-    /// Returns the decision words, and whether each is selected in the filter.
+    /// Returns the words for decisions, and whether each word is selected in the filter.
     fn decisions(&self) -> Vec<(&'static str, bool)> {
         let words = decision_words().into_iter();
         words
@@ -76,7 +76,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the reasons for suspicion, and whether each is selected in the filter.
+    /// Returns the reasons for suspicion, and whether each reason is selected in the filter.
     fn reasons(&self) -> Vec<(&'static str, bool)> {
         let words = reason_words().into_iter();
         words
@@ -84,7 +84,7 @@ impl LivePage {
             .collect()
     }
 
-    /// Returns the verdict words, and whether each is selected in the filter.
+    /// Returns the words for verdicts, and whether each word is selected in the filter.
     fn verdicts(&self) -> Vec<(&'static str, bool)> {
         let words = verdict_words().into_iter();
         words
@@ -93,7 +93,8 @@ impl LivePage {
     }
 }
 
-/// Returns stored requests received before a time; none while the database is unavailable.
+/// Returns stored requests that were received before the given time; none while the database is
+/// unavailable.
 async fn kept_before(
     state: &AdminState,
     filter: &EvidenceFilter,

@@ -1,6 +1,6 @@
-//! Stored evidence and live decisions: individual requests that did not simply pass.
+//! Stored evidence and live decisions: individual requests that were handled specially.
 //!
-//! `api/v1/evidence` returns stored requests as JSON or CSV; the *Live* page shows all decisions of
+//! `api/v1/evidence` returns stored requests as JSON or CSV. The *Live* page shows all decisions of
 //! this instance, including passes, and is updated by server-sent events.
 
 mod filter;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{Moment, page::encode};
 use robot_detection_store::store::{BrokenRule, Evidence};
 
-/// Request with the details of its decision.
+/// A request, with the details of its decision.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct EvidenceView {
     pub(super) at: Moment,
@@ -18,7 +18,7 @@ pub(super) struct EvidenceView {
     pub(super) verdict: String,
     pub(super) decision: String,
     pub(super) cause: String,
-    /// Response status; `None` if another proxy responded.
+    /// Response status; `None` if another proxy sent the response.
     pub(super) status: Option<u16>,
     pub(super) method: String,
     pub(super) host: String,
@@ -26,7 +26,7 @@ pub(super) struct EvidenceView {
     pub(super) address: Option<String>,
     pub(super) user_agent: String,
     pub(super) referrer: Option<String>,
-    /// Evidence that exposes an impostor.
+    /// Evidence that the robot is an impostor.
     pub(super) proof: Option<String>,
     pub(super) robots_txt: Option<BrokenView>,
     /// Codes of the reasons for suspicion.
@@ -35,7 +35,7 @@ pub(super) struct EvidenceView {
     pub(super) explain: String,
 }
 
-/// Part of robots.txt that was violated, as in force at the time of the request.
+/// The part of robots.txt that a request violated, as in force at the time of the request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 #[schemars(rename = "RobotsTxtViolation")]
@@ -83,7 +83,7 @@ impl EvidenceView {
         }
     }
 
-    /// Returns the robot's ID, or the kind of visitor.
+    /// Returns the ID of the robot, or the kind of visitor.
     pub(super) fn who(&self) -> &str {
         self.robot.as_deref().unwrap_or(&self.kind)
     }

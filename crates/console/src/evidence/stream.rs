@@ -1,4 +1,4 @@
-//! Live decisions as server-sent events (HTML Standard §9.2).
+//! Live decisions, sent as server-sent events (HTML Standard §9.2).
 
 use std::{
     convert::Infallible,
@@ -24,19 +24,21 @@ use super::{filter::EvidenceFilter, row::EvidenceView};
 use crate::{fields::Params, problem::Problem, session, state::AdminState};
 use robot_detection_traffic::traffic::LiveViewer;
 
-/// Interval between checks for new decisions.
+/// Interval between two checks for new decisions.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Number of checks after which an event is always sent, because proxies close idle connections.
+/// Number of checks after which an event is sent even without decisions, because proxies close idle
+/// connections.
 const HEARTBEAT: u32 = 20;
 
-/// Number of checks for decisions between two checks for the end of the session.
+/// Number of checks for decisions between two checks whether the session has ended.
 const SESSION: u32 = 10;
 
-/// Maximum number of rows per event; if there are more, only the last rows and the total are sent.
+/// Maximum number of rows per event; if there are more, only the last rows and the total number are
+/// sent.
 const MAX_ROWS: usize = 60;
 
-/// Query parameters of the event stream, in addition to [`EvidenceFilter`].
+/// The query parameters of the event stream that are not part of [`EvidenceFilter`].
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamParams {
     /// Number of the decision after which the stream starts.
@@ -44,7 +46,7 @@ pub(crate) struct StreamParams {
     after: u64,
 }
 
-/// Event stream for one viewer of the live page.
+/// The event stream for one viewer of the live page.
 struct Stream {
     state: AdminState,
     filter: EvidenceFilter,
@@ -55,7 +57,7 @@ struct Stream {
     _viewing: LiveViewer,
 }
 
-/// Response body whose data comes from a channel.
+/// A response body whose data comes from a channel.
 struct EventBody {
     parts: mpsc::Receiver<Bytes>,
 }
@@ -78,7 +80,7 @@ pub(crate) async fn events(
     })?;
     let (sender, parts) = mpsc::channel(1);
     let stream = Stream {
-        // After a restart, decisions are numbered from the start again.
+        // After a restart, decisions are numbered from the beginning again.
         after: resumed(&headers)
             .unwrap_or(params.after)
             .min(state.operations().traffic.last_decision()),
@@ -92,7 +94,7 @@ pub(crate) async fn events(
     state.operations().tasks.spawn(stream.run());
     let kind = [
         (header::CONTENT_TYPE, "text/event-stream"),
-        // Otherwise nginx would buffer the events.
+        // Without this header, nginx would buffer the events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     Ok((kind, Body::new(EventBody { parts })).into_response())
@@ -103,7 +105,7 @@ impl Stream {
         let stop = self.state.admin().stop.clone();
         stop.run_until_cancelled(async {
             let mut every = time::interval(EVERY);
-            // A viewer that was slow gets the missed rows in one event, not in a series of them.
+            // A slow viewer gets all missed rows in a single event instead of a series of events.
             every.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
             let mut silent = HEARTBEAT;
             for look in 1_u32.. {
@@ -128,7 +130,7 @@ impl Stream {
         .await;
     }
 
-    /// Returns the new decisions as an event.
+    /// Returns the new decisions as a single event.
     fn look(&mut self) -> Option<String> {
         let traffic = &self.state.operations().traffic;
         let (rows, _) = traffic.look(self.after);
@@ -153,7 +155,7 @@ impl Stream {
     async fn is_allowed(&self) -> bool {
         match &self.session {
             Some(session) => session::is_open(&self.state, session).await,
-            // The application has granted access.
+            // The embedding application has granted access.
             None => true,
         }
     }
@@ -172,7 +174,7 @@ impl http_body::Body for EventBody {
     }
 }
 
-/// Returns the last event ID of a browser that reconnects.
+/// Returns the last event ID that a reconnecting browser sends.
 fn resumed(headers: &HeaderMap) -> Option<u64> {
     headers.get("last-event-id")?.to_str().ok()?.parse().ok()
 }

@@ -11,7 +11,7 @@ use robot_detection_operations::{
     live_rules::{RuleFields, Surroundings},
 };
 
-/// Names of the form's fields, including the fields of all actions.
+/// The names of the form's fields, including the fields for all actions.
 pub(super) const FIELDS: [&str; 15] = [
     "name",
     "action",
@@ -30,13 +30,13 @@ pub(super) const FIELDS: [&str; 15] = [
     "ends",
 ];
 
-/// Live rule as sent by a form; empty fields count as missing.
+/// A live rule as submitted by a form; an empty field is treated as missing.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RuleForm(BTreeMap<String, String>);
 
 impl RuleForm {
-    /// Returns the trimmed text of a field.
+    /// Returns the trimmed text of a field; empty if the field is missing.
     pub(super) fn get(&self, field: &str) -> &str {
         self.0.get(field).map_or("", |text| text.trim())
     }
@@ -73,7 +73,7 @@ impl RuleForm {
     }
 }
 
-/// Returns the context for evaluating rules, or an error if live rules are turned off.
+/// Returns the context in which rules are evaluated, or an error if live rules are turned off.
 pub(super) fn surroundings<'s>(
     state: &'s AdminState,
     visitor: &Visitor,

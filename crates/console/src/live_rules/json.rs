@@ -1,4 +1,4 @@
-//! JSON API for live rules.
+//! The JSON API for live rules.
 
 use axum::{
     Extension, Json,
@@ -23,14 +23,14 @@ use robot_detection_operations::live_rules::{
     self, AddedRule, NewPause, Outcome, PauseState, RuleFields, Rules,
 };
 
-/// Query parameter that requests only a preview of the change.
+/// The query parameter that requests only a preview of the change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DryRun {
     pub(crate) dry_run: bool,
 }
 
-/// Returns the rules in force on all sites or on one site.
+/// Returns the rules in force, either on all sites or on one site.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     Params(of): Params<SiteParam>,
@@ -51,7 +51,7 @@ pub(crate) async fn list_json(
     )))
 }
 
-/// Adds a rule, or returns the requests that the rule would have affected.
+/// Adds a rule or, in a dry run, returns the requests that the rule would have affected.
 pub(crate) async fn add_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -64,7 +64,7 @@ pub(crate) async fn add_json(
     Ok(answer(&state, &page, added).await)
 }
 
-/// Creates or replaces a rule by name.
+/// Creates or replaces the rule with the given name.
 pub(crate) async fn put_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -90,7 +90,7 @@ async fn answer(state: &AdminState, page: &Page, added: AddedRule) -> Response {
     }
 }
 
-/// Removes a rule by its ID or name.
+/// Removes a rule, given its ID or name.
 pub(crate) async fn remove_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -103,7 +103,7 @@ pub(crate) async fn remove_json(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Restores a removed live rule.
+/// Restores a live rule that was removed.
 pub(crate) async fn restore_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -135,7 +135,7 @@ pub(crate) async fn pause_json(
     Ok(Json(paused))
 }
 
-/// Resumes enforcement; succeeds even if enforcement is not paused.
+/// Resumes enforcement; also succeeds if enforcement is not paused.
 pub(crate) async fn resume_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

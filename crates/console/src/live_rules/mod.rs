@@ -1,4 +1,4 @@
-//! Live rules and the pause of all enforcement: pages, forms and JSON.
+//! The pages, forms and JSON API for live rules and for the pause of all enforcement.
 
 mod form;
 mod json;

@@ -1,4 +1,4 @@
-//! Pages for listing, creating and removing live rules.
+//! The pages on which live rules are listed, created and removed.
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
@@ -28,10 +28,10 @@ struct RulesPage {
     page: Page,
     of: SelectedSite,
     live: Vec<LiveRuleView>,
-    /// Rules of the site, live rules first.
+    /// Rules of the selected site, live rules first.
     rules: Vec<RuleView>,
     is_enabled: bool,
-    /// Note about the last action, with the ID of its rule.
+    /// Note about the most recent action, with a way to undo it.
     note: Option<Note>,
 }
 
@@ -53,10 +53,10 @@ struct ConfirmPage {
     added: AddedRule,
 }
 
-/// Note about the last action.
+/// A note about the most recent action.
 struct Note {
     text: String,
-    /// Path of the form that undoes the action, and the button's label.
+    /// Path of the form that undoes the action, and the label of the button.
     undo: Option<(&'static str, &'static str)>,
     id: i64,
 }
@@ -68,13 +68,13 @@ pub(crate) struct NoteParams {
     id: i64,
 }
 
-/// ID of the rule that a form changes.
+/// The ID of the rule that a form changes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct RuleIdForm {
     id: RuleId,
 }
 
-/// ID parsed from text: a flattened struct would not parse form values as numbers.
+/// An ID parsed from a text, because a flattened struct would not parse form values as numbers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct RuleId(i64);
@@ -108,7 +108,7 @@ pub(crate) async fn list(
     })
 }
 
-/// Shows the form for a live rule.
+/// Shows the form for a new live rule.
 pub(crate) async fn form(
     State(state): State<AdminState>,
     Params(form): Params<RuleForm>,
@@ -118,7 +118,7 @@ pub(crate) async fn form(
     Ok(html(&NewRulePage::new(&state, page, form, Vec::new())))
 }
 
-/// Shows the requests that the rule would have affected, before it is activated.
+/// Shows the requests that a rule would have affected, before the rule is activated.
 pub(crate) async fn confirm(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -172,7 +172,7 @@ pub(crate) async fn remove(
     Ok(to_list(&page, "removed", id))
 }
 
-/// Restores a removed live rule.
+/// Restores a live rule that was removed.
 pub(crate) async fn restore(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
@@ -211,13 +211,13 @@ pub(crate) async fn resume(
     Ok(page.location.see_other("rules"))
 }
 
-/// Redirects to the list, which shows a note about the action.
+/// Redirects to the list of rules, which shows a note about the action.
 fn to_list(page: &Page, done: &str, id: i64) -> Response {
     let list = format!("rules?note={done}&id={id}");
     page.location.see_other(&list)
 }
 
-/// Shows the form again with its errors.
+/// Shows the form again, with the errors in its fields.
 fn refused(
     state: &AdminState,
     page: Page,
@@ -249,7 +249,7 @@ impl NewRulePage {
 }
 
 impl ConfirmPage {
-    /// Returns the form's fields, which are passed on to the next form.
+    /// Returns the form's fields, which the next form contains as well.
     fn fields(&self) -> [(&'static str, &str); FIELDS.len()] {
         FIELDS.map(|field| (field, self.form.get(field)))
     }

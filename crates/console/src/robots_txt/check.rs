@@ -1,4 +1,4 @@
-//! The tester: checks whether a robot may fetch a URL, and explains the decision.
+//! The tester, which checks whether a robot may fetch a URL and explains the decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,18 +20,18 @@ const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(in super::super) struct CheckParams {
-    /// Robot to check: ID, product token or full User-Agent.
+    /// Robot to check, specified by its ID, its product token or a full User-Agent.
     #[serde(default)]
     pub(super) robot: String,
     /// Path or absolute URL to check.
     #[serde(default)]
     pub(super) url: String,
-    /// Host to check if the URL is only a path; ignored for an absolute URL.
+    /// Host to check if the URL is only a path; ignored if the URL is absolute.
     #[serde(default)]
     pub(super) host: String,
 }
 
-/// Verdict of robots.txt and the decision for the request.
+/// The verdict of robots.txt, and the decision on the request.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(in super::super) struct CheckResult {
     pub(super) robot: String,
@@ -39,7 +39,7 @@ pub(in super::super) struct CheckResult {
     #[serde(rename = "identified_as")]
     pub(super) taken_for: String,
     pub(super) host: Option<String>,
-    /// Checked path with its query.
+    /// URL path that was checked, including the query.
     pub(super) url: String,
     /// Verdict of robots.txt; `None` if no robots.txt applies.
     pub(super) robots_txt: Option<VerdictView>,
@@ -54,21 +54,21 @@ pub(in super::super) struct VerdictView {
     /// Line number of the rule that determines the verdict.
     pub(super) line: Option<usize>,
     pub(super) rule: Option<String>,
-    /// Line number at which the group of the determining rule begins.
+    /// Line number at which the group that contains the determining rule starts.
     pub(super) group_line: Option<usize>,
     /// Whether no group names the robot, so that the `*` group applies (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,
     pub(super) crawl_delay_seconds: Option<f64>,
 }
 
-/// Robot that the entered text identifies.
+/// The robot that the entered text identifies.
 enum RobotName<'d> {
     Claim(Claim<'d>),
-    /// Name that is not a known robot, to be looked up in robots.txt.
+    /// A name that is not the name of a known robot; it is looked up in robots.txt.
     Name,
 }
 
-/// Checks a URL against the robots.txt in force and decides as for a visitor's request.
+/// Checks a URL against the robots.txt in force, and makes the decision as for a visitor's request.
 pub(super) fn check(
     state: &AdminState,
     question: &CheckParams,
@@ -113,7 +113,8 @@ pub(super) fn check(
 }
 
 impl<'d> RobotName<'d> {
-    /// Looks up an ID, then a product token, then the claim of a User-Agent.
+    /// Interprets a text as an ID or, if no robot has this ID, as a product token, and finally as a
+    /// User-Agent.
     fn new(detector: &'d Detector, text: &str) -> Self {
         let robots = detector.robots().iter();
         let named = robots
@@ -126,7 +127,7 @@ impl<'d> RobotName<'d> {
                     token.is_some_and(|token| token.eq_ignore_ascii_case(text))
                 })
             });
-        // A robot without patterns is never detected: its text is parsed as a User-Agent.
+        // A robot without patterns is never detected, so its text is interpreted as a User-Agent.
         if let Some(robot) = named
             && let Some(pattern) = robot.patterns.first()
         {
@@ -160,10 +161,10 @@ impl<'d> RobotName<'d> {
                         token.as_str()
                     ),
                     Ok(token) => format!(
-                        "Robot {id}; no registry lists its product token for robots.txt, so its name {} is used.",
+                        "Robot {id}; no registry lists its product token for robots.txt, so the name {} is used.",
                         token.as_str()
                     ),
-                    Err(_) => format!("Robot {id}, which has no name for robots.txt."),
+                    Err(_) => format!("Robot {id}, which has no name in robots.txt."),
                 }
             }
             Self::Claim(Claim::Unlisted(_) | Claim::Signed(_)) => {
@@ -171,7 +172,7 @@ impl<'d> RobotName<'d> {
                     .to_owned()
             }
             Self::Claim(Claim::Nameless | Claim::Shared(_) | Claim::Person) | Self::Name => {
-                "No known robot. A visitor with this User-Agent counts as a person; robots.txt is checked for this name."
+                "No known robot. A visitor with this User-Agent is treated as a person; robots.txt is checked for this name."
                     .to_owned()
             }
         }
@@ -192,7 +193,7 @@ impl VerdictView {
     }
 }
 
-/// Returns the entered host, if any, and the path with its query.
+/// Returns the host, if one was entered, and the path with its query.
 fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
     let typed = question.url.trim();
     let typed = typed.split('#').next().unwrap_or_default();
@@ -201,7 +202,7 @@ fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
         Some(("http" | "https", rest)) => {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
-            // User and password before the host are not part of the host (RFC 3986 §3.2.1).
+            // A user name and password before the host are not part of the host (RFC 3986 §3.2.1).
             let typed = authority.rsplit_once('@');
             (Some(typed.map_or(authority, |(_, host)| host)), target)
         }

@@ -10,21 +10,21 @@ use robot_detection_store::store::ViolationDay;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// Number of days shown, including today; by default, evidence is stored for the same period.
+/// Number of days shown, including today; by default, evidence is stored for this number of days.
 const DAYS: i64 = 30;
 
-/// Violations on one day in UTC.
+/// The violations on a single day in UTC.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ViolationDay")]
 pub(super) struct DayView {
     /// Date of the row, such as `2026-03-01`.
     pub(super) day: String,
     pub(super) refused: u64,
-    /// Violations that were only reported.
+    /// Number of violations that were only reported.
     pub(super) reported: u64,
 }
 
-/// Violations by day, oldest first; empty if violations are not stored.
+/// The violations by day, oldest first; empty if violations are not stored.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub(super) struct ViolationDays {
@@ -32,7 +32,7 @@ pub(super) struct ViolationDays {
 }
 
 impl ViolationDays {
-    /// Reads the violations on a site by day; none while the database is unavailable.
+    /// Reads the violations on a site, by day; returns none while the database is unavailable.
     pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
         let site = if site.is_empty() { DEFAULT_SITE } else { site };
         let last = state.now_ms().div_euclid(DAY_MS);

@@ -1,4 +1,4 @@
-//! The robots.txt files in force and their lines.
+//! The robots.txt files in force, and the lines in these files.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,17 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::RobotsFiles;
 use robot_detection_robots_txt::{RobotsTxt, Warning};
 
-/// Maximum number of lines on a page; a robots.txt may have tens of thousands of lines.
+/// Maximum number of lines shown on a page; a robots.txt may have tens of thousands of lines.
 const MAX_LINES: usize = 1_000;
 
-/// Maximum number of characters of a line on a page.
+/// Maximum number of characters of a line that are shown on a page.
 const MAX_LINE_CHARS: usize = 300;
 
-/// The robots.txt of one host, or of all hosts without their own file.
+/// The robots.txt of one host, or of all hosts that have no robots.txt of their own.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtFile")]
 pub(super) struct FileView {
-    /// Host of the robots.txt; `None` for all hosts without their own file.
+    /// Host of the robots.txt; `None` for all hosts that have no robots.txt of their own.
     pub(super) host: Option<String>,
     pub(super) dialect: &'static str,
     pub(super) bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct FileView {
     pub(super) warnings: Vec<WarningView>,
 }
 
-/// Warning about a line that robots may interpret differently than intended.
+/// A warning about a line that robots may interpret in a way that was not intended.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotsTxtWarning")]
 pub(super) struct WarningView {
@@ -36,7 +36,7 @@ pub(super) struct WarningView {
 }
 
 impl WarningView {
-    /// Returns the warnings, except those about names used by registered robots.
+    /// Returns the warnings, except for warnings about names that registered robots use.
     pub(super) fn all(file: &RobotsTxt, detector: &Detector) -> Vec<Self> {
         let view = |warning: &Warning| Self {
             line: warning.line,
@@ -52,7 +52,7 @@ impl WarningView {
     }
 }
 
-/// Excerpt of a file's lines.
+/// An excerpt from the lines of a robots.txt.
 #[derive(Clone, Debug)]
 pub(super) struct Excerpt {
     pub(super) lines: Vec<LineView>,
@@ -64,7 +64,7 @@ pub(super) struct Excerpt {
 pub(super) struct LineView {
     pub(super) number: usize,
     pub(super) text: String,
-    /// Whether this line of robots.txt determined the result.
+    /// Whether this line of the robots.txt determined the result.
     pub(super) is_marked: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn sorted(files: &RobotsFiles) -> Vec<(Option<&str>, &RobotsTxt)> {
 }
 
 impl Excerpt {
-    /// Returns the lines around the marked line, or the first lines.
+    /// Returns the lines around the marked line or, if no line is marked, the first lines.
     pub(super) fn new(file: &RobotsTxt, marked: Option<usize>) -> Self {
         let total = lines(file.as_bytes()).count();
         let first = marked.map_or(0, |line| line.saturating_sub(MAX_LINES / 2));
@@ -119,7 +119,7 @@ impl Excerpt {
     }
 }
 
-/// Splits at CR, LF and CRLF, in the same way as lines of a robots.txt are counted.
+/// Splits a text at CR, LF and CRLF, in the same way as the lines of a robots.txt are counted.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {

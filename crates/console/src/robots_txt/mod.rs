@@ -1,4 +1,4 @@
-//! The robots.txt in force: the text, a tester, and the violations.
+//! The robots.txt in force: its text, a tester, and the violations.
 
 mod check;
 mod days;

@@ -1,4 +1,4 @@
-//! The robots.txt page and its JSON.
+//! The robots.txt page, and its JSON version.
 
 use std::ptr;
 
@@ -24,10 +24,10 @@ use super::{
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::{Enforcement, EnforcementMode, Refusal, RobotsFiles};
 
-/// Maximum number of hosts on the page.
+/// Maximum number of hosts listed on the page.
 const MAX_HOSTS: usize = 200;
 
-/// Maximum number of violations of each kind on the page.
+/// Maximum number of violations of each kind listed on the page.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -44,15 +44,15 @@ struct RobotsTxtPage {
     days: ViolationDays,
     /// Decisions based on robots.txt over time; `None` while the database is unavailable.
     history: Option<History>,
-    /// Link to the robots that fetched the robots.txt.
+    /// Link to the list of robots that fetched the robots.txt.
     fetches: String,
     /// Number of days for which violations are stored; 0 if violations are not stored.
     kept_days: u32,
-    /// Number of stored violations that the page omits.
+    /// Number of stored violations that are not shown on the page.
     more: usize,
 }
 
-/// Description of how robots.txt is enforced.
+/// A description of how robots.txt is enforced.
 struct ModeView {
     is_on: bool,
     heading: &'static str,
@@ -65,7 +65,7 @@ struct HostView {
     is_shown: bool,
 }
 
-/// The robots.txt shown on the page.
+/// The robots.txt that the page shows.
 struct ShownFile {
     label: String,
     dialect: &'static str,
@@ -74,7 +74,7 @@ struct ShownFile {
     warnings: Vec<WarningView>,
 }
 
-/// Shows the files, the tester with its result, and the violations.
+/// Shows the robots.txt files, the tester with its result, and the violations.
 pub(in super::super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<CheckParams>,
@@ -121,7 +121,7 @@ pub(in super::super) async fn show(
     }))
 }
 
-/// The robots.txt in force and its violations.
+/// The robots.txt in force, and the violations of it.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct RobotsTxtState {
     enforce: &'static str,
@@ -132,7 +132,7 @@ pub(in super::super) struct RobotsTxtState {
     violation_days: ViolationDays,
 }
 
-/// Returns the robots.txt state as JSON.
+/// Returns the robots.txt in force and its violations as JSON.
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
     of: SelectedSite,
@@ -153,7 +153,7 @@ pub(in super::super) async fn json(
     }))
 }
 
-/// Checks a URL and returns the result as JSON.
+/// Checks a URL, and returns the result as JSON.
 pub(in super::super) async fn check_json(
     State(state): State<AdminState>,
     Params(question): Params<CheckParams>,
@@ -167,7 +167,7 @@ impl ModeView {
         let heading = match settings.rules {
             _ if !has_file => "No robots.txt is in force",
             EnforcementMode::Off => "robots.txt is not enforced",
-            EnforcementMode::Report => "Violations of robots.txt are reported only",
+            EnforcementMode::Report => "Violations of robots.txt are only reported",
             EnforcementMode::On => "robots.txt is enforced",
         };
         Self {
@@ -182,28 +182,29 @@ fn rules_text(settings: Enforcement) -> &'static str {
     match (settings.rules, settings.refusal) {
         (EnforcementMode::Off, _) => "Disallow rules are ignored.",
         (EnforcementMode::Report, _) | (EnforcementMode::On, Refusal::Pass) => {
-            "Requests for disallowed paths pass and are counted."
+            "Requests for disallowed paths are allowed, but counted."
         }
         (EnforcementMode::On, Refusal::TooManyRequests) => {
-            "Requests for disallowed paths get status 429."
+            "Requests for disallowed paths are refused with status 429."
         }
         (EnforcementMode::On, Refusal::Redirect) => {
             "Requests for disallowed paths are redirected to robot heaven."
         }
-        (EnforcementMode::On, _) => "Requests for disallowed paths get status 403.",
+        (EnforcementMode::On, _) => "Requests for disallowed paths are refused with status 403.",
     }
 }
 
 fn delay_text(settings: Enforcement) -> &'static str {
     match settings.crawl_delay {
         EnforcementMode::Off => "Crawl-delay is ignored.",
-        EnforcementMode::Report => "Requests sent before the Crawl-delay has elapsed are counted.",
-        EnforcementMode::On => "Requests sent before the Crawl-delay has elapsed get status 429.",
+        EnforcementMode::Report => "Requests sent before the Crawl-delay elapses are counted.",
+        EnforcementMode::On => "Requests sent before the Crawl-delay elapses get status 429.",
     }
 }
 
 impl ShownFile {
-    /// Returns the robots.txt of a host, or the first robots.txt; `None` if there is no robots.txt.
+    /// Returns the robots.txt of a host, or the first robots.txt if no host is given; `None` if
+    /// there is no robots.txt.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,

@@ -9,14 +9,14 @@ use super::super::{DEFAULT_SITE, Moment, page::encode, problem::Problem, state::
 use robot_detection_layer::detect::UNLISTED;
 use robot_detection_store::store::{BrokenRule, StoredViolation};
 
-/// Maximum number of violations that are read.
+/// Maximum number of violations that are read from the database.
 const MAX_VIOLATIONS: u64 = 2_000;
 
-/// Violations for the page and its JSON.
+/// The violations on the page and in its JSON version.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Violations")]
 pub(super) struct ViolationsView {
-    /// Requests for disallowed paths, by rule of robots.txt.
+    /// Requests for disallowed paths, by the rule of robots.txt that disallows the path.
     pub(super) rules: Vec<RuleView>,
     /// Requests that were sent earlier than `Crawl-delay` allows.
     pub(super) delays: Vec<DelayView>,
@@ -42,26 +42,26 @@ pub(super) struct DelayView {
     pub(super) seen: ViolationView,
 }
 
-/// Robot, count and times of a violation.
+/// The robot that violated robots.txt, with the number and times of the violations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ViolationView {
     pub(super) robot: String,
     pub(super) host: String,
     pub(super) hits: u64,
     pub(super) refused: u64,
-    /// Enforcement: "reported", "refused" or "some refused".
+    /// How the violations were handled: "reported", "refused" or "some refused".
     pub(super) mode: &'static str,
     pub(super) first: Moment,
     pub(super) last: Moment,
     pub(super) last_path: String,
     pub(super) last_user_agent: String,
-    /// Link to the robot's page; empty if the robot is not listed.
+    /// Link to the robot's page; empty if the robot is not in the registry.
     #[serde(skip)]
     pub(super) link: String,
 }
 
 impl ViolationsView {
-    /// Reads the violations on a site; none while the database is unavailable.
+    /// Reads the violations on a site; returns none while the database is unavailable.
     pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
         let site = if site.is_empty() { DEFAULT_SITE } else { site };
         state.operations().traffic.catch_up().await;
@@ -136,7 +136,7 @@ fn seconds_of(ms: u64) -> f64 {
     Duration::from_millis(ms).as_secs_f64()
 }
 
-/// Returns a duration in seconds.
+/// Returns a duration as a number of seconds.
 pub(super) fn seconds(duration: Option<Duration>) -> Option<f64> {
     duration.map(|duration| duration.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! Actions of the site robot's page: run, pause, resume, stop, accept and clear.
+//! The actions on the site robot's page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -57,7 +57,7 @@ macro_rules! actions {
             of: RobotSite,
         ) -> Result<Response, Problem> {
             if !control_run(&state, &of.name, $action).await? {
-                return Err(Problem::conflict("no_run", "The site has no open run."));
+                return Err(Problem::conflict("no_run", "The site has no unfinished run."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
             Ok((StatusCode::ACCEPTED, Json(status)).into_response())
@@ -72,7 +72,7 @@ actions! {
     "Stops the run" stop stop_json Some(RunCommand::Stop);
 }
 
-/// Accepts the quarantined results, then shows the page.
+/// Accepts the quarantined results, and then shows the page.
 pub(crate) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -87,7 +87,8 @@ pub(crate) async fn accept(
     ))
 }
 
-/// Accepts the quarantined results for a program; status 409 if there are no such results.
+/// Accepts the quarantined results at the request of a program; returns status 409 if there are
+/// none.
 pub(crate) async fn accept_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -103,7 +104,7 @@ pub(crate) async fn accept_json(
     Ok((StatusCode::ACCEPTED, Json(status)).into_response())
 }
 
-/// Shows the page that confirms a reset.
+/// Shows the page on which a reset is confirmed.
 pub(crate) async fn confirm(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -127,13 +128,13 @@ pub(crate) async fn clear(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     forget(&state, &of.name).await?;
-    // Without descriptions, a site without a robot here becomes unknown.
+    // Once its descriptions are deleted, a site without a robot in this process becomes unknown.
     let is_offered = state.operations().robot_runs.offered().contains(&of.name);
     let site = if is_offered { &*of.name } else { "" };
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
-/// Response with the number of deleted descriptions.
+/// A response that contains the number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ClearedDescriptions")]
 pub(crate) struct Cleared {
@@ -141,7 +142,7 @@ pub(crate) struct Cleared {
     descriptions: u64,
 }
 
-/// Deletes the descriptions, URLs and runs of a site for a program.
+/// Deletes the descriptions, URLs and runs of a site at the request of a program.
 pub(crate) async fn clear_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
@@ -152,7 +153,7 @@ pub(crate) async fn clear_json(
     Ok(Json(Cleared { site, descriptions }))
 }
 
-/// Changed pages to fetch again.
+/// A request to fetch changed pages again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangedPages {
@@ -161,7 +162,7 @@ pub(crate) struct ChangedPages {
     urls: Vec<String>,
 }
 
-/// Number of pages queued for another visit.
+/// The number of pages that were queued to be fetched again.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AcceptedPages")]
 pub(crate) struct QueuedPages {
@@ -169,8 +170,8 @@ pub(crate) struct QueuedPages {
     pages: usize,
 }
 
-/// Queues changed pages for another visit; status 422 for a page that the robot does not visit, 429
-/// for more than 1,000 pages per hour.
+/// Queues changed pages to be fetched again; returns status 422 for a page that the robot does not
+/// visit, and 429 for more than 1,000 pages per hour.
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
@@ -178,7 +179,7 @@ pub(crate) async fn changed_json(
     let of = RobotSite::find(&state, &body.site).await?;
     let operations = state.operations();
     let robot = operations.robot_runs.robot(&of.name).ok_or_else(|| {
-        let message = "This process has no robot for the site; notify the process that has it, or run \
+        let message = "This process has no robot for the site; notify the process that has the robot, or run \
                        robot-detection site-robot refresh there.";
         Problem::conflict("no_robot", message)
     })?;
@@ -204,7 +205,8 @@ pub(crate) async fn changed_json(
     Ok((StatusCode::ACCEPTED, Json(QueuedPages { site, pages })))
 }
 
-/// Requests a new run or another state of the open run; returns `false` if there is no such run.
+/// Requests a new run, or a different state of the open run; returns `false` if there is no such
+/// run.
 async fn control_run(
     state: &AdminState,
     site: &str,
@@ -226,7 +228,8 @@ async fn control_run(
         .await?;
     if is_told {
         if let Some(robot) = operations.robot_runs.robot(site) {
-            // The robot polls the database every second; its handle takes effect immediately.
+            // The robot checks the database only every second, whereas its handle takes effect
+            // immediately.
             let handle = robot.handle();
             match wanted {
                 RunCommand::Run => handle.resume(),
@@ -240,14 +243,14 @@ async fn control_run(
     Ok(is_told)
 }
 
-/// Requests that the quarantined results be accepted; returns `false` if there are no such results.
+/// Requests that the quarantined results be accepted; returns `false` if there are none.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {
         return Ok(false);
     }
     if !state.operations().robot_runs.ask_to_accept(site) {
-        let message = "This process has no robot for the site; accept the results where it runs: \
+        let message = "This process has no robot for the site; accept the results where the robot runs: \
              robot-detection site-robot run --accept.";
         return Err(Problem::conflict("no_robot", message));
     }

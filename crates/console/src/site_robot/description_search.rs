@@ -1,4 +1,4 @@
-//! Search for descriptions by the beginning of the URL, path or title.
+//! Searches for descriptions by the beginning of their URL, path or title.
 
 use url::Url;
 
@@ -7,7 +7,7 @@ use robot_detection_store::store::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
 };
 
-/// Search text and position in the search results.
+/// A search text and a position in the search results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
     /// Beginning of a URL, path or title; if empty, all descriptions are listed by URL.
@@ -18,7 +18,7 @@ pub(super) struct DescriptionSearch {
     pub(super) limit: usize,
 }
 
-/// One page of descriptions, and whether more follow.
+/// One page of descriptions, with information on whether more descriptions follow.
 #[derive(Debug)]
 pub(super) struct DescriptionPage {
     pub(super) entries: Vec<DescriptionEntry>,
@@ -56,7 +56,7 @@ impl DescriptionSearch {
         let after = if let Some((_, url)) = &self.after {
             url.as_str()
         } else {
-            // The cursor excludes the search text itself, which may be a full URL.
+            // The cursor excludes the entry for the search text itself, which may be a full URL.
             if let Some(exact) = store.descriptions().find(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),
@@ -118,7 +118,7 @@ impl DescriptionPage {
     }
 }
 
-/// Returns the scheme, host and port of the first description.
+/// Returns the scheme, host and port of the URL of the first description.
 async fn first_origin(state: &AdminState, site: &str) -> Result<Option<String>, Problem> {
     let query = DescriptionQuery::new(site).limit(1);
     let first = state

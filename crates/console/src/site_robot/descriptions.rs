@@ -1,4 +1,4 @@
-//! The resource descriptions of a site, and the page for one description.
+//! The list of a site's resource descriptions, and the page for a single description.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -20,7 +20,7 @@ use robot_detection_operations::{Paging, cursor};
 use robot_detection_site_robot::heaven::HeavenSettings;
 use robot_detection_store::store::StoredDescription;
 
-/// Maximum number of characters of a value on a page; JSON contains the full value.
+/// Maximum number of characters of a value that the page shows; JSON contains the full value.
 const MAX_VALUE_CHARS: usize = 20_000;
 
 #[derive(Template)]
@@ -31,9 +31,9 @@ struct ListPage {
     target: &'static str,
     begins: String,
     descriptions: Vec<EntryView>,
-    /// Link to the first page of results, unless this is the first page.
+    /// Link to the first page of results; `None` on the first page.
     first: Option<String>,
-    /// Link to the next page.
+    /// Link to the next page; `None` on the last page.
     next: Option<String>,
 }
 
@@ -45,7 +45,7 @@ struct OnePage {
     description: DescriptionView,
 }
 
-/// Query parameters for searching descriptions.
+/// The query parameters with which descriptions are searched.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct SearchParams {
     #[serde(default)]
@@ -69,16 +69,17 @@ struct EntryView {
     modified: Moment,
 }
 
-/// Description with all its attributes.
+/// A description with all of its attributes.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Description")]
 struct DescriptionView {
     url: String,
     title: String,
-    /// URL of the original if a link is safe: an imported description may have a `javascript:` URL.
+    /// URL of the original page if a link to it is safe; an imported description may have a
+    /// `javascript:` URL.
     #[serde(skip)]
     original: Option<String>,
-    /// URL of the heaven page, if this process serves heaven for the site.
+    /// URL of the heaven page, if this process serves robot heaven for the site.
     heaven: Option<String>,
     first_seen: Moment,
     modified: Moment,
@@ -90,12 +91,12 @@ struct DescriptionView {
 struct AttributeView {
     name: String,
     value: String,
-    /// Number of characters that the page omits.
+    /// Number of characters that are not shown on the page.
     #[serde(skip)]
     left_out: usize,
 }
 
-/// Lists descriptions whose URL, path or title begins with the search text.
+/// Lists the descriptions whose URL, path or title starts with the search text.
 pub(crate) async fn list(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -129,14 +130,14 @@ pub(crate) struct DescriptionList {
     next: Option<String>,
 }
 
-/// Response with one description of a page.
+/// A response that contains the description of one page.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct OneDescription {
     site: String,
     description: DescriptionView,
 }
 
-/// Returns descriptions as JSON.
+/// Returns a page of the site's descriptions as JSON.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -152,7 +153,7 @@ pub(crate) async fn list_json(
     }))
 }
 
-/// Shows the description of one page.
+/// Shows the description of a single page.
 pub(crate) async fn one(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -171,7 +172,7 @@ pub(crate) async fn one(
     }))
 }
 
-/// Returns one description as JSON.
+/// Returns a single description as JSON.
 pub(crate) async fn one_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -192,7 +193,7 @@ impl SearchParams {
     }
 }
 
-/// Returns the cursor of the next page.
+/// Returns the cursor of the next page, if there is one.
 fn next(found: &DescriptionPage) -> Option<String> {
     let last = found.entries.last().filter(|_| found.has_more)?;
     Some(cursor(&(&last.key, &last.url)))
@@ -273,7 +274,7 @@ impl AttributeView {
     }
 }
 
-/// Returns the URL of the heaven page, on the host of the original.
+/// Returns the URL of the heaven page on the original page's host.
 fn heaven_page(url: &str, path: &str) -> Option<String> {
     let settings = HeavenSettings::new(url).ok()?.path(path);
     Some(format!("{}{}", settings.site(), settings.link(url)))

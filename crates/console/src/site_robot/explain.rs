@@ -30,11 +30,11 @@ struct ExplainPage {
 #[schemars(rename = "UrlExplanation")]
 struct ExplanationView {
     url: String,
-    /// Whether the URL would be visited.
+    /// Whether the site robot would visit the URL.
     #[serde(rename = "would_visit")]
     visited: bool,
     steps: Vec<StepView>,
-    /// Result of the last visit to the URL; `None` if no run has found the URL.
+    /// Result of the most recent visit to the URL; `None` if no run has found the URL.
     #[serde(rename = "last_visit")]
     known: Option<LastVisitView>,
 }
@@ -60,7 +60,7 @@ struct LastVisitView {
     fetched: Option<Moment>,
 }
 
-/// Shows the form, and the explanation for a URL.
+/// Shows the form and, if a URL was entered, the explanation.
 pub(crate) async fn explain(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -80,7 +80,7 @@ pub(crate) async fn explain(
     }))
 }
 
-/// Explanation of why a URL is described or not.
+/// An explanation of why a URL is described or not.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ExplainedUrl")]
 pub(crate) struct Explained {

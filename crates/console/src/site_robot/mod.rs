@@ -1,4 +1,4 @@
-//! The site robot: its current run, its earlier runs and its descriptions.
+//! The pages about the site robot: its current run, its earlier runs and its descriptions.
 
 mod actions;
 mod description_search;

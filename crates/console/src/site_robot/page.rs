@@ -1,4 +1,4 @@
-//! The site robot's page: state, live progress and history.
+//! The site robot's page, which shows its state, its live progress and its history.
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
@@ -36,7 +36,7 @@ pub(crate) struct NoteParams {
     note: String,
 }
 
-/// Shows the state of the run and the outcomes of recent runs.
+/// Shows the state of the current run and the outcomes of recent runs.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -64,7 +64,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns the state of the run as JSON.
+/// Returns the state of the site robot's run as JSON.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -73,7 +73,7 @@ pub(crate) async fn json(
     Ok(Json(status))
 }
 
-/// Recent runs of a site robot.
+/// The recent runs of a site robot.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RunList")]
 pub(crate) struct Runs {
@@ -81,7 +81,7 @@ pub(crate) struct Runs {
     runs: Vec<RunView>,
 }
 
-/// Returns the recent runs as JSON.
+/// Returns the recent runs of a site robot as JSON.
 pub(crate) async fn runs_json(
     State(state): State<AdminState>,
     of: RobotSite,

@@ -1,4 +1,4 @@
-//! Selection of the site for the site robot's pages.
+//! Selects the site that the site robot's pages show.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde::Deserialize;
@@ -10,14 +10,14 @@ use crate::{
     state::AdminState,
 };
 
-/// Site selected for a page of the site robot; an extractor.
+/// The site that was selected for a page of the site robot; an extractor.
 ///
-/// The site in the query parameter `site`, otherwise the first site with a site robot or
-/// descriptions. The name is empty if there is no such site.
+/// This is the site in the query parameter `site` or, without the parameter, the first site that
+/// has a site robot or descriptions. The name is empty if there is no such site.
 #[derive(Clone, Debug)]
 pub(crate) struct RobotSite {
     pub(super) name: String,
-    /// All sites, if there are several.
+    /// All sites that can be selected, if there are several.
     pub(super) choices: Vec<ChoiceView>,
 }
 
@@ -28,12 +28,12 @@ struct SiteParam {
 }
 
 impl RobotSite {
-    /// Finds a site by its name; the empty name selects the first site.
+    /// Finds a site by its name; an empty name selects the first site.
     pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
         let operations = state.operations();
         let mut names = operations.robot_runs.offered();
         let described = operations.store.descriptions().sites().await?.into_iter();
-        // Includes sites whose robot runs in another process, to show its results.
+        // Includes sites whose robot runs in another process, so that their results are shown too.
         for name in described.chain(operations.store.frontier().run_sites().await?) {
             if !names.contains(&name) {
                 names.push(name);
@@ -61,7 +61,7 @@ impl RobotSite {
         })
     }
 
-    /// Returns the query that selects the site; empty if it is the only site.
+    /// Returns the query string that selects the site; empty if there is only one site.
     pub(super) fn query(&self) -> String {
         if self.choices.is_empty() {
             return String::new();
@@ -69,7 +69,7 @@ impl RobotSite {
         self.named()
     }
 
-    /// Returns the query that selects the site.
+    /// Returns the query string that selects the site, even if there is only one site.
     pub(super) fn named(&self) -> String {
         query(&self.name)
     }

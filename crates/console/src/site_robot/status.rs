@@ -1,4 +1,4 @@
-//! State of a site robot's run.
+//! The state of a site robot's run.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::{Moment, duration_text, problem::Problem, state::AdminState};
 use robot_detection_site_robot::site_robot::{Progress, RobotState};
 use robot_detection_store::store::{DifferingPage, RunCommand, RunCounts, RunState, StoredRun};
 
-/// Maximum number of site robot runs shown.
+/// Maximum number of runs that are shown.
 const HISTORY: u32 = 20;
 
-/// Maximum number of heaven pages shown that contain text not in their originals.
+/// Maximum number of heaven pages shown that contain text missing from their originals.
 const DIFFERING: u32 = 20;
 
-/// State of a site robot's run, and the actions that the page offers.
+/// The state of a site robot's run, and the actions that the page offers.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -25,9 +25,9 @@ const DIFFERING: u32 = 20;
 pub(crate) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
-    /// State of the site robot as one line of text.
+    /// State of the site robot, as one line of text.
     pub(super) text: &'static str,
-    /// Whether the state may change without user action.
+    /// Whether the state may change without any action by a user.
     pub(super) running: bool,
     pub(super) can_run: bool,
     pub(super) can_pause: bool,
@@ -35,38 +35,39 @@ pub(crate) struct StatusView {
     pub(super) can_stop: bool,
     /// Whether the quarantined results can be accepted from this process.
     pub(super) can_accept: bool,
-    /// Reason why the results of the last run are held for review.
+    /// Reason why the results of the most recent run are held for review.
     pub(super) held: Option<String>,
-    /// Question that must be answered before new pages are published.
+    /// Question that an administrator must answer before new pages are published.
     pub(super) question: Option<String>,
-    /// Whether starting the robot continues the stopped run.
+    /// Whether starting the robot continues a stopped run.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
-    /// Number of stored descriptions that are hidden.
+    /// Number of stored descriptions whose pages are hidden.
     pub(super) hidden: u64,
-    /// Number of pages that did not respond in the last run but are still shown.
+    /// Number of pages that did not respond in the most recent run but are still shown.
     pub(super) missing: u64,
-    /// Heaven pages with text that their originals lack.
+    /// Heaven pages that contain text that their originals lack.
     pub(super) parity: ParityView,
-    /// Reason why the last run did not start or failed.
+    /// Reason why the most recent run failed or did not start.
     pub(super) failure: Option<String>,
-    /// The site robot's current run, or its last run if none is in progress.
+    /// The site robot's current run, or its most recent run if none is in progress.
     pub(super) run: Option<RunView>,
     pub(super) live: Option<LiveView>,
 }
 
-/// Result of comparing heaven pages with their originals.
+/// The result of comparing heaven pages with their originals.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Parity")]
 pub(super) struct ParityView {
     pub(super) compared: u64,
     pub(super) differing: u64,
     pub(super) withdrawn: u64,
-    /// Differing pages, longest-standing difference first.
+    /// Heaven pages that differ from their originals, starting with the page that has differed
+    /// longest.
     pub(super) pages: Vec<DifferingView>,
 }
 
-/// Heaven page with text that its original lacks.
+/// A heaven page that contains text that its original lacks.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ParityDifference")]
 pub(super) struct DifferingView {
@@ -76,7 +77,7 @@ pub(super) struct DifferingView {
     pub(super) withdrawn: bool,
 }
 
-/// State of a site robot run.
+/// The state of a site robot's run.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RunStatus {
@@ -88,12 +89,12 @@ pub(super) enum RunStatus {
     Stopped,
 }
 
-/// Current or earlier run of the site robot.
+/// A current or earlier run of the site robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
 pub(super) struct RunView {
     pub(super) id: i64,
-    /// Outcome: "running", "stopped", "finished", "held" or "abandoned".
+    /// Outcome of the run: "running", "stopped", "finished", "held" or "abandoned".
     pub(super) outcome: &'static str,
     pub(super) started: Moment,
     pub(super) finished: Option<Moment>,
@@ -104,13 +105,13 @@ pub(super) struct RunView {
     pub(super) counts: RunCounts,
 }
 
-/// Current activity of this process's site robot.
+/// The current activity of this process's site robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RunProgress")]
 pub(super) struct LiveView {
-    /// State: "running", "paused" or "stopping".
+    /// State of the robot: "running", "paused" or "stopping".
     pub(super) state: &'static str,
-    /// Responses per second, with one decimal.
+    /// Number of responses per second, with one decimal.
     pub(super) rate: String,
     pub(super) waiting: usize,
     pub(super) active: usize,
@@ -119,7 +120,7 @@ pub(super) struct LiveView {
     pub(super) hosts: Vec<HostView>,
 }
 
-/// Host that is being visited.
+/// A host that the site robot is visiting.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HostProgress")]
 pub(super) struct HostView {
@@ -154,7 +155,7 @@ impl StatusView {
         let live = progress
             .as_ref()
             .map_or(RobotState::Idle, |progress| progress.state);
-        // Only the last run of a site can be open.
+        // Only the most recent run of a site can be open.
         let open = runs.first().filter(|run| run.state == RunState::Running);
         let standing = RunStatus::new(open.map(|run| run.wanted), live, is_wanted);
         let now_ms = state.now_ms();
@@ -214,23 +215,24 @@ impl ParityView {
 }
 
 impl RunStatus {
-    /// Returns the state that follows from the requested state and the activity of the local robot.
+    /// Returns the state that results from the requested state and the activity of the local robot.
     fn new(wanted: Option<RunCommand>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
-            // The database contains a requested run only after it has started.
+            // A requested run appears in the database only after it has started.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
-            // No robot runs here, and a robot in another process stops on the same database
-            // command.
+            // No robot runs in this process, and a robot in another process obeys the same command
+            // in the database.
             (Some(RunCommand::Stop), RobotState::Idle) => Self::Stopped,
             (Some(RunCommand::Stop), _) => Self::Stopping,
-            // Visits in progress still finish, which makes no difference for the page.
+            // Visits that are in progress still finish, which makes no difference for the page.
             (Some(RunCommand::Pause), _) => Self::Paused,
             (Some(RunCommand::Run) | None, _) => Self::Running,
         }
     }
 
-    /// Returns the state as text; for another process, only the requested state is known.
+    /// Returns the state as text; if the run belongs to another process, only the requested state
+    /// is known.
     fn text(self, is_elsewhere: bool) -> &'static str {
         match self {
             Self::Idle => "No run is in progress.",
@@ -245,7 +247,7 @@ impl RunStatus {
         }
     }
 
-    /// Returns the word for the state in JSON.
+    /// Returns the state's name in JSON.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -275,7 +277,7 @@ impl RunView {
         }
     }
 
-    /// Returns the counts as tiles: key in JSON, heading and value.
+    /// Returns the counts as tiles, each with its key in JSON, its heading and its value.
     pub(super) fn tiles(&self) -> [(&'static str, &'static str, u64); 9] {
         [
             ("found", "Found", self.counts.found),

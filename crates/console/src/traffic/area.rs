@@ -1,6 +1,6 @@
-//! Charts over time: stacked areas and sparklines.
+//! Charts of requests over time: stacked areas and sparklines.
 //!
-//! The charts need neither inline styles nor scripts, which the Content-Security-Policy forbids.
+//! The charts need no inline styles or scripts, which the Content-Security-Policy forbids.
 
 use std::fmt::Write as _;
 
@@ -10,48 +10,48 @@ use robot_detection_traffic::traffic::{Line, TimeSteps};
 
 use super::{marks::ChangeMarks, number::short};
 
-/// Size of the drawing in SVG units.
+/// The width of the drawing in SVG units.
 const WIDTH: u64 = 760;
 const HEIGHT: u64 = 220;
-/// Space above the chart for the maximum, and below the chart for the times.
+/// Space above the chart, which shows the maximum; the space below shows the times.
 const TOP: u64 = 18;
 const BOTTOM: u64 = 24;
 const LEFT: u64 = 6;
 const RIGHT: u64 = 6;
-/// Number of groups with their own colour; users could not distinguish more colours.
+/// Number of groups that have a colour of their own; users could not distinguish more colours.
 const COLOURS: usize = 6;
 /// Number of time labels below the chart.
 const LABELS: usize = 5;
-/// Size of a sparkline in SVG units.
+/// The width of a sparkline in SVG units.
 const SPARK_WIDTH: u64 = 120;
 const SPARK_HEIGHT: u64 = 28;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Stacked area chart with its data table.
+/// A stacked area chart, with the table of its data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AreaChart {
     pub(crate) view_box: String,
     pub(crate) ground: u64,
     pub(crate) right: u64,
-    /// Highest sum as text, and the position of its line.
+    /// Highest sum as text, and the position of the line that marks it.
     pub(crate) most: String,
     pub(crate) top: u64,
     pub(crate) layers: Vec<LayerView>,
-    /// Positions and widths of the chart segments for incomplete time steps.
+    /// Positions and widths of the segments of the chart that represent incomplete time steps.
     pub(crate) partial: Vec<(u64, u64)>,
     pub(crate) labels: Vec<LabelView>,
     pub(crate) rows: Vec<StepView>,
     /// Description of the chart in one sentence.
     pub(crate) words: String,
-    /// Configuration changes during the chart's period.
+    /// Configuration changes during the period of the chart.
     pub(crate) changes: ChangeMarks,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct LayerView {
     pub(crate) name: String,
-    /// Link to the counted requests; empty if there is no link.
+    /// Link to the requests that the layer counts; empty if there is no link.
     pub(crate) link: String,
     /// Index of the layer's colour.
     pub(crate) colour: usize,
@@ -63,25 +63,26 @@ pub(crate) struct LayerView {
 pub(crate) struct LabelView {
     pub(crate) x: u64,
     pub(crate) text: String,
-    /// Text anchor: "start", "middle" or "end".
+    /// Text anchor of the label: "start", "middle" or "end".
     pub(crate) anchor: &'static str,
 }
 
-/// Table row for one time step, with the figure of each layer.
+/// A table row for one time step, with the number of requests in each layer.
 #[derive(Clone, Debug)]
 pub(crate) struct StepView {
     pub(crate) time: String,
     pub(crate) figures: Vec<u64>,
 }
 
-/// Label and link of an area in the chart.
+/// The label and the link of an area in the chart.
 pub(super) struct Named {
     pub(super) name: String,
     pub(super) link: String,
 }
 
 impl AreaChart {
-    /// Creates the chart from lines, largest first; lines without a colour are combined.
+    /// Creates the chart from lines, of which the largest comes first; lines without a colour are
+    /// combined.
     pub(super) fn new(
         lines: &[Line],
         course: &TimeSteps,
@@ -168,7 +169,7 @@ impl AreaChart {
         }
     }
 
-    /// Adds marks for changes to the time axis.
+    /// Adds marks for configuration changes to the time axis.
     pub(super) fn marked(self, changes: ChangeMarks) -> Self {
         Self { changes, ..self }
     }
@@ -179,7 +180,7 @@ impl AreaChart {
     }
 }
 
-/// Returns the position of a time on the axis, clamped to its ends.
+/// Returns the position of a time on the axis; a time outside the period is at an end of the axis.
 pub(super) fn place(at_ms: i64, course: &TimeSteps) -> u64 {
     let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
     let length = course
@@ -196,7 +197,7 @@ fn words(layers: &[(Named, Vec<u64>, u64)], times: &[String], most: u64) -> Stri
     let first = times.first().map_or("", String::as_str);
     let last = times.last().map_or("", String::as_str);
     format!(
-        "Requests over time, stacked: {}. From {first} to {last}, at most {} per interval. The table below contains the figures.",
+        "Requests over time, stacked: {}. From {first} to {last}, at most {} per interval. The table below contains the numbers.",
         names.join(", "),
         short(most)
     )
@@ -206,13 +207,13 @@ fn hits(steps: &[Count]) -> Vec<u64> {
     steps.iter().map(|count| count.hits).collect()
 }
 
-/// Returns the path of an area between two lines.
+/// Returns the SVG path of the area between two lines.
 fn area(below: &[u64], above: &[u64], most: u64) -> String {
     let mut path = String::new();
     let last = above.len().saturating_sub(1);
     for (at, value) in above.iter().enumerate() {
         let word = if at == 0 { 'M' } else { 'L' };
-        // Writing to a string never fails.
+        // Writing to a `String` never fails.
         let _ = write!(path, "{word}{} {}", x(at, last), y(*value, most));
     }
     if above.len() == 1 {
@@ -244,7 +245,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(length).min(length)
 }
 
-/// Returns the chart segments for incomplete time steps, in which the chart rises or falls.
+/// Returns the segments of the chart for incomplete time steps, in which the lines rise or fall.
 fn partial(course: &TimeSteps) -> Vec<(u64, u64)> {
     let last = course.steps.saturating_sub(1);
     let ends = [
@@ -285,7 +286,7 @@ fn labels(course: &TimeSteps, zone: TimeZone) -> Vec<LabelView> {
     places.into_iter().filter_map(label).collect()
 }
 
-/// Returns the start time of a step as text; days are in UTC, as stored.
+/// Returns the start time of a step as text; days are in UTC, as they are stored.
 fn step_text(start: i64, course: &TimeSteps, zone: TimeZone) -> String {
     let day = 24 * 60;
     let at_ms = start.saturating_mul(MINUTE_MS);
@@ -300,7 +301,7 @@ fn step_text(start: i64, course: &TimeSteps, zone: TimeZone) -> String {
     at.format(form).to_string()
 }
 
-/// Returns the points of a sparkline.
+/// Returns the points of a sparkline as SVG coordinates.
 pub(super) fn spark(steps: &[u64]) -> String {
     let most = steps.iter().copied().max().unwrap_or_default();
     let last = steps.len().saturating_sub(1) as u64;
@@ -308,7 +309,7 @@ pub(super) fn spark(steps: &[u64]) -> String {
     for (at, value) in (0_u64..).zip(steps) {
         let x = 1 + scaled(at, last, SPARK_WIDTH - 2);
         let y = SPARK_HEIGHT - 1 - scaled(*value, most, SPARK_HEIGHT - 3);
-        // Writing to a string never fails.
+        // Writing to a `String` never fails.
         let _ = write!(points, "{x},{y} ");
     }
     points.pop();

@@ -1,4 +1,4 @@
-//! The filter bar above the traffic pages.
+//! The filter bar at the top of the traffic pages.
 
 use crate::state::AdminState;
 use robot_detection_layer::registry::Purpose;
@@ -9,19 +9,19 @@ use super::{
     question::{Period, TIMES, TrafficQuestion},
 };
 
-/// The filter bar, which consists of plain links and forms without scripts.
+/// The filter bar, which consists of plain links and forms and needs no scripts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarView {
-    /// Page that the forms submit to, relative to the console's root.
+    /// Page to which the forms are submitted, relative to the console's root.
     pub(crate) page: String,
     pub(crate) times: Vec<PresetView>,
-    /// Parameters that the filter form keeps: the period and the page's own parameters.
+    /// Parameters that the filter form preserves: the period and the page's own parameters.
     pub(crate) kept_by_filters: Vec<(&'static str, String)>,
-    /// Parameters that the period form keeps.
+    /// Parameters that the period form preserves.
     pub(crate) kept_by_range: Vec<(&'static str, String)>,
     pub(crate) selects: Vec<SelectView>,
     pub(crate) inputs: Vec<InputView>,
-    /// Filters without a form field, each with a link that removes it.
+    /// Filters that have no form field, each with a link that removes the filter.
     pub(crate) others: Vec<(String, String)>,
     /// Link to the page without filters; empty if no filter is set.
     pub(crate) clear: String,
@@ -29,7 +29,7 @@ pub(crate) struct BarView {
     pub(crate) until: String,
     /// Whether a custom period is shown.
     pub(crate) is_range: bool,
-    /// The shown period, and the previous period.
+    /// Period that the page shows, and the previous period.
     pub(crate) shown: String,
     pub(crate) before: String,
 }
@@ -46,7 +46,7 @@ pub(crate) struct PresetView {
 pub(crate) struct SelectView {
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
-    /// Value, label, and whether the choice is selected.
+    /// Value and label of each choice, and whether the choice is selected.
     pub(crate) choices: Vec<(String, String, bool)>,
 }
 
@@ -55,17 +55,17 @@ pub(crate) struct InputView {
     pub(crate) key: &'static str,
     pub(crate) label: &'static str,
     pub(crate) value: String,
-    /// Kind of the suggested names, as in the JSON API; empty if there are no suggestions.
+    /// Kind of names to suggest, as in the JSON API; empty if no names are suggested.
     pub(crate) names: &'static str,
 }
 
-/// Filters with a form field.
+/// The filters that have a form field.
 const FIELDS: &[&str] = &[
     "site", "robot", "operator", "purpose", "verdict", "decision",
 ];
 
 impl BarView {
-    /// Creates the bar of a page; `own` contains the page's additional parameters.
+    /// Creates the filter bar of a page; `own` contains the page's additional parameters.
     pub(super) fn new(
         page: &str,
         own: &[(&'static str, &str)],
@@ -124,7 +124,7 @@ fn with<'p>(own: &[(&'p str, &'p str)], other: &[(&'p str, &'p str)]) -> Vec<(&'
     own.iter().chain(other).copied().collect()
 }
 
-/// Returns the filters without a form field.
+/// Returns the filters that have no form field, each with a link that removes the filter.
 fn others(page: &str, own: &[(&str, &str)], question: &TrafficQuestion) -> Vec<(String, String)> {
     let filters = question.filters().into_iter();
     filters

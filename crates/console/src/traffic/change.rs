@@ -1,22 +1,22 @@
-//! Changes of figures from the previous period.
+//! Changes in numbers compared with the previous period.
 
 use super::number::grouped;
 
-/// Change from the previous period.
+/// The change in a number compared with the previous period.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct ChangeView {
     /// Text such as "+12 %", "new" or "gone"; empty if there is nothing to compare with.
     pub(crate) text: String,
-    /// Direction: "up", "down" or "same".
+    /// Direction of the change: "up", "down" or "same".
     pub(crate) kind: &'static str,
-    /// Exact figure of the previous period.
+    /// Exact number in the previous period.
     pub(crate) before: String,
-    /// Sort key of rows, in per mille.
+    /// Change in per mille, by which rows are sorted.
     pub(super) weight: i128,
 }
 
 impl ChangeView {
-    /// Compares two figures; `before` is `None` if no data was stored for the previous period.
+    /// Compares two numbers; `before` is `None` if no data was stored for the previous period.
     pub(super) fn new(now: u64, before: Option<u64>) -> Self {
         let Some(before) = before else {
             return Self::default();

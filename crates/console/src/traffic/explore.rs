@@ -1,4 +1,4 @@
-//! The requests page, to which every figure links: requests over time and by group.
+//! The requests page, to which every number links: requests over time and by group.
 
 use askama::Template;
 use axum::{
@@ -41,16 +41,16 @@ struct TrafficPage {
     chart: AreaChart,
     by: &'static str,
     table: TableView,
-    /// Groupings, each with its link and whether it is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     groupings: Vec<(&'static str, String, bool)>,
 }
 
-/// Table of figures, with links to the CSV and JSON versions.
+/// A table of traffic figures, with links to the CSV and JSON versions.
 #[derive(Debug)]
 pub(crate) struct TableView {
     pub(crate) columns: Vec<&'static str>,
     pub(crate) rows: Vec<RowView>,
-    /// Number of rows that the page omits.
+    /// Number of rows that are not shown on the page.
     pub(crate) more: usize,
     pub(crate) csv: String,
     pub(crate) json: String,
@@ -59,17 +59,17 @@ pub(crate) struct TableView {
 #[derive(Debug)]
 pub(crate) struct RowView {
     pub(crate) cells: Vec<String>,
-    /// Link to the page about the row's subject; empty if there is no such page.
+    /// Link to the page about the row's robot; empty if there is no such page.
     pub(crate) link: String,
     pub(crate) requests: FigureView,
     pub(crate) share: String,
-    /// Length of the row's bar, at most 100.
+    /// Length of the row's bar, from 0 to 100.
     pub(crate) width: u64,
     pub(crate) bytes: FigureView,
     pub(crate) change: ChangeView,
 }
 
-/// Shows the page of requests by group.
+/// Shows the requests page.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -102,7 +102,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns one table as CSV.
+/// Returns the table for one grouping as CSV.
 pub(crate) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -123,7 +123,7 @@ pub(crate) async fn download(
 }
 
 impl TableView {
-    /// Removes the first column if the page already shows its value.
+    /// Removes the first column if the page already shows the value in this column.
     pub(super) fn drop_first_column(&mut self) {
         self.columns.drain(..1);
         for row in &mut self.rows {
@@ -132,7 +132,7 @@ impl TableView {
     }
 }
 
-/// Returns the chart of the grouped figures.
+/// Returns the chart for a grouping.
 pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaChart {
     let course = traffic.course();
     let lines = figures.lines(by, &course);
@@ -145,7 +145,7 @@ pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaCha
     })
 }
 
-/// Returns the table of the grouped figures.
+/// Returns the table for a grouping.
 pub(super) fn table(
     traffic: &Traffic,
     known: &KnownRobots<'_>,
@@ -165,7 +165,7 @@ pub(super) fn table(
     }
 }
 
-/// Returns the rows with the most requests.
+/// Returns the table rows with the most requests.
 pub(super) fn rows(
     traffic: &Traffic,
     known: &KnownRobots<'_>,
@@ -200,7 +200,7 @@ pub(super) fn rows(
         .collect()
 }
 
-/// Returns the link to a known robot's page; empty for other rows.
+/// Returns the link to the page of a known robot; empty for other rows.
 fn page_of(traffic: &Traffic, known: &KnownRobots<'_>, cells: &[Option<String>], by: By) -> String {
     let id = cells.first().and_then(Option::as_deref);
     let robot = id
@@ -214,7 +214,7 @@ fn hits_of(rows: &Rows, cells: &[Option<String>]) -> u64 {
     found.map_or(0, |row| row.count.hits)
 }
 
-/// Returns a bar length from 1 to 100; 0 for no requests.
+/// Returns the length of a bar from 1 to 100, or 0 if there are no requests.
 pub(super) fn width(part: u64, most: u64) -> u64 {
     let scaled = u128::from(part) * 100 / u128::from(most.max(1));
     u64::try_from(scaled)
@@ -222,7 +222,7 @@ pub(super) fn width(part: u64, most: u64) -> u64 {
         .max(u64::from(part > 0))
 }
 
-/// Returns the columns shown on pages; for robots: name, operator and purpose.
+/// Returns the columns that pages show; for robots, these are the name, operator and purpose.
 fn columns(all: &[&'static str], by: By) -> Vec<&'static str> {
     match by {
         By::Robot => vec!["robot", "operator", "purpose"],

@@ -1,4 +1,4 @@
-//! Charts of the last months on pages other than the traffic pages.
+//! Charts of the last months, for pages other than the traffic pages.
 
 use crate::{page::Page, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Kind;
@@ -14,23 +14,23 @@ use super::{
     question::TrafficQuestion,
 };
 
-/// Period of the charts, which spans several deployments.
+/// Period that the charts show, which is long enough to span several deployments.
 const TIME: &str = "90d";
 
-/// Chart on a page outside the traffic pages, with a link to the figures.
+/// A chart on a page other than the traffic pages, with a link to the traffic figures.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) chart: AreaChart,
-    /// Link to the figures, relative to the console's root.
+    /// Link to the traffic figures, relative to the console's root.
     pub(crate) link: String,
-    /// Grouping of the stacked areas.
+    /// Attribute by which the stacked areas are grouped.
     pub(crate) by: &'static str,
 }
 
-/// Layers of a chart: requests grouped by a word, such as the verdict.
+/// The layers of a chart: requests grouped by a word, such as the verdict.
 #[derive(Clone, Copy)]
 struct Layers {
-    /// Query parameter that filters by the word of a layer.
+    /// Query parameter that filters requests by the word of a layer.
     by: &'static str,
     words: &'static [&'static str],
     word_of: fn(&TrafficKey) -> &str,
@@ -49,7 +49,8 @@ const ROBOTS_TXT: Layers = Layers {
 };
 
 impl History {
-    /// Loads the verdicts on listed robots or on one robot; none while the database is unavailable.
+    /// Loads the verdicts on all listed robots, or on a single robot; returns none while the
+    /// database is unavailable.
     pub(crate) async fn verdicts(
         state: &AdminState,
         robot: Option<&str>,
@@ -63,7 +64,8 @@ impl History {
         Self::load(state, params, page, VERDICTS).await
     }
 
-    /// Loads the decisions based on a site's robots.txt, enforced or recorded in a dry run.
+    /// Loads the decisions based on a site's robots.txt, both enforced decisions and dry-run
+    /// decisions.
     pub(crate) async fn robots_txt(
         state: &AdminState,
         site: &str,
@@ -98,7 +100,7 @@ impl History {
         layers: Layers,
     ) -> Result<Self, Problem> {
         let question = TrafficQuestion::parse(params, state.admin().time_zone)?;
-        // Names are not checked: the page shows no requests for an unknown name.
+        // Names are not checked, so the page shows no requests for an unknown name.
         let traffic = Traffic::read(state, question, None).await?;
         let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.operations().detector.load();
@@ -119,7 +121,7 @@ impl History {
 }
 
 impl Layers {
-    /// Returns the requests for each word over time, omitting words without requests.
+    /// Returns the requests for each word over time, without words that have no requests.
     fn lines(self, figures: &Figures<'_>, course: &TimeSteps) -> Vec<Line> {
         let count = |hits| Count { hits, bytes: 0 };
         let line = |word: &&str| {

@@ -15,7 +15,7 @@ use super::{TrafficParams, loaded::Traffic, question::by};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Traffic of a period, by time step.
+/// The traffic of a period, by time step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TrafficSeries {
     since: String,
@@ -35,13 +35,14 @@ struct SeriesLine {
     bytes: u64,
     hits_by_step: Vec<u64>,
     bytes_by_step: Vec<u64>,
-    /// Names that identify the line's group, such as `robot` and `name`.
+    /// Names that identify the group, such as `robot` and `name`.
     #[serde(flatten)]
     #[schemars(with = "BTreeMap<String, String>")]
     about: Map<String, Value>,
 }
 
-/// Returns the totals and an array for each grouping in `by`; all groupings by default.
+/// Returns the totals, and an array for each grouping in `by`; by default, all groupings are
+/// included.
 pub(crate) async fn figures(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -63,7 +64,7 @@ pub(crate) async fn figures(
     Ok(Json(answer))
 }
 
-/// Returns the figures of one grouping over time.
+/// Returns the traffic figures for one grouping over time.
 pub(crate) async fn series(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,

@@ -1,4 +1,4 @@
-//! The traffic of a page, loaded from the database.
+//! The traffic that a page shows, loaded from the database.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -20,26 +20,26 @@ use super::{
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Maximum number of names in an error message and in suggestions.
+/// Maximum number of names listed in an error message or suggested.
 const MAX_NAMES: usize = 20;
 
-/// Traffic that a page shows: a period, and the previous period of the same length.
+/// The traffic that a page shows: of a period, and of the previous period of the same length.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(super) question: TrafficQuestion,
     series: TrafficSeries,
-    /// Minutes of the shown period.
+    /// Minutes of the period that the page shows.
     pub(super) told: Range<i64>,
-    /// Minutes of the previous period, if fully recorded.
+    /// Minutes of the previous period, if that period was fully recorded.
     pub(super) before: Option<Range<i64>>,
-    /// First day with stored traffic.
+    /// First day for which traffic is stored.
     pub(super) first: Option<i64>,
     pub(super) zone: TimeZone,
     pub(super) now_ms: i64,
 }
 
 impl Traffic {
-    /// Loads the traffic selected by the parameters.
+    /// Loads the traffic that the query parameters select.
     pub(super) async fn load(state: &AdminState, params: &TrafficParams) -> Result<Self, Problem> {
         let zone = state.admin().time_zone;
         let question = TrafficQuestion::parse(params, zone)?;
@@ -48,7 +48,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Loads one robot's traffic, by the hour if the chart needs hours and they are stored.
+    /// Loads the traffic of one robot, by the hour if the chart needs hours and hours are stored.
     pub(super) async fn of_robot(
         state: &AdminState,
         params: &TrafficParams,
@@ -62,7 +62,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Loads the traffic for a question without checking the names in the question.
+    /// Loads the traffic for a period and filter, without checking the names in the filter.
     pub(super) async fn read(
         state: &AdminState,
         question: TrafficQuestion,
@@ -75,7 +75,8 @@ impl Traffic {
         let told = told(&minutes, now_ms);
         let length = told.end - told.start;
         let before = told.start - length..told.start;
-        // Compared with a partly recorded period, every robot would appear to increase.
+        // Compared with a period that was only partly recorded, the traffic of every robot would
+        // appear to increase.
         let is_whole = first.is_some_and(|first| first <= before.start) && length > 0;
         let span = TimeSteps::span(&minutes);
         let longest = most.map_or(span, |most| most.min(span));
@@ -94,7 +95,8 @@ impl Traffic {
         })
     }
 
-    /// Refuses unknown names: a page of zeros would suggest that there were no visitors.
+    /// Refuses unknown names, because a page full of zeros would suggest that there were no
+    /// visitors.
     fn check_names(&self, state: &AdminState) -> Result<(), Problem> {
         let detector = state.operations().detector.load();
         let names = Names::of(self, state, &detector);
@@ -114,12 +116,12 @@ impl Traffic {
         Ok(())
     }
 
-    /// Returns the figures that match the filter.
+    /// Returns the figures of the traffic that matches the filter.
     pub(super) fn figures<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         self.filtered(0, &self.question.filter, robots)
     }
 
-    /// Returns the figures of the previous period, if comparable.
+    /// Returns the figures of the previous period, if the periods can be compared.
     pub(super) fn figures_before<'d>(&'d self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
         let filter = &self.question.filter;
         self.before
@@ -127,7 +129,7 @@ impl Traffic {
             .map(|_| self.filtered(1, filter, robots))
     }
 
-    /// Returns only the figures of robots, unless the filter selects other visitors.
+    /// Returns only the figures of traffic from robots, unless the filter selects other visitors.
     pub(super) fn robots_only<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         let mut filter = self.question.filter.clone();
         filter.visitors.get_or_insert_with(|| "robots".to_owned());
@@ -154,7 +156,7 @@ impl Traffic {
         })
     }
 
-    /// Returns the names of the sites, for the filter choices.
+    /// Returns the names of the sites that can be selected as a filter.
     pub(super) fn sites(&self, state: &AdminState) -> BTreeSet<String> {
         let sites = state.operations().sites.load();
         let mut names = sites.iter().map(|site| site.name.clone()).collect();
@@ -164,20 +166,20 @@ impl Traffic {
         names
     }
 
-    /// Returns a minute as text in the pages' time zone.
+    /// Returns a time, given in minutes, as text in the pages' time zone.
     pub(super) fn exact(&self, minute: i64) -> String {
         self.zone.exact(minute.saturating_mul(MINUTE_MS))
     }
 }
 
-/// Names that begin with the search text.
+/// The names that start with the search text.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TrafficNames")]
 pub(crate) struct NamesAnswer {
     names: Vec<String>,
 }
 
-/// Returns the names that begin with a text, as suggestions for a page's filters.
+/// Returns the names that start with a text, as suggestions for the filters on a page.
 pub(crate) async fn names(
     State(state): State<AdminState>,
     Params(asked): Params<NamesParams>,
@@ -199,7 +201,7 @@ pub(crate) async fn names(
     Ok(Json(NamesAnswer { names }))
 }
 
-/// Query parameters for searching filter values.
+/// The query parameters with which filter values are searched.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct NamesParams {
@@ -207,7 +209,7 @@ pub(crate) struct NamesParams {
     q: String,
 }
 
-/// Names that filters may contain.
+/// The names that can be used in filters.
 #[derive(Debug, Default)]
 struct Names {
     sites: BTreeSet<String>,
@@ -237,7 +239,7 @@ impl Names {
     }
 }
 
-/// Inserts a name without cloning duplicates, of which there are thousands.
+/// Inserts a name without cloning duplicates, because there may be thousands of duplicates.
 fn insert(names: &mut BTreeSet<String>, name: &String) {
     if !names.contains(name) {
         names.insert(name.clone());

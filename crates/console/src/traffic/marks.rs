@@ -1,4 +1,4 @@
-//! Marks for changes on the time axis of a chart.
+//! Marks for configuration changes on the time axis of a chart.
 
 use crate::{page::encode, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_store::store::{AuditEntry, LastChanges};
@@ -8,14 +8,14 @@ use super::{area::place, loaded::Traffic};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Maximum number of listed changes; the audit log contains all changes.
+/// Maximum number of changes that are listed; the audit log contains all changes.
 const MOST: u64 = 20;
-/// Distance in SVG units below which marks are combined.
+/// Distance in SVG units below which nearby marks are combined into one.
 const APART: u64 = 9;
-/// Maximum number of changes in a mark's tooltip.
+/// Maximum number of changes described in a mark's tooltip.
 const NAMED: usize = 3;
 
-/// Changes during the period of a chart.
+/// The configuration changes during the period of a chart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeMarks {
     pub(crate) marks: Vec<MarkView>,
@@ -23,18 +23,18 @@ pub(crate) struct ChangeMarks {
     pub(crate) changes: Vec<MarkedChange>,
     /// Number of changes in the period.
     pub(crate) total: u64,
-    /// Link to all changes of the period.
+    /// Link to all changes in the period.
     pub(crate) link: String,
 }
 
-/// Mark on the axis for one or more nearby changes.
+/// A mark on the time axis for one or more nearby changes.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkView {
     pub(crate) x: u64,
     pub(crate) title: String,
 }
 
-/// Change in the list below the chart.
+/// A change in the list below the chart.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkedChange {
     pub(crate) time: String,
@@ -45,7 +45,7 @@ pub(crate) struct MarkedChange {
 }
 
 impl ChangeMarks {
-    /// Loads the changes during a traffic period.
+    /// Loads the changes during the period of a page's traffic.
     pub(super) async fn load(state: &AdminState, traffic: &Traffic) -> Result<Self, Problem> {
         let [since_ms, until_ms] = [traffic.told.start, traffic.told.end].map(ms);
         let store = &state.operations().store;
@@ -76,7 +76,7 @@ impl ChangeMarks {
         }
     }
 
-    /// Returns `true` if there are more changes than listed.
+    /// Returns `true` if there are more changes than are listed.
     pub(crate) fn is_cut(&self) -> bool {
         self.total > self.changes.len() as u64
     }
@@ -90,13 +90,13 @@ fn minute_of(entry: &AuditEntry) -> i64 {
     entry.at_ms.div_euclid(MINUTE_MS)
 }
 
-/// Returns the link to the changes between two minutes.
+/// Returns the link to the changes between two times, given in minutes.
 fn link(since: i64, until: i64) -> String {
     let [since, until] = [since, until].map(|minute| encode(&rfc3339(ms(minute))));
     format!("changes?since={since}&until={until}")
 }
 
-/// Returns the marks from left to right; nearby changes share one mark.
+/// Returns the marks from left to right; nearby changes share a mark.
 fn marks(
     newest_first: &[AuditEntry],
     course: &TimeSteps,
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(told(100), 6);
         assert_eq!(told(150), 6 + 748 / 2);
         assert_eq!(told(200), 6 + 748);
-        // The last step is as long as the others, but drawn as a point at its start.
+        // The last step is as long as the other steps, but is drawn as a point at its start.
         assert_eq!(told(209), 6 + 748);
         // With whole hours, the axis may start before the requested period.
         assert_eq!(told(99), 6);

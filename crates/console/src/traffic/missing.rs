@@ -1,4 +1,4 @@
-//! Redirected paths that have no page in robot heaven.
+//! Finds redirected paths for which robot heaven has no page.
 
 use url::Url;
 
@@ -6,16 +6,16 @@ use crate::{page::encode, problem::Problem, state::AdminState};
 
 use super::paths_table::RowView;
 
-/// Descriptions of a site, searchable by path.
+/// The descriptions of a site, which can be searched by path.
 pub(super) struct DescribedPages<'s> {
     state: &'s AdminState,
     site: &'s str,
-    /// Scheme, host and port of the site's pages.
+    /// Scheme, host and port of the URLs of the site's pages.
     origin: Url,
 }
 
 impl<'s> DescribedPages<'s> {
-    /// Creates the search by path; returns `None` if the site has no descriptions.
+    /// Prepares the search by path; returns `None` if the site has no descriptions.
     pub(super) async fn of(state: &'s AdminState, site: &'s str) -> Result<Option<Self>, Problem> {
         let first = state
             .operations()
@@ -31,7 +31,7 @@ impl<'s> DescribedPages<'s> {
         }))
     }
 
-    /// Marks rows with redirected robots whose paths have no description.
+    /// Marks the rows that contain requests from redirected robots for paths without a description.
     pub(super) async fn mark(&self, rows: &mut [RowView]) -> Result<(), Problem> {
         for row in rows {
             if row.figure.robots() > 0
@@ -45,10 +45,11 @@ impl<'s> DescribedPages<'s> {
         Ok(())
     }
 
-    /// Returns `true` if any described URL equals or starts with one of these beginnings.
+    /// Returns `true` if any described URL equals, or starts with, one of the given beginnings.
     async fn has_any(&self, beginnings: &[Beginning]) -> Result<bool, Problem> {
         for beginning in beginnings {
-            // Encoded in the same way as URLs of descriptions, however the robot encoded the path.
+            // Encoded in the same way as the URLs of descriptions, regardless of how the robot
+            // encoded the path.
             let Ok(url) = self.origin.join(&beginning.text) else {
                 continue;
             };
@@ -68,33 +69,34 @@ impl<'s> DescribedPages<'s> {
         Ok(false)
     }
 
-    /// Returns the link to the search for descriptions below a path.
+    /// Returns the link that searches for descriptions below a path.
     fn link(&self, path: &str) -> String {
         let (site, begins) = (encode(self.site), encode(path.trim_end_matches('*')));
         format!("site-robot/descriptions?site={site}&q={begins}")
     }
 }
 
-/// Beginning of the path of a described URL.
+/// The beginning of the path of a described URL.
 #[derive(Debug, Eq, PartialEq)]
 struct Beginning {
     text: String,
-    /// Whether the text is the full URL rather than only its beginning.
+    /// Whether the text is the full URL instead of only its beginning.
     is_whole: bool,
 }
 
-/// Returns the beginnings of a row's URLs; `None` for a pattern without a fixed beginning.
+/// Returns the beginnings of the URLs that a row contains; `None` for a pattern without a fixed
+/// beginning.
 fn beginnings(name: &str) -> Option<Vec<Beginning>> {
     let beginning = |text: &str, is_whole| Beginning {
         text: text.to_owned(),
         is_whole,
     };
-    // A path that starts with two slashes would name another host.
+    // In a URL, a path that starts with two slashes would specify another host.
     if !name.starts_with('/') || name.starts_with("//") {
         return None;
     }
     match name.split_once('*') {
-        // Queries are not stored with paths.
+        // Paths are stored without their queries.
         None => Some(vec![
             beginning(name, true),
             beginning(&format!("{name}?"), false),

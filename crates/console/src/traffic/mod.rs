@@ -1,6 +1,6 @@
-//! Traffic pages: visitors, their requests and the decisions.
+//! The traffic pages, which show visitors, their requests and the decisions on these requests.
 //!
-//! Each page loads the [`Traffic`] that the query selects and shows the figures; JSON and CSV
+//! Each page loads the [`Traffic`] that the query selects, and shows its figures; JSON and CSV
 //! contain the same figures.
 
 mod area;

@@ -1,4 +1,4 @@
-//! The overview: current traffic, and problems that need attention.
+//! The overview, which shows current traffic and problems that need attention.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -35,7 +35,7 @@ use super::{
 /// Number of robots shown on the overview.
 const TOP_ROBOTS: usize = 8;
 
-/// Groupings offered for the overview's chart.
+/// The groupings offered for the chart on the overview.
 const STACKED: &[By] = &[By::Purpose, By::Decision];
 
 #[derive(Template)]
@@ -43,9 +43,9 @@ const STACKED: &[By] = &[By::Purpose, By::Decision];
 struct NowPage {
     page: Page,
     sources: Vec<SourceView>,
-    /// Problems that need attention, apart from traffic.
+    /// Problems that need attention, other than problems with the traffic.
     needs: Vec<Need>,
-    /// Front proxy that hides the visitors, with the required action.
+    /// Text about a front proxy that hides the visitors' addresses, with the required action.
     front: Option<String>,
     is_bundled_only: bool,
     is_refreshing: bool,
@@ -54,16 +54,16 @@ struct NowPage {
     now: Option<NowView>,
 }
 
-/// Overview of the stored traffic.
+/// An overview of the stored traffic.
 struct NowView {
     bar: BarView,
-    /// Whether any traffic has ever been stored.
+    /// Whether traffic has ever been stored.
     is_kept: bool,
     sentences: Vec<SentenceView>,
     tiles: Vec<TileView>,
     chart: AreaChart,
     by: &'static str,
-    /// Groupings, each with its link and whether it is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     stacks: Vec<(&'static str, String, bool)>,
     robots: Vec<RowView>,
     /// Link to the list of all robots.
@@ -85,11 +85,11 @@ struct TileView {
     spark: String,
 }
 
-/// Requests that did not reach the upstream.
+/// The requests that did not reach the upstream.
 struct AvoidedLoadView {
     figure: FigureView,
     share: String,
-    /// Numbers of requests by action.
+    /// Number of requests for each action.
     parts: Vec<(&'static str, FigureView)>,
 }
 
@@ -103,7 +103,8 @@ pub(crate) async fn show(
     let sources = sources::load(&state).await?;
     let traffic = match load(&state, &params).await {
         Ok(loaded) => Some(loaded),
-        // The page must report the database outage, not fail because figures are missing.
+        // The page must report the database outage instead of failing because traffic figures are
+        // missing.
         Err(problem) if page.is_without(&problem) => None,
         Err(problem) => return Err(problem),
     };
@@ -209,7 +210,8 @@ impl NowView {
     }
 }
 
-/// Returns the chart of robots; people are omitted because their larger numbers would dominate.
+/// Returns the chart of robots. People are omitted, because their larger numbers would dominate the
+/// chart.
 fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &TimeSteps) -> AreaChart {
     let figures = traffic.robots_only(known);
     let lines = figures.lines(by, course);
@@ -298,7 +300,7 @@ fn tiles(
 }
 
 impl AvoidedLoadView {
-    /// Counts requests with an enforced decision other than to pass.
+    /// Counts the requests for which a decision other than a pass was enforced.
     fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
         let mut all = 0;
         let mut parts: Vec<(&'static str, u64)> = Vec::new();

@@ -1,15 +1,15 @@
-//! Formatting of figures on pages.
+//! Formats numbers for pages.
 
-/// Narrow no-break space, the thousands separator.
+/// A narrow no-break space, which separates thousands.
 const THIN: char = '\u{202f}';
 
-/// Figure with its exact value and a link.
+/// A number with its rounded text, its exact text and a link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct FigureView {
     pub(crate) value: u64,
-    /// Rounded text such as "12.3 k".
+    /// Rounded number as text, such as "12.3 k".
     pub(crate) short: String,
-    /// Exact text such as "12 345".
+    /// Exact number as text, such as "12 345".
     pub(crate) exact: String,
     /// Link relative to the console's root; empty if there is no link.
     pub(crate) link: String,
@@ -37,7 +37,7 @@ impl FigureView {
     }
 }
 
-/// Returns a number with thousands separators.
+/// Returns a number as text, with thousands separators.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-/// Returns a number with at most four digits and a unit.
+/// Returns a number as text, with at most four digits and a unit.
 pub(super) fn short(value: u64) -> String {
     if value < 10_000 {
         return grouped(value);
@@ -58,7 +58,7 @@ pub(super) fn short(value: u64) -> String {
     scaled(value, 1_000, &["", "k", "M", "G", "T", "P", "E"])
 }
 
-/// Returns a number of bytes with a unit.
+/// Returns a number of bytes as text, with a unit.
 pub(super) fn bytes(value: u64) -> String {
     scaled(
         value,
@@ -81,7 +81,7 @@ fn scaled(value: u64, base: u64, units: &[&str]) -> String {
     }
 }
 
-/// Returns a share in percent; a nonzero part is never shown as zero.
+/// Returns a share in percent as text; a share greater than zero is never shown as zero.
 pub(super) fn percent(part: u64, all: u64) -> String {
     if all == 0 {
         return format!("0{THIN}%");

@@ -1,4 +1,4 @@
-//! Paths requested by robots and people: the page, its JSON and its CSV.
+//! The page about paths requested by robots and people, with its JSON and CSV versions.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -31,17 +31,17 @@ use super::{
     question::{Period, TIMES, TrafficQuestion, text, wrong},
 };
 
-/// Query parameters of the page, its JSON and its CSV.
+/// The query parameters of the page and of its JSON and CSV versions.
 pub(crate) const PATHS: &[&str] = &["time", "since", "until", "site", "robot", "path"];
 
-/// Maximum number of rows of each table.
+/// Maximum number of rows in each table, except the table of visitors.
 const ROWS: usize = 100;
-/// Maximum number of rows of the visitors table.
+/// Maximum number of rows in the table of visitors.
 const VISITORS: usize = 20;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Query parameter of the paths page, in addition to the parameters of traffic pages.
+/// The query parameter of the paths page that other traffic pages do not have.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PathParam {
     #[serde(default)]
@@ -56,12 +56,12 @@ struct PathsPage {
     view: PathsView,
 }
 
-/// Data of the page of requested paths.
+/// The data shown on the page of requested paths.
 struct PathsView {
-    /// Selected path or pattern; empty for all paths.
+    /// Selected path or pattern; empty if all paths are selected.
     path: String,
     robot: String,
-    /// Links from all paths down to the selected path.
+    /// Breadcrumb links from all paths to the selected path.
     steps: Vec<ChoiceView>,
     total: CountsView,
     paths: TableView,
@@ -77,7 +77,7 @@ struct ChoiceView {
     is_chosen: bool,
 }
 
-/// Period and filter, with the figures that they select.
+/// The selected period and filter, with the path counts for this selection.
 struct PathSelection {
     question: TrafficQuestion,
     path: Option<String>,
@@ -86,7 +86,7 @@ struct PathSelection {
     sites: Vec<String>,
 }
 
-/// Shows the tree of path patterns, the visitors and the requested formats.
+/// Shows the tree of path patterns, the visitors, and the requested formats.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -95,7 +95,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let asked = PathSelection::load(&state, &params, &path).await?;
     let mut view = PathsView::new(&asked);
-    // A path's site is known if a site is selected or there is only one.
+    // The site of a path is known if a site is selected or if there is only one site.
     if let Some(site) = asked.site()
         && let Some(described) = DescribedPages::of(&state, site).await?
     {
@@ -108,7 +108,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Approximate request counts by path.
+/// The approximate request counts by path.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "TrafficPaths")]
 pub(crate) struct PathsAnswer {
@@ -126,7 +126,7 @@ pub(crate) struct PathsAnswer {
     forms: Vec<Value>,
 }
 
-/// Returns all tables as JSON, without omitting rows.
+/// Returns all tables as JSON, including the rows that the page does not show.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -151,7 +151,7 @@ pub(crate) async fn json(
     }))
 }
 
-/// Returns the paths as CSV.
+/// Returns the table of paths as CSV.
 pub(crate) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
@@ -161,7 +161,7 @@ pub(crate) async fn download(
     let (rows, _) = asked.figures.top(PathGroup::Path, 0);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-        // Robots determine the content, so browsers must save the file and not render it.
+        // Robots determine the content, so browsers must save the file instead of rendering it.
         (
             header::CONTENT_DISPOSITION,
             "attachment; filename=\"paths.csv\"",
@@ -211,7 +211,7 @@ impl PathSelection {
         })
     }
 
-    /// Returns the site of the figures, if there is only one.
+    /// Returns the site to which the path counts belong, if it is a single site.
     fn site(&self) -> Option<&str> {
         match (&self.question.filter.site, &*self.sites) {
             (Some(site), _) | (None, [site]) => Some(site),
@@ -219,7 +219,7 @@ impl PathSelection {
         }
     }
 
-    /// Returns the link to a page with the same selection, except one parameter.
+    /// Returns the link to a page with the same selection, except for one parameter.
     fn link(&self, page: &str, key: &str, value: &str) -> String {
         let path = self.path.as_deref().unwrap_or_default();
         if key == "path" {
@@ -327,7 +327,7 @@ impl PathsView {
         }
     }
 
-    /// Returns `true` if any path is missing from heaven.
+    /// Returns `true` if robot heaven has no page for at least one of the paths.
     fn has_missing(&self) -> bool {
         self.paths.rows.iter().any(|row| !row.missing.is_empty())
     }
@@ -337,7 +337,7 @@ fn filter_of(asked: &PathSelection) -> &str {
     asked.path.as_deref().unwrap_or_default()
 }
 
-/// Returns the links from all paths down to the selected path.
+/// Returns the breadcrumb links from all paths to the selected path.
 fn steps(asked: &PathSelection) -> Vec<ChoiceView> {
     let Some(path) = &asked.path else {
         return Vec::new();

@@ -1,20 +1,20 @@
-//! Tables of paths, visitors and formats.
+//! Tables of paths, visitors and document formats.
 
 use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
 
 use super::number::grouped;
 
-/// Table with the rows that have the most requests.
+/// A table of the rows that have the most requests.
 pub(super) struct TableView {
     pub(super) rows: Vec<RowView>,
-    /// Number of omitted rows as text; empty if no rows are omitted.
+    /// Number of rows that are not shown, as text; empty if all rows are shown.
     pub(super) more: String,
 }
 
-/// Figures of a path as text.
+/// The counts of a path as text.
 pub(super) struct CountsView {
     pub(super) requests: String,
-    /// Maximum undercount as text; empty if the count is exact.
+    /// Maximum number of missing requests as text; empty if the count is exact.
     pub(super) bound: String,
     pub(super) robots: String,
     pub(super) people: String,
@@ -24,24 +24,24 @@ pub(super) struct CountsView {
     pub(super) has_server_errors: bool,
 }
 
-/// Table row with a bar.
+/// A table row with a bar.
 pub(super) struct RowView {
     pub(super) name: String,
-    /// Link to the row's own page; empty if the row has no page.
+    /// Link to the page about the row; empty if there is no such page.
     pub(super) link: String,
     /// Whether the row contains all other paths that match the page's pattern.
     pub(super) is_rest: bool,
     pub(super) figure: PathFigure,
     pub(super) counts: CountsView,
-    /// Link to the search for descriptions if redirected paths lack descriptions; otherwise empty.
+    /// Link to a search for descriptions if redirected paths have no descriptions; otherwise empty.
     pub(super) missing: String,
-    /// Widths of the bar's parts, in hundredths of the widest bar.
+    /// Widths of the parts of the bar, in hundredths of the widest bar.
     pub(super) robots_width: u64,
     pub(super) people_width: u64,
 }
 
 impl TableView {
-    /// Creates the table of a group; `filter` is the pattern of the page.
+    /// Creates the table for a grouping; `filter` is the pattern that the page shows.
     pub(super) fn new(
         figures: &PathFigures,
         group: PathGroup,

@@ -1,4 +1,4 @@
-//! Period and filter of a traffic page.
+//! The period and filter of a traffic page.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use robot_detection_traffic::traffic::{
     By, Moment, NONE_KNOWN, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
 
-/// Words for periods that end now, with their labels.
+/// The words for periods that end now, with their labels.
 pub(super) const TIMES: &[(&str, &str)] = &[
     ("1h", "hour"),
     ("24h", "24 hours"),
@@ -24,13 +24,13 @@ pub(super) const TIMES: &[(&str, &str)] = &[
 
 const DEFAULT_TIME: &str = "24h";
 
-/// Classes of response statuses.
+/// The classes of response statuses.
 pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "unknown"];
 
-/// Maximum length of a parameter in bytes.
+/// Maximum length of a query parameter in bytes.
 const MAX_BYTES: usize = 1_000;
 
-/// Validated period and filter of a traffic page.
+/// The validated period and filter of a traffic page.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficQuestion {
     pub(super) time: Period,
@@ -38,12 +38,12 @@ pub(crate) struct TrafficQuestion {
     pub(super) filter: TrafficFilter,
 }
 
-/// Period as given in the URL of a traffic page.
+/// The period, as specified in the URL of a traffic page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Period {
-    /// Predefined period, one of [`TIMES`].
+    /// A predefined period from [`TIMES`].
     Word(&'static str),
-    /// Custom period; an empty `until` means now.
+    /// A custom period; an empty `until` means now.
     Range { since: String, until: String },
 }
 
@@ -71,7 +71,8 @@ impl TrafficQuestion {
 
     /// Returns a link to a page with the same period and filter, relative to the console's root.
     ///
-    /// Parameters in `other` replace those of the question; an empty value removes the parameter.
+    /// Parameters in `other` replace the parameters of this page; an empty value removes a
+    /// parameter.
     pub(super) fn link(&self, page: &str, other: &[(&str, &str)]) -> String {
         let mut link = page.to_owned();
         let mut mark = '?';
@@ -81,7 +82,7 @@ impl TrafficQuestion {
         let kept = kept.map(|(key, value)| (*key, value.as_str()));
         for (key, value) in kept.chain(other.iter().copied()) {
             if !value.is_empty() {
-                // Writing to a string never fails.
+                // Writing to a `String` never fails.
                 let _ = write!(link, "{mark}{key}={}", encode(value));
                 mark = '&';
             }
@@ -92,12 +93,12 @@ impl TrafficQuestion {
     /// Returns a link to a robot's page with the same period and site.
     pub(super) fn robot_link(&self, robot: &Robot) -> String {
         let page = robot_links::link(robot.source.as_str(), &robot.id);
-        // The page shows one robot, regardless of the other filters here.
+        // The page shows a single robot, regardless of the other filters on this page.
         let other = ["robot", "operator", "purpose", "visitors"].map(|key| (key, ""));
         self.link(&page, &other)
     }
 
-    /// Returns the parameters from which the question was parsed.
+    /// Returns the query parameters from which this value was parsed.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = match &self.time {
             Period::Word(word) if *word == DEFAULT_TIME => Vec::new(),
@@ -110,7 +111,7 @@ impl TrafficQuestion {
         pairs
     }
 
-    /// Returns the parameters of the filter.
+    /// Returns the query parameters of the filter.
     pub(super) fn filters(&self) -> Vec<(&'static str, String)> {
         let filter = &self.filter;
         let all = [
@@ -129,7 +130,7 @@ impl TrafficQuestion {
             .collect()
     }
 
-    /// Returns the link from a row's figure to the requests that it counts.
+    /// Returns the link from the number in a row to the requests that the number counts.
     pub(super) fn row_link(&self, by: By, cells: &[Option<String>]) -> String {
         let cell = |at: usize| cells.get(at).cloned().flatten();
         let named = |at: usize| cell(at).unwrap_or_else(|| NONE_KNOWN.to_owned());
@@ -148,7 +149,7 @@ impl TrafficQuestion {
         self.link("traffic", &other)
     }
 
-    /// Returns the previous period as text: "in the previous 24 hours".
+    /// Returns a text for the previous period, such as "in the previous 24 hours".
     pub(super) fn before_words(&self) -> String {
         match &self.time {
             Period::Word("1h") => "in the previous hour".to_owned(),
@@ -162,7 +163,7 @@ impl TrafficQuestion {
     }
 }
 
-/// Returns the kind of visitors that a total covers.
+/// Returns the word for the kind of visitors that a total includes.
 fn visitors_word(total: &str) -> &str {
     match total {
         "people" => "person",
@@ -228,13 +229,13 @@ fn word<'w>(
     Err(wrong(format!("{key} must be one of {}", words.join(", "))))
 }
 
-/// Parses a grouping, which must be one of `allowed`.
+/// Parses the word for a grouping, which must be one of `allowed`.
 pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
     let words = allowed.iter().map(|by| by.as_str());
     Ok(word("by", value, words)?.and_then(|word| By::from_word(&word)))
 }
 
-/// Returns the allowed words of a parameter; empty if it is not an enumeration.
+/// Returns the allowed words of a parameter; empty if the parameter is not an enumeration.
 pub(crate) fn words(name: &str) -> Vec<&'static str> {
     match name {
         "time" => TIMES.iter().map(|(word, _)| *word).collect(),
@@ -250,12 +251,12 @@ fn purpose_words() -> impl Iterator<Item = &'static str> {
     purposes.chain([NONE_KNOWN])
 }
 
-/// Returns the problem for an invalid parameter.
+/// Returns the problem for an invalid query parameter.
 pub(super) fn wrong(told: impl Into<String>) -> Problem {
     Problem::invalid(told)
 }
 
-/// Parameters of a traffic page or its JSON; empty parameters are ignored.
+/// The query parameters of a traffic page or its JSON version; empty parameters are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TrafficParams {
@@ -276,7 +277,7 @@ pub(crate) struct TrafficParams {
     pub(crate) dir: String,
 }
 
-/// Declares the parameter names of each page: the common parameters and the page's own.
+/// Declares the parameter names of each page: the common parameters and the page's own parameters.
 macro_rules! lists {
     ($($(#[$doc:meta])* $LIST:ident = $($own:literal),*;)*) => {
         $($(#[$doc])*
@@ -288,13 +289,14 @@ macro_rules! lists {
 }
 
 lists! {
-    /// Parameters of the overview, the requests page, and figures as JSON and CSV.
+    /// The parameters of the overview, of the requests page, and of traffic figures as JSON and
+    /// CSV.
     FIGURES = "by";
-    /// Parameters of the list of robots.
+    /// The parameters of the list of robots.
     ROBOTS = "by", "sort", "dir";
-    /// Parameters of a robot's page.
+    /// The parameters of a robot's page.
     ROBOT = "by", "id", "note";
-    /// Parameters of the sites page.
+    /// The parameters of the sites page.
     SITES =;
 }
 
@@ -336,7 +338,7 @@ mod tests {
             told(|params| params.time = "2h".to_owned()),
             "time must be one of 1h, 24h, 7d, 30d, 90d, all"
         );
-        assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: write 30m"));
+        assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: use 30m"));
         assert!(told(|params| params.verdict = "true".to_owned()).contains("verified, "));
         assert!(told(|params| params.status = "200".to_owned()).contains("2xx"));
         let both = told(|params| {

@@ -1,4 +1,4 @@
-//! Traffic of one robot, for its page.
+//! The traffic of one robot, as shown on the robot's page.
 
 use crate::{problem::Problem, state::AdminState};
 use robot_detection_traffic::summary::Summary as _;
@@ -17,10 +17,10 @@ use super::{
     robots_page::seen,
 };
 
-/// Groupings offered for the chart of a robot.
+/// The groupings offered for the chart of a robot.
 const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
 
-/// Traffic section on a robot's page.
+/// The traffic section of a robot's page.
 #[derive(Debug)]
 pub(crate) struct RobotTraffic {
     pub(crate) bar: BarView,
@@ -31,14 +31,14 @@ pub(crate) struct RobotTraffic {
     pub(crate) seen_exact: String,
     pub(crate) chart: AreaChart,
     pub(crate) by: &'static str,
-    /// Groupings, each with its link and whether it is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     pub(crate) stacks: Vec<(&'static str, String, bool)>,
-    /// Tables of verdicts, decisions and their causes, and statuses, each with its name.
+    /// Tables of verdicts, of decisions with their causes, and of statuses, each with its name.
     pub(crate) tables: Vec<(&'static str, TableView)>,
 }
 
 impl RobotTraffic {
-    /// Loads the traffic; `path` is the robot's page, relative to the console's root.
+    /// Loads the traffic of a robot; `path` is the robot's page, relative to the console's root.
     pub(crate) async fn load(
         state: &AdminState,
         params: &TrafficParams,
@@ -94,7 +94,7 @@ impl RobotTraffic {
     }
 }
 
-/// Refuses filters for robots other than the robot of the page.
+/// Refuses filters that select a robot other than the robot of the page.
 fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     for (key, value) in [
         ("robot", &params.robot),
@@ -103,9 +103,7 @@ fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
         ("visitors", &params.visitors),
     ] {
         if !value.is_empty() && value != id {
-            return Err(wrong(format!(
-                "{key} is not supported on the page of a robot"
-            )));
+            return Err(wrong(format!("{key} is not supported on a robot's page")));
         }
     }
     Ok(())
@@ -117,7 +115,7 @@ fn bar(state: &AdminState, traffic: &Traffic, stacked: By, path: &str) -> BarVie
     } else {
         stacked.as_str()
     };
-    // The path already names the robot.
+    // The path of the page already identifies the robot.
     let own = [("robot", ""), ("by", word)];
     let mut bar = BarView::new(path, &own, traffic, state);
     bar.inputs.clear();

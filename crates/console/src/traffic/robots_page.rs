@@ -1,4 +1,4 @@
-//! The page of the robots that visited, with the actions taken.
+//! The page that lists the robots that visited, with the actions that were taken.
 
 use std::collections::BTreeMap;
 
@@ -30,10 +30,10 @@ use super::{
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Groupings that the list supports.
+/// The groupings that the list supports.
 const GROUPINGS: &[By] = &[By::Robot, By::Operator];
 
-/// Columns by which the list can be sorted.
+/// The columns by which the list can be sorted.
 const COLUMNS: &[SortColumn] = &[
     SortColumn::name("robot", "Robot"),
     SortColumn::name("purpose", "Purpose"),
@@ -51,24 +51,24 @@ const MAX_ROWS: usize = 30;
 struct RobotsPage {
     page: Page,
     bar: BarView,
-    /// Groupings, each with its link and whether it is selected.
+    /// Name and link of each grouping, and whether the grouping is selected.
     groupings: Vec<(&'static str, String, bool)>,
     is_by_operator: bool,
     columns: Vec<Column>,
     rows: Vec<RobotRow>,
-    /// Number of rows that the page omits.
+    /// Number of rows that are not shown on the page.
     more: usize,
     csv: String,
     json: String,
     is_kept: bool,
 }
 
-/// Table row: a robot, or an operator with all of its robots.
+/// A table row: a robot, or an operator with all of its robots.
 struct RobotRow {
     name: String,
-    /// Link to the robot's page, or to the operator's robots.
+    /// Link to the robot's page, or to the list of the operator's robots.
     link: String,
-    /// Operator of the robot, or the operator's number of robots.
+    /// Operator of the robot, or number of the operator's robots.
     below: String,
     purpose: String,
     requests: FigureView,
@@ -81,7 +81,7 @@ struct RobotRow {
     decisions: Vec<(String, FigureView)>,
 }
 
-/// Part of the verdict bar.
+/// A part of the bar that shows the verdicts.
 #[derive(Debug)]
 struct VerdictView {
     word: String,
@@ -90,7 +90,7 @@ struct VerdictView {
     width: u64,
 }
 
-/// Sums for a row of the list.
+/// The sums for a row of the list.
 #[derive(Default)]
 struct Sums<'d> {
     robots: BTreeMap<String, u64>,
@@ -148,7 +148,7 @@ fn headings(question: &TrafficQuestion, by: &str, sorting: Sorting) -> Vec<Colum
     let link = |word: &str, dir: &str| {
         question.link("robots", &[("by", by), ("sort", word), ("dir", dir)])
     };
-    // An operator's robots may have different purposes.
+    // The robots of an operator may have different purposes.
     let shown = COLUMNS
         .iter()
         .filter(|column| !(by_operator && column.word == "purpose"));
@@ -196,7 +196,7 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
     .collect()
 }
 
-/// Returns the sums of the figures by robot ID or by operator.
+/// Returns the sums of the traffic by robot ID or by operator.
 fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
     let name = |robot: &str| match by {
         By::Operator => {
@@ -277,7 +277,7 @@ impl RobotRow {
     }
 }
 
-/// Returns the time of the last visit, or only the day if no finer data is stored.
+/// Returns the time of the last visit, or only the day if nothing more precise is stored.
 pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
     let Some(step) = step else {
         return (String::new(), String::new(), i64::MIN);

@@ -12,33 +12,33 @@ use super::number::grouped;
 const MIN_REQUESTS: u64 = 100;
 /// Minimum increase that is reported, as a factor in tenths.
 const MUCH_MORE: u64 = 20;
-/// Maximum number of sentences of one kind.
+/// Maximum number of sentences of the same kind.
 const MOST: usize = 3;
 
-/// Summary sentence with the data for its link.
+/// A summary sentence, with the data for its link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Sentence {
     pub(crate) text: String,
     /// Robot that the sentence is about; empty if the sentence is not about a robot.
     pub(crate) robot: String,
-    /// Verdict on the requests that the sentence is about; empty for any verdict.
+    /// Verdict on the requests that the sentence is about; empty if the verdict does not matter.
     pub(crate) verdict: &'static str,
     /// Whether the sentence reports a problem that needs attention.
     pub(crate) is_alarm: bool,
 }
 
-/// Requests from a robot in this period and in the previous period.
+/// The requests from a robot in this period and in the previous period.
 #[derive(Clone, Debug, Default)]
 struct Compared {
     name: String,
     now: u64,
     before: u64,
     spoofed: u64,
-    /// Requests from impostors that got the page.
+    /// Number of requests from impostors that were allowed.
     let_through: u64,
 }
 
-/// Returns the sentences; `needs` is the number of other notices on the page.
+/// Returns the summary sentences; `needs` is the number of other notices on the page.
 pub(super) fn sentences(
     now: &Figures<'_>,
     before: Option<&Figures<'_>>,

@@ -1,4 +1,4 @@
-//! Traffic figures of each site.
+//! The traffic figures of each site.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use robot_detection_traffic::traffic::{Figures, KEPT_FROM_UPSTREAM, KnownRobots,
 
 use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
-/// Traffic of all sites for the sites page.
+/// The traffic of all sites, for the sites page.
 #[derive(Debug)]
 pub(crate) struct SiteTraffic {
     pub(crate) bar: BarView,

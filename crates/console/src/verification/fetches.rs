@@ -1,4 +1,4 @@
-//! Downloads of address lists that were started from the page.
+//! Fetches of address lists that were started from the page.
 
 use std::{
     fmt::Write as _,
@@ -12,55 +12,55 @@ use tracing::info;
 use crate::{Moment, problem::Problem, state::AdminState};
 use robot_detection_store::verify::{RangesOutcome, RangesReport};
 
-/// The current or last fetch of address lists; only one fetch runs at a time.
+/// The fetch of address lists that is running, or the most recent one; only one can run at a time.
 #[derive(Debug, Default)]
 pub(crate) struct ListFetches {
     last: Mutex<Option<ListFetch>>,
 }
 
-/// State of a download of address lists.
+/// The state of a fetch of address lists.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct ListFetch {
     lists: usize,
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// End of the fetch; `None` while the fetch is in progress.
+    /// Time at which the fetch ended; `None` while the fetch is in progress.
     finished_ms: Option<i64>,
 }
 
-/// Address list that could not be fetched.
+/// An address list that could not be fetched.
 #[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "FailedRangesList")]
 pub(super) struct FailedList {
-    /// URL of the list without the password.
+    /// URL of the list, with the password removed.
     pub(super) url: String,
     pub(super) error: String,
 }
 
-/// State of a fetch, for the page and JSON.
+/// The state of a fetch, for the page and for JSON.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesRefresh")]
 pub(crate) struct FetchView {
     pub(super) running: bool,
-    /// State of the download as one line of text.
+    /// State of the fetch, as one line of text.
     pub(super) text: String,
-    /// Number of lists requested for download.
+    /// Number of lists that were requested to be fetched.
     pub(super) lists: usize,
     /// Number of lists whose fetch has ended, successfully or not.
     pub(super) done: usize,
-    /// Number of lists that another instance was fetching.
+    /// Number of lists that another instance was already fetching.
     pub(super) busy: usize,
     /// Lists that could not be fetched, by URL.
     pub(super) failed: Vec<FailedList>,
     pub(super) finished: Option<Moment>,
 }
 
-/// Guard that marks the fetch as ended, even if its task panics or is dropped at shutdown.
+/// A guard that marks the fetch as ended, even if its task panics or is dropped at shutdown.
 struct FetchGuard(AdminState);
 
 impl ListFetches {
-    /// Returns the current or last fetch of this process.
+    /// Returns this process's running or most recent fetch.
     pub(super) fn view(&self, now_ms: i64) -> Option<FetchView> {
         self.lock().as_ref().map(|fetch| fetch.view(now_ms))
     }
@@ -92,7 +92,8 @@ impl ListFetches {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
-        // No change can panic halfway, so data behind a poisoned lock is consistent.
+        // No change to the data can panic halfway, so the data behind a poisoned lock is
+        // consistent.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,7 +110,8 @@ impl ListFetch {
             RangesOutcome::New | RangesOutcome::Unchanged => {}
             RangesOutcome::Busy => self.busy += 1,
             RangesOutcome::Failed(error) => {
-                // Four workers end in any order, but the page must list failures in a fixed order.
+                // The four workers finish in any order, but the page must list failures in a fixed
+                // order.
                 let at = self.failed.partition_point(|failed| failed.url <= url);
                 self.failed.insert(at, FailedList { url, error });
             }
@@ -142,7 +144,7 @@ impl ListFetch {
                 _ => format!("{failed} of {lists} lists could not be fetched"),
             }
         };
-        // Writing to a string never fails.
+        // Writing to a `String` never fails.
         if failed > 0 && (self.is_running() || done < lists) {
             let _ = write!(text, ", {failed} failed");
         }
@@ -154,7 +156,7 @@ impl ListFetch {
 }
 
 impl FailedList {
-    /// Returns the URL and the error, without repeating a URL at the start of the error.
+    /// Returns the URL and the error; a URL at the start of the error is not repeated.
     pub(super) fn text(&self) -> String {
         let Self { url, error } = self;
         if error.starts_with(url.as_str()) {
@@ -172,7 +174,7 @@ impl Drop for FetchGuard {
     }
 }
 
-/// Starts to fetch lists, whether or not they are due, and returns immediately.
+/// Starts to fetch lists, regardless of whether they are due, and returns immediately.
 pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
     if state.operations().verifier.methods().ranges.is_none() {
         let message = "Address lists are not used; see verify.enabled and verify.methods.";
@@ -204,11 +206,11 @@ async fn run(end: FetchGuard, urls: Vec<String>) {
     );
 }
 
-/// Fetches queued lists until the queue is empty or the process shuts down.
+/// Fetches lists from the queue until the queue is empty or the process shuts down.
 async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let operations = state.operations();
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    // Checked between lists, so that a shutdown waits for at most one download per worker.
+    // Checked between two lists, so that a shutdown waits for at most one download per worker.
     while let Some(url) = next().filter(|_| !operations.tasks.is_closed()) {
         let reports = operations.ranges.refresh(&[url], true).await;
         state.list_fetches().note(reports);

@@ -1,4 +1,4 @@
-//! Address lists referenced by robots, and the age of their copies.
+//! The address lists that robots reference, and the age of the stored copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,29 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::verify::RangesState;
 
-/// Address list that registered robots reference, or that is still stored.
+/// An address list that registered robots reference, or of which a copy is still stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RangesList")]
 pub(super) struct ListView {
-    /// URL of the list without the password.
+    /// URL of the list, with the password removed.
     pub(super) url: String,
-    /// Robots in force that reference the list; empty if only an old copy is stored.
+    /// Robots in force that reference the list; empty if only an old copy of the list is stored.
     pub(super) robots: Vec<RobotRef>,
-    /// State: "fresh", "stale", "missing" (no copy available) or "unused" (not fetched yet).
+    /// State of the copy: "fresh", "stale", "missing" (no copy available) or "unused" (not fetched
+    /// yet).
     pub(super) state: &'static str,
     /// Number of prefixes in the list; `None` if no copy is stored.
     pub(super) prefixes: Option<usize>,
-    /// Number of unreadable entries in the list.
+    /// Number of entries in the list that could not be read.
     pub(super) unreadable: usize,
     /// Day on which the operator created the list.
     pub(super) created: Option<String>,
     pub(super) fetched: Option<Moment>,
     /// Time when the copy was last confirmed to be current.
     pub(super) checked: Option<Moment>,
-    /// Time of the last attempt to fetch the list, successful or not.
+    /// Time of the most recent attempt to fetch the list, successful or not.
     pub(super) tried: Option<Moment>,
-    /// Reason why the last download failed.
+    /// Reason why the most recent fetch of the list failed.
     pub(super) error: Option<String>,
 }
 
@@ -53,7 +54,7 @@ impl ListView {
         }
         let mut states: BTreeMap<_, _> = BTreeMap::new();
         for list in state.operations().ranges.states() {
-            // A copy that no robot references any longer is still stored and shown.
+            // A copy that no robot references any longer is still stored, and therefore shown.
             robots.entry(list.url.clone()).or_default();
             states.insert(list.url.clone(), list);
         }
@@ -98,10 +99,11 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list's displayed URL; an empty URL selects all lists in use.
+/// Returns the URLs to fetch for the URL of a list as displayed; an empty URL selects all lists in
+/// use.
 ///
-/// Only the list of a robot in force can be requested, so no request makes this server fetch
-/// arbitrary URLs (server-side request forgery, CWE-918).
+/// Only lists that a robot in force references can be requested, so no request can make this server
+/// fetch arbitrary URLs (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.operations().detector.load();
     let urls: BTreeSet<&String> = (detector.robots().iter())

@@ -1,8 +1,8 @@
-//! Verdicts on robots' claims, recent impostors, and address lists.
+//! The verdicts on robots' claims, recent impostors, and address lists.
 //!
 //! The page and `api/v1/verification` show the same data. `?robot=ID` limits the chart to one
 //! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir` (`asc`,
-//! `desc`) order the robots. Counts cover all instances and the last 24 hours.
+//! `desc`) specify the order of the robots. Counts cover all instances and the last 24 hours.
 
 mod fetches;
 mod lists;

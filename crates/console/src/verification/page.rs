@@ -1,4 +1,4 @@
-//! The verification page, its JSON, and the button to fetch lists.
+//! The verification page, its JSON version, and the button that fetches address lists.
 
 use askama::Template;
 use axum::{
@@ -25,13 +25,13 @@ use crate::{
     traffic::History,
 };
 
-/// Maximum number of rows in a table on the page; the JSON contains all rows.
+/// Maximum number of rows in a table on the page; the JSON version contains all rows.
 const MAX_ROWS: usize = 100;
 
-/// Maximum number of failed lists shown.
+/// Maximum number of lists that failed to be fetched and are shown.
 const MAX_FAILURES: usize = 10;
 
-/// Maximum number of robots shown in a list's row.
+/// Maximum number of robots shown in the row of a list.
 const MAX_NAMES: usize = 4;
 
 #[derive(Template)]
@@ -47,7 +47,7 @@ struct VerificationPage {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FetchBody {
-    /// Displayed URL of the list to fetch; empty for all lists.
+    /// URL of the list to fetch, as displayed; empty for all lists.
     #[serde(default)]
     url: String,
 }
@@ -58,7 +58,7 @@ pub(crate) struct FetchForm {
     url: String,
 }
 
-/// Shows verdicts, impostors and lists.
+/// Shows verdicts, impostors and address lists.
 pub(crate) async fn show(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Returns the verification data as JSON; status 422 if `sort` or `dir` is unknown.
+/// Returns the verification data as JSON; status 422 if `sort` or `dir` is invalid.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -84,7 +84,7 @@ pub(crate) async fn json(
     Ok(Json(view).into_response())
 }
 
-/// Fetches the list named in the form, or all lists, in the background.
+/// Fetches the address list specified in the form, or all lists, in the background.
 pub(crate) async fn fetch(
     State(state): State<AdminState>,
     page: Page,
@@ -94,20 +94,22 @@ pub(crate) async fn fetch(
     Ok(page.location.see_other("verification#list-fetch"))
 }
 
-/// Fetches lists for a program: status 202, or 409 if lists are off or already being fetched.
+/// Fetches address lists at the request of a program: status 202, or 409 if lists are not used or
+/// are already being fetched.
 ///
-/// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 if no robot uses the list.
+/// The body is `{}` to fetch all lists, or `{"url": "https://…"}` to fetch one list; status 422 if
+/// no robot uses this list.
 pub(crate) async fn fetch_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<FetchBody>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &body.url)?)?;
-    // 202: the lists are fetched in the background (RFC 9110 §15.3.3).
+    // Status 202, because the lists are fetched in the background (RFC 9110 §15.3.3).
     let view = View::load(&state, &ViewParams::default()).await?;
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
-/// Returns the state of the current or last fetch; `null` before the first one.
+/// Returns the state of the running or most recent fetch; `null` before the first fetch.
 pub(crate) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
     Json(state.list_fetches().view(state.now_ms()))
 }
@@ -129,7 +131,7 @@ impl VerificationPage {
         failed.get(..MAX_FAILURES).unwrap_or(failed)
     }
 
-    /// Returns `true` if any list can be fetched.
+    /// Returns `true` if there is an address list that can be fetched.
     fn can_fetch(&self) -> bool {
         let mut lists = self.view.lists.iter();
         self.view.uses_lists() && lists.any(|list| !list.robots.is_empty())

@@ -1,4 +1,4 @@
-//! Verdicts by robot, sorted by a column.
+//! The verdicts by robot, sorted by a column.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -16,13 +16,13 @@ use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::Robot;
 use robot_detection_operations::robots::shown_name;
 
-/// Index of the robots in force by ID.
+/// An index of the robots in force by ID.
 #[derive(Debug)]
 pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
-/// Reference to the robot of a row.
+/// A reference to the robot that a row is about.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotReference")]
 pub(super) struct RobotRef {
@@ -33,7 +33,7 @@ pub(super) struct RobotRef {
     pub(super) link: Option<String>,
 }
 
-/// Verdicts on the requests from one robot.
+/// The verdicts on the requests from one robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotVerdicts")]
 pub(super) struct RobotRow {
@@ -43,7 +43,7 @@ pub(super) struct RobotRow {
     pub(super) counts: TotalsView,
 }
 
-/// Columns of the table of verification results by robot.
+/// The columns of the table of verdicts by robot.
 const COLUMNS: &[SortColumn] = &[
     SortColumn::name("robot", "Robot"),
     SortColumn::number("requests", "Requests"),
@@ -60,7 +60,7 @@ impl<'d> RobotIndex<'d> {
         }
     }
 
-    /// Returns a reference to a robot; the ID serves as the name of a robot that is not in force.
+    /// Returns a reference to a robot; a robot that is not in force has its ID as its name.
     pub(super) fn find(&self, id: &str) -> RobotRef {
         let found = self.robots.get(id);
         RobotRef {
@@ -80,7 +80,7 @@ impl RobotRow {
         }
     }
 
-    /// Returns the link to the verdicts on this robot over time.
+    /// Returns the link to the page that shows the verdicts on this robot over time.
     pub(super) fn verdicts_link(&self) -> String {
         verdicts_link(&self.robot.id)
     }
@@ -91,14 +91,14 @@ pub(crate) fn sort_words() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.word).collect()
 }
 
-/// Parses the order of rows; by default, rows with the most requests come first.
+/// Parses the order of the rows; by default, the rows with the most requests come first.
 pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
     Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)
 }
 
-/// Sorts rows; equal rows are sorted by name.
+/// Sorts the rows; rows that are equal are sorted by name.
 pub(super) fn sort(rows: &mut [RobotRow], sorting: Sorting) {
-    // Sorted by name first: the stable sort by numbers keeps that order for equal rows.
+    // Sorted by name first, because the stable sort by numbers preserves this order for equal rows.
     rows.sort_by_cached_key(|row| row.robot.name.to_lowercase());
     let number = |row: &RobotRow| match sorting.word {
         "requests" => row.requests,
@@ -115,7 +115,7 @@ pub(super) fn sort(rows: &mut [RobotRow], sorting: Sorting) {
     }
 }
 
-/// Returns the headings, each linked to another sort order of the page.
+/// Returns the column headings, each with a link that changes the sort order.
 pub(super) fn headings(sorting: Sorting, robot: &str) -> Vec<Column> {
     let robot = match robot {
         "" => String::new(),

@@ -1,4 +1,4 @@
-//! Counts of verdicts.
+//! The counts of verdicts.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const HOUR_MINUTES: i64 = 60;
 const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
 const MINUTE_MS: i64 = 60_000;
 
-/// Numbers of requests by verdict.
+/// The number of requests for each verdict.
 #[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "VerdictTotals")]
 pub(crate) struct TotalsView {
@@ -22,14 +22,14 @@ pub(crate) struct TotalsView {
     pub(crate) spoofed: u64,
 }
 
-/// Verdicts of the last day, by robot.
+/// The verdicts in the last 24 hours, by robot.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     robots: BTreeMap<String, TotalsView>,
 }
 
 impl Verdicts {
-    /// Reads the verdicts; none while the database is unavailable.
+    /// Reads the verdicts; returns none while the database is unavailable.
     pub(crate) async fn load(state: &AdminState) -> Result<Self, Problem> {
         state.operations().traffic.catch_up().await;
         let now_ms = state.now_ms();
@@ -58,22 +58,22 @@ impl Verdicts {
                 counts.count(&key.verdict, cell.requests);
             }
         }
-        // Some robots have only pending or unverified requests.
+        // Some robots have only requests that are pending or were not verified.
         robots.retain(|_, counts| counts.requests() > 0);
         Self { robots }
     }
 
-    /// Returns the counts of one robot, if it sent requests.
+    /// Returns the counts of one robot if the robot sent any requests.
     pub(crate) fn of_robot(&self, id: &str) -> Option<TotalsView> {
         self.robots.get(id).copied()
     }
 
-    /// Returns robots and their counts.
+    /// Returns the robots with their counts.
     pub(super) fn robots(&self) -> impl Iterator<Item = (&str, TotalsView)> {
         self.robots.iter().map(|(id, counts)| (&**id, *counts))
     }
 
-    /// Returns the sum of the counts of all robots.
+    /// Returns the sum of the counts for all robots.
     pub(super) fn total(&self) -> TotalsView {
         let mut total = TotalsView::default();
         self.robots().for_each(|(_, counts)| total.add(counts));
@@ -93,7 +93,8 @@ impl TotalsView {
             Some(Verdict::Verified) => &mut self.verified,
             Some(Verdict::Unverifiable) => &mut self.unverifiable,
             Some(Verdict::Spoofed) => &mut self.spoofed,
-            // Requests that passed before their verdict count in none of the three.
+            // A request that passed before a verdict was reached is not included in any of the
+            // three counts.
             Some(Verdict::Pending) | None => return,
         };
         *number = number.saturating_add(requests);

@@ -1,4 +1,4 @@
-//! Data about verdicts for the page and its JSON.
+//! The data about verdicts that the page and its JSON version show.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_store::verify::{DnsProver, Method, Methods};
 
-/// Maximum number of characters in a robot ID in the query.
+/// Maximum number of characters in the ID of a robot in the query.
 const MAX_ROBOT_CHARS: usize = 200;
 
-/// Query parameters of the verification page.
+/// The query parameters of the verification page.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ViewParams {
     #[serde(default)]
@@ -28,11 +28,11 @@ pub(crate) struct ViewParams {
     dir: String,
 }
 
-/// Data about verdicts for the page and its JSON.
+/// The data about verdicts that the page and its JSON version show.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Verification")]
 pub(crate) struct View {
-    /// Verification methods in use; empty if verification is off.
+    /// Verification methods in use; empty if verification is turned off.
     pub(super) methods: Vec<&'static str>,
     /// Number of days for which spoofed requests are stored; 0 if they are not stored.
     #[serde(skip)]
@@ -41,19 +41,19 @@ pub(crate) struct View {
     pub(super) is_counted: bool,
     /// Whether the resolver returned no names for well-known addresses.
     pub(super) resolver_is_doubted: bool,
-    /// Verdicts of the last 24 hours on requests from all robots.
+    /// Verdicts in the last 24 hours on requests from all robots.
     pub(super) totals: TotalsView,
     /// Number of current requests that passed without a verdict or are waiting for a verdict.
     pub(super) pending: u64,
-    /// Robot that the chart shows; `None` for all robots.
+    /// Robot that the chart shows; `None` if the chart shows all robots.
     pub(super) robot: Option<String>,
     pub(super) robots: Vec<RobotRow>,
-    /// The last hundred spoofed requests, newest first.
+    /// The hundred most recent spoofed requests, newest first.
     pub(super) spoofed: Vec<SpoofedView>,
     pub(super) lists: Vec<ListView>,
     /// Whether a fetch that was started from the page is in progress.
     pub(super) fetching: bool,
-    /// State of the current or last fetch; `None` before the first one.
+    /// State of the running or most recent fetch; `None` before the first fetch.
     pub(super) fetch: Option<FetchView>,
     #[serde(skip)]
     pub(super) sorting: Sorting,
@@ -76,7 +76,8 @@ impl View {
             .map(|(id, counts)| RobotRow::new(id, counts, &known))
             .collect();
         sort(&mut robots, sorting);
-        // Read before the lists: a list that it counts as fetched is then included in them.
+        // Read before the lists, so that a list counted as fetched here is also shown as fetched
+        // there.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
             methods: words(&methods),
@@ -95,7 +96,7 @@ impl View {
         })
     }
 
-    /// Returns `true` if any verification method is in use.
+    /// Returns `true` if at least one verification method is in use.
     pub(super) fn is_on(&self) -> bool {
         !self.methods.is_empty()
     }
@@ -116,14 +117,14 @@ fn words(methods: &Methods) -> Vec<&'static str> {
     methods.map(|method| method.as_str()).collect()
 }
 
-/// Stored request with a spoofed claim.
+/// A stored request whose claim is spoofed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "SpoofedRequest")]
 pub(super) struct SpoofedView {
     pub(super) at: Moment,
-    /// Robot that the request claims to be.
+    /// Robot that the request claims to come from.
     pub(super) robot: RobotRef,
-    /// Address, or its network if only that is stored.
+    /// Address of the client, or its network if only the network is stored.
     pub(super) address: Option<String>,
     pub(super) site: String,
     pub(super) method: String,
@@ -155,7 +156,7 @@ impl SpoofedView {
     }
 }
 
-/// Reads the last hundred spoofed requests; none while the database is unavailable.
+/// Reads the hundred most recent spoofed requests; returns none while the database is unavailable.
 async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
     let query = EvidenceQuery {
         verdict: Verdict::Spoofed.as_str().to_owned(),

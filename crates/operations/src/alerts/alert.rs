@@ -1,4 +1,4 @@
-//! Alert definitions: trigger, thresholds and receiver.
+//! Alert definitions: the trigger, the thresholds and the receiver of each alert.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use url::Url;
 
 use super::{Template, Webhook};
 
-/// Trigger of an alert, as named in the settings.
+/// The trigger of an alert, as named in the settings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Trigger {
-    /// Requests whose claim to be a robot was disproven.
+    /// Requests whose claim to come from a robot was disproven.
     Impostor,
     /// A robot that sends far more requests than usual.
     CrawlSpike,
@@ -27,7 +27,7 @@ pub enum Trigger {
     Database,
 }
 
-/// Condition that an alert watches, with its thresholds.
+/// The condition that an alert watches, with its thresholds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Watch {
     /// Too many requests from impostors in an hour.
@@ -37,9 +37,10 @@ pub enum Watch {
     },
     /// Far more requests from a robot in an hour than usual.
     CrawlSpike {
-        /// Minimum increase, as a factor of the hourly average of the last 7 days.
+        /// Minimum increase, as a multiple of the hourly average of the last 7 days.
         times: u64,
-        /// Number of requests in an hour up to which no alert is raised, even if fewer are usual.
+        /// Number of requests in an hour up to which no alert is raised, even if the robot usually
+        /// sends fewer.
         above: u64,
     },
     /// Too many violations of robots.txt in an hour.
@@ -56,7 +57,7 @@ pub enum Watch {
     },
     /// Results of the site robot that are held for review.
     Heaven,
-    /// Heaven pages with text that their originals lack.
+    /// Heaven pages that contain text that their originals lack.
     Parity,
     /// An unavailable database.
     Database,
@@ -64,10 +65,10 @@ pub enum Watch {
     Weekly,
 }
 
-/// Format of the message body.
+/// The format of a message body.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum AlertFormat {
-    /// JSON with all data about the alert.
+    /// JSON that contains all data about the alert.
     #[default]
     Json,
     /// JSON for incoming webhooks of Slack and compatible services.
@@ -78,7 +79,7 @@ pub enum AlertFormat {
     Ntfy,
 }
 
-/// Alert, as configured by an `[[alert]]` table.
+/// An alert, as configured by an `[[alert]]` table.
 #[derive(Clone, Debug)]
 pub struct Alert {
     /// Unique name of the alert.
@@ -89,20 +90,20 @@ pub struct Alert {
     pub webhook: Webhook,
     /// Format of the message body.
     pub format: AlertFormat,
-    /// Template of the message body, used instead of the format.
+    /// Template of the message body; replaces the format.
     pub template: Option<Template>,
 }
 
-/// URL of a webhook. The URL is a secret: only the scheme, host and port are ever shown.
+/// The URL of a webhook. The URL is a secret: only its scheme, host and port are ever shown.
 #[derive(Clone, Eq, PartialEq)]
 pub struct WebhookUrl(Url);
 
-/// Secret text, which is never displayed or logged.
+/// A secret text, which is never displayed or logged.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Secret(String);
 
 impl Trigger {
-    /// All triggers, in the order of the documentation.
+    /// All triggers, in the order used in the documentation.
     pub const ALL: &'static [Self] = &[
         Self::Impostor,
         Self::CrawlSpike,
@@ -114,7 +115,7 @@ impl Trigger {
         Self::Database,
     ];
 
-    /// Returns the word for the trigger in the settings.
+    /// Returns the trigger's name in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor => "impostor",
@@ -128,14 +129,14 @@ impl Trigger {
         }
     }
 
-    /// Returns the trigger for a word from the settings; `None` if the word is unknown.
+    /// Returns the trigger with the given name in the settings; `None` if the name is unknown.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
 }
 
 impl Watch {
-    /// Returns the word for the condition's trigger.
+    /// Returns the name of the condition's trigger in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Impostor { .. } => Trigger::Impostor.as_str(),
@@ -150,13 +151,13 @@ impl Watch {
         }
     }
 
-    /// Returns the title of the message that is sent when an alert starts.
+    /// Returns the title of the message that announces the start of an alert.
     pub fn title(self) -> &'static str {
         match self {
             Self::Impostor { .. } => "Requests pretending to be robots",
             Self::CrawlSpike { .. } => "A robot sends far more requests than usual",
             Self::RobotsTxt { .. } => "Requests that violate robots.txt",
-            Self::Refresh => "The registry is not refreshed",
+            Self::Refresh => "The registry is not being refreshed",
             Self::Certificate { .. } => "A certificate expires soon",
             Self::Heaven => "Robot heaven is held for review",
             Self::Parity => "Robot heaven differs from the original pages",
@@ -167,10 +168,10 @@ impl Watch {
 }
 
 impl AlertFormat {
-    /// All formats, in the order of the documentation.
+    /// All formats, in the order used in the documentation.
     pub const ALL: &'static [Self] = &[Self::Json, Self::Slack, Self::Matrix, Self::Ntfy];
 
-    /// Returns the word for the format in the settings.
+    /// Returns the format's name in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -180,7 +181,7 @@ impl AlertFormat {
         }
     }
 
-    /// Returns the format for a word from the settings; `None` if the word is unknown.
+    /// Returns the format with the given name in the settings; `None` if the name is unknown.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)
     }
@@ -201,7 +202,7 @@ impl WebhookUrl {
         Ok(Self(url))
     }
 
-    /// Returns the full URL for sending.
+    /// Returns the full URL, to which messages are sent.
     pub(super) fn whole(&self) -> &Url {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Message bodies in the formats of the receivers.
+//! Message bodies in the formats that receivers expect.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -8,9 +8,9 @@ use super::{Alert, AlertFormat, Event, Message};
 /// Names of the placeholders that a template may contain.
 const PLACEHOLDERS: [&str; 7] = ["name", "on", "event", "title", "text", "time", "since"];
 
-/// Template of a message body: JSON with placeholders such as `{title}` in its strings.
+/// A template of a message body: JSON that contains placeholders such as `{title}` in its strings.
 ///
-/// The template is parsed as JSON before placeholders are filled, so the result has the same
+/// The template is parsed as JSON before the placeholders are filled in, so the result has the same
 /// JSON structure regardless of text from visitors.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Template(Value);
@@ -33,7 +33,7 @@ impl Template {
     }
 }
 
-/// Returns the body of a message, and the target URL if it differs from the alert's URL.
+/// Returns the body of a message, and the target URL if it differs from the URL of the alert.
 pub(super) fn body(alert: &Alert, url: &Url, message: &Message) -> (Value, Option<Url>) {
     if let Some(template) = &alert.template {
         return (template.fill(message), None);
@@ -76,7 +76,7 @@ fn slack(message: &Message) -> String {
         .replace('>', "&gt;")
 }
 
-/// Returns the JSON for ntfy, which accepts JSON only at the server's root URL.
+/// Returns the JSON message for ntfy, which accepts JSON only at the server's root URL.
 fn ntfy(url: &Url, message: &Message) -> (Value, Option<Url>) {
     let mut root = url.clone();
     let path = url.path().trim_end_matches('/');
@@ -147,7 +147,7 @@ enum Part<'t> {
     Placeholder(&'t str),
 }
 
-/// Splits a text at its placeholders, which are lowercase letters in braces.
+/// Splits a text at its placeholders, which consist of lowercase letters in braces.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Evaluation of alert conditions from figures.
+//! Evaluation of alert conditions against traffic figures and other data.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use crate::{ServedCertificate, certificate_sentences, differing_sentence, held_s
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
-/// Minimum number of hours with traffic data from which the usual level is computed.
+/// Minimum number of hours with traffic data that are needed to compute the usual level.
 const MIN_USUAL_HOURS: u64 = 24;
-/// Cause that is recorded for decisions based on robots.txt.
+/// The cause recorded for decisions based on robots.txt.
 const ROBOTS_TXT: &str = "robots.txt";
 
-/// Data for evaluating the conditions.
+/// The data against which alert conditions are evaluated.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
@@ -24,13 +24,14 @@ pub struct Figures {
     pub week: Vec<TrafficSum>,
     /// Number of hours of `week` that have traffic data.
     pub week_hours: u64,
-    /// Last refresh of each source.
+    /// The last refresh of each source.
     pub refreshes: Vec<RefreshRecord>,
     /// Certificates of the listeners.
     pub certificates: Vec<ServedCertificate>,
-    /// Sites whose heaven is held for review, with the reason.
+    /// Sites whose robot heaven is held for review, each with the reason.
     pub held: Vec<(String, String)>,
-    /// Sites with differing heaven pages, each with the number of pages and the first page.
+    /// Sites whose heaven pages differ from the originals, each with the number of such pages and
+    /// the first page.
     pub differing: Vec<(String, u64, String)>,
 }
 
@@ -55,7 +56,7 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
             };
             differing.map(sentence).collect()
         }
-        // An unavailable database has no figures, and a report is not a finding.
+        // An unavailable database provides no figures, and a report is not a finding.
         Watch::Database | Watch::Weekly => Vec::new(),
     }
 }
@@ -74,7 +75,7 @@ fn violations(figures: &Figures, above: u64) -> Vec<String> {
     })
 }
 
-/// Returns a sentence for each robot if their total exceeds a threshold.
+/// Returns one sentence for each robot if the total number of requests exceeds a threshold.
 fn findings_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,
@@ -98,7 +99,8 @@ fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
     let week = by_robot(&figures.week, names_robot);
     let spike = |(robot, requests): (&str, u64)| {
         let of_week = week.get(robot).copied().unwrap_or_default();
-        // Multiplied, not divided: for two visits a week, 0 per hour would not be usual.
+        // Multiplied instead of divided: a robot with two visits a week would otherwise average 0
+        // per hour.
         let is_spike = requests > above
             && requests.saturating_mul(figures.week_hours) > of_week.saturating_mul(times);
         let usual = of_week.div_ceil(figures.week_hours);
@@ -107,7 +109,7 @@ fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
                 "{robot} sent {requests} requests in the last hour and none in the week before."
             ),
             usual => {
-                format!("{robot} sent {requests} requests in the last hour; {usual} are usual.")
+                format!("{robot} sent {requests} requests in the last hour; the usual number is {usual}.")
             }
         })
     };
@@ -133,7 +135,7 @@ pub(super) fn is_violation(sum: &TrafficSum) -> bool {
     sum.key.cause == ROBOTS_TXT && sum.key.decision != "pass"
 }
 
-/// Returns `true` for listed robots, whose names stay the same from week to week.
+/// Returns `true` for a listed robot, whose name stays the same from week to week.
 pub(super) fn names_robot(sum: &TrafficSum) -> bool {
     sum.key.kind == Kind::Listed.as_str()
 }
@@ -151,7 +153,7 @@ pub(super) fn by_robot(
     robots
 }
 
-/// Returns the robots, sorted by number of requests in descending order.
+/// Returns the robots sorted by number of requests in descending order.
 pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
     let mut rows: Vec<_> = robots
         .iter()

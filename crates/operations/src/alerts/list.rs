@@ -1,4 +1,4 @@
-//! Current state of the alerts, and the last messages.
+//! The current state of each alert, and the most recent messages.
 
 use robot_detection_store::store::{AlertAttempt, AlertState};
 use schemars::JsonSchema;
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
-/// Maximum number of listed messages.
+/// Maximum number of messages in the list.
 const SHOWN: u64 = 50;
 
-/// Current state of an alert.
+/// The current state of an alert.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Alert")]
 pub struct AlertStatus {
@@ -17,24 +17,24 @@ pub struct AlertStatus {
     pub name: String,
     /// Condition that raises the alert.
     pub on: String,
-    /// Scheme and host of the receiver.
+    /// Scheme and host of the alert's receiver.
     pub receiver: String,
-    /// State of the alert: `firing`, `well` or `weekly`.
+    /// State of the alert: `firing`, `ok` or `weekly`.
     pub state: &'static str,
     /// Time at which the current state began.
     pub since: Option<Moment>,
     /// Findings of the alert; empty unless the alert is firing.
     pub findings: Vec<String>,
-    /// Time of the last message that the receiver accepted.
+    /// Time of the most recent message that the receiver accepted.
     #[serde(rename = "notified")]
     pub told: Option<Moment>,
     /// Number of consecutive failed deliveries.
     pub failures: u32,
-    /// Error of the last failed delivery.
+    /// Error of the most recent failed delivery.
     pub error: String,
 }
 
-/// Message sent to a receiver.
+/// A message sent to the receiver of an alert.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SentMessage {
     /// Time of the delivery attempt.
@@ -47,13 +47,13 @@ pub struct SentMessage {
     pub error: String,
 }
 
-/// All alerts and the last messages.
+/// All alerts and the most recent messages.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "AlertList")]
 pub struct AlertStatuses {
     /// Alerts, sorted by name.
     pub alerts: Vec<AlertStatus>,
-    /// Sent messages, newest first.
+    /// Messages that were sent, newest first.
     pub attempts: Vec<SentMessage>,
 }
 
@@ -76,7 +76,7 @@ impl AlertStatus {
             } else {
                 Vec::new()
             },
-            // The schedule of reports starts before any report was sent.
+            // The schedule of reports starts before the first report is sent.
             told: moment(state.told_ms).filter(|_| !is_report || state.tried_ms > 0),
             failures: state.failures,
             error: state.error.clone(),
@@ -95,7 +95,7 @@ impl SentMessage {
     }
 }
 
-/// Lists the alerts and the last messages.
+/// Lists the alerts and the most recent messages.
 ///
 /// # Errors
 ///

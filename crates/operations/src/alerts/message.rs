@@ -3,32 +3,33 @@
 use super::Alert;
 use crate::rfc3339;
 
-/// Maximum number of sentences in a message, so that visitors cannot make messages unreadable.
+/// Maximum number of sentences in a message; the limit keeps visitors from making messages
+/// unreadable.
 const MAX_LINES: usize = 20;
 
-/// Reason for an alert message.
+/// The reason for sending an alert message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// The alert has started.
     Begun,
-    /// The alert is still active, a day after the last message.
+    /// The alert is still active one day after its last message.
     Lasting,
     /// The alert has ended.
     Ended,
     /// A weekly report is due.
     Report,
-    /// A test of whether messages arrive.
+    /// A test checks whether messages arrive.
     Test,
 }
 
-/// Message about an alert.
+/// A message about an alert.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Message {
     /// Name of the alert.
     pub name: String,
-    /// Word for the watched condition.
+    /// Name of the watched condition.
     pub watch: &'static str,
-    /// Reason for the message.
+    /// Reason for sending the message.
     pub event: Event,
     /// Title of the message.
     pub title: String,
@@ -36,12 +37,12 @@ pub struct Message {
     pub findings: Vec<String>,
     /// Creation time in milliseconds since 1970.
     pub at_ms: i64,
-    /// Start or end of the alert in milliseconds since 1970.
+    /// Start or end of the alert, in milliseconds since 1970.
     pub since_ms: i64,
 }
 
 impl Event {
-    /// Returns the word for the event.
+    /// Returns the name of the event.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Begun => "firing",
@@ -106,7 +107,7 @@ impl Message {
     }
 }
 
-/// Returns a line without control characters.
+/// Returns a line with its control characters removed.
 fn clean(line: &str) -> String {
     line.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

@@ -1,8 +1,8 @@
-//! Alerts: conditions are evaluated once a minute, and webhooks are notified.
+//! Alerts: conditions are evaluated once a minute, and messages are sent to webhooks.
 //!
 //! A message is sent when an alert starts, when it ends, and once a day in between. The state is
-//! stored in the database, so several instances send each message only once. The state of alerts
-//! about the database is stored in memory.
+//! stored in the database, so several instances together send each message only once. The state of
+//! alerts about the database itself is stored in memory.
 
 mod alert;
 mod body;

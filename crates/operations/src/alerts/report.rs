@@ -1,4 +1,4 @@
-//! The weekly report.
+//! The weekly traffic report.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use robot_detection_store::store::TrafficSum;
 /// Maximum number of robots in the report.
 const TOP: usize = 10;
 
-/// Returns the sentences of the weekly report, which compare the week with the one before.
+/// Returns the sentences of the weekly report, which compare the week with the week before.
 ///
 /// The figures match the output of `traffic report`.
 pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> {
@@ -18,7 +18,7 @@ pub(super) fn report(week: &[TrafficSum], before: &[TrafficSum]) -> Vec<String> 
     let robots = |sums: &[TrafficSum]| all(sums).saturating_sub(people(sums));
     let mut lines = vec![
         format!(
-            "Robots sent {} requests{}, people {}{}.",
+            "Robots sent {} requests{}, and people sent {}{}.",
             robots(week),
             change(robots(week), robots(before)),
             people(week),
@@ -58,7 +58,7 @@ fn has_name(sum: &TrafficSum) -> bool {
     !is_person(sum) && !sum.key.robot.is_empty()
 }
 
-/// Returns the change of a number in brackets; empty if the previous number is zero.
+/// Returns the change from a previous number, in brackets; empty if the previous number is zero.
 fn change(now: u64, before: u64) -> String {
     if before == 0 {
         return String::new();

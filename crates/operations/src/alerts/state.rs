@@ -1,4 +1,4 @@
-//! States of an alert, and the times when its receiver is notified.
+//! The states of an alert, and the times at which its receiver is notified.
 
 use super::{Event, Watch};
 use robot_detection_store::store::AlertState;
@@ -10,13 +10,13 @@ const WEEK_MS: i64 = 7 * DAY_MS;
 
 /// Time without findings after which an alert ends.
 ///
-/// A figure that fluctuates around its threshold raises one alert instead of many.
+/// A figure that fluctuates around its threshold therefore raises a single alert instead of many.
 const CALM_MS: i64 = 10 * MINUTE_MS;
 
 /// Maximum time between two delivery attempts.
 const LONGEST_PAUSE_MS: i64 = HOUR_MS;
 
-/// Monday 1970-01-05 at 08:00 UTC, the weekday and time of reports.
+/// Monday, 5 January 1970 at 08:00 UTC: the weekday and time of reports.
 const FIRST_MONDAY_MS: i64 = 4 * DAY_MS + 8 * HOUR_MS;
 
 /// Records the findings of an evaluation.
@@ -36,10 +36,10 @@ pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) 
     state.findings = findings.join("\n");
 }
 
-/// Returns the event that must be reported to the receiver now, if any.
+/// Returns the event that must be reported to the alert's receiver now, if any.
 ///
 /// Only the difference from the last delivered state is reported, so a receiver that was down for a
-/// day gets one message, or none if the alert has ended by then.
+/// day gets a single message, or none if the alert has ended in the meantime.
 pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
     if now_ms < next_attempt_ms(state) {
         return None;
@@ -72,7 +72,8 @@ pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_
     }
 }
 
-/// Returns the earliest time of the next delivery attempt: after 1, 2, 4 … minutes, up to an hour.
+/// Returns the earliest time of the next delivery attempt: 1, 2, 4 … minutes, and at most an hour,
+/// after the failed attempt.
 fn next_attempt_ms(state: &AlertState) -> i64 {
     let Some(doublings) = state.failures.checked_sub(1) else {
         return i64::MIN;
@@ -91,7 +92,7 @@ fn week(at_ms: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// 2026-03-01T12:00:00Z, a Sunday.
+    /// The time at which the tests start: Sunday, 2026-03-01T12:00:00Z.
     const NOW_MS: i64 = 1_772_366_400_000;
 
     fn found() -> Vec<String> {
@@ -117,7 +118,7 @@ mod tests {
         let mut told = Vec::new();
         for minute in 0..(50 * 60) {
             let now_ms = NOW_MS + minute * MINUTE_MS;
-            // The finding pauses for nine of ten minutes and ends after two days.
+            // The finding is absent for nine of every ten minutes and ends after two days.
             let is_found = minute % 10 == 0 && minute < 49 * 60;
             let findings = if is_found { found() } else { Vec::new() };
             observe(&mut state, &findings, now_ms);

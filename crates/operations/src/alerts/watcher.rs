@@ -21,28 +21,29 @@ use robot_detection_store::store::{
 
 /// Time between startup and the first evaluation.
 const FIRST: Duration = Duration::from_secs(2);
-/// Time between two attempts to become leader; `PostgreSQL` detects a failed leader within ten
+/// Time between two attempts to become leader. `PostgreSQL` detects a failed leader within ten
 /// seconds, so another instance takes over within fifteen.
 const TRY: Duration = Duration::from_secs(4);
-/// Attempts to become leader between two evaluations, which are a minute apart.
+/// Number of attempts to become leader between two evaluations, which are a minute apart.
 const TRIES: u32 = 15;
-/// Lifetime of the lease; each evaluation renews the lease.
+/// Lifetime of the leader's lease; each evaluation renews the lease.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
-/// Maximum length of a database outage that is not reported; a restart takes less time.
+/// Maximum length of a database outage that is not reported; a database restart takes less time.
 const AWAY_MS: i64 = 60_000;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR: i64 = 60;
 const WEEK: i64 = 7 * 24 * HOUR;
 
-/// Alerts in force, replaced on a reload. Clones share them.
+/// The alerts in force, which a reload replaces. Clones share the alerts.
 #[derive(Clone, Debug, Default)]
 pub struct SharedAlerts {
     current: Arc<ArcSwap<Vec<Alert>>>,
 }
 
-/// Alert watcher of a process; of several instances, only the leader evaluates alerts.
+/// The alert watcher of a process; if there are several instances, only the leader evaluates
+/// alerts.
 pub struct Watcher {
     store: Store,
     clock: Clock,
@@ -50,9 +51,9 @@ pub struct Watcher {
     refresher: Refresher,
     certificates: Certificates,
     role: Role,
-    /// States of alerts about the database, which cannot be stored in the database.
+    /// States of alerts about the database itself, which cannot be stored in the database.
     remembered: HashMap<String, AlertState>,
-    /// Hour and the traffic of the week before that hour; updated once an hour.
+    /// An hour, and the traffic of the week before that hour; updated once an hour.
     week: Option<(i64, Vec<TrafficSum>)>,
 }
 
@@ -73,7 +74,7 @@ impl SharedAlerts {
         self.current.store(Arc::new(alerts));
     }
 
-    /// Returns the alerts in force.
+    /// Returns the alerts that are in force.
     fn load(&self) -> Arc<Vec<Alert>> {
         self.current.load_full()
     }
@@ -118,24 +119,24 @@ impl Watcher {
 
     /// Becomes leader if there is no leader, so that the next evaluation is not missed.
     async fn lead(&mut self) {
-        // A leader writes to the database with each evaluation, which is often enough.
+        // A leader writes to the database at each evaluation, which is often enough.
         if !matches!(self.role, Role::Looks(_))
             && self.store.absence().is_none()
             && let Err(error) = self.is_ours().await
         {
-            // The outage of a database is logged by its own watcher.
+            // The database's own watcher logs its outage.
             debug!("could not determine the leader for alerts: {error}");
         }
     }
 
-    /// Gives up leadership, so that another instance can evaluate alerts.
+    /// Gives up leadership, so that another instance can evaluate the alerts.
     pub async fn leave(&mut self) {
         if let Role::Looks(lease) = std::mem::replace(&mut self.role, Role::Unknown) {
             lease.release().await;
         }
     }
 
-    /// Evaluates the alerts once and sends the messages that are due.
+    /// Evaluates all alerts once and sends the messages that are due.
     pub async fn look(&mut self) {
         let alerts = self.alerts.load();
         let absence = self.store.absence();
@@ -143,20 +144,20 @@ impl Watcher {
         if absence.is_none()
             && let Err(error) = self.watch_others(&alerts).await
         {
-            // The outage of a database is logged by its own watcher.
+            // The database's own watcher logs its outage.
             debug!("could not evaluate alerts, retrying in a minute: {error}");
         }
     }
 
-    /// Evaluates database alerts from memory.
+    /// Evaluates the alerts about the database, whose states are stored in memory.
     async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&DatabaseOutage>) {
         let now_ms = self.clock.now_ms();
         let waits = matches!(self.role, Role::Waits);
         let of_database = alerts.iter().filter(|it| it.watch == Watch::Database);
         for alert in of_database {
             let mut state = self.remembered.remove(&alert.name).unwrap_or_default();
-            // Each instance detects the outage; the last leader reports it, and the instance that
-            // reported its start also reports its end.
+            // Each instance detects the outage, but only the last leader reports it; the instance
+            // that reported its start also reports its end.
             if waits && !state.is_told {
                 continue;
             }
@@ -217,7 +218,7 @@ impl Watcher {
         Ok(matches!(self.role, Role::Looks(_)))
     }
 
-    /// Sends the receiver the message that is due, if any.
+    /// Sends the message that is due, if any, to the alert's receiver.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
         let Some(event) = due(state, alert.watch, now_ms) else {
             return;
@@ -234,7 +235,7 @@ impl Watcher {
         let (name, receiver, event) = (&alert.name, alert.webhook.shown(), event.as_str());
         match &result {
             Ok(()) => info!(name, event, "sent alert {name:?} to {receiver}: {event}"),
-            // Logged once, not with every attempt.
+            // Only the first failed attempt is logged.
             Err(error) if state.failures == 0 => {
                 warn!(
                     name,
@@ -265,7 +266,7 @@ impl Watcher {
         ))
     }
 
-    /// Reads only the figures that the alerts need.
+    /// Reads the figures, but only those that the given alerts need.
     async fn figures(&mut self, alerts: &[Alert], now_ms: i64) -> Result<Figures, StoreError> {
         let wants = |is_wanted: fn(Watch) -> bool| alerts.iter().any(|it| is_wanted(it.watch));
         let mut figures = Figures {
@@ -297,9 +298,10 @@ impl Watcher {
         Ok(figures)
     }
 
-    /// Returns the traffic of the week before the last hour, and the number of hours with data.
+    /// Returns the traffic of the week before the last hour, and the number of hours that have
+    /// traffic data.
     async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
-        // Whole hours, which are few rows with the same sums as their minutes.
+        // Whole hours have few rows, with the same sums as the rows of their minutes.
         let end = (now - HOUR).div_euclid(HOUR) * HOUR;
         let first = self.store.traffic().first_day().await?.unwrap_or(end);
         let hours = (end - first.max(end - WEEK)).max(0) / HOUR;

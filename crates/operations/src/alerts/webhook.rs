@@ -12,15 +12,15 @@ use robot_detection_store::fetch::{DirectClient, DirectSettings, FetchError};
 
 /// Timeout for a message and its response.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of response bytes that are read.
+/// Maximum number of bytes read from a response.
 const MAX_ANSWER_BYTES: u64 = 64 * 1024;
-/// Number of characters of a response that are shown when testing an alert.
+/// Number of characters of the receiver's response that are shown after a test message.
 const SHOWN_CHARS: usize = 300;
 
 const SIGNATURE: HeaderName = HeaderName::from_static("x-robot-detection-signature");
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-robot-detection-timestamp");
 
-/// Webhook that receives alert messages.
+/// A webhook that receives alert messages.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     url: WebhookUrl,
@@ -28,12 +28,12 @@ pub struct Webhook {
     client: DirectClient,
 }
 
-/// Response of a receiver that accepted a message.
+/// The response of a receiver that accepted a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Receipt {
     /// Status of the receiver's response, from 200 to 299.
     pub status: u16,
-    /// Beginning of the receiver's response, without control characters.
+    /// Beginning of the receiver's response, with control characters removed.
     pub text: String,
 }
 
@@ -63,7 +63,7 @@ impl Webhook {
         })
     }
 
-    /// Returns the scheme and host for display; the rest of the URL is a secret.
+    /// Returns the scheme and host of the URL for display; the rest of the URL is a secret.
     pub fn shown(&self) -> String {
         self.url.to_string()
     }
@@ -72,14 +72,14 @@ impl Webhook {
     ///
     /// # Errors
     ///
-    /// Returns the reason for a failed delivery, without the URL.
+    /// Returns the reason why the delivery failed; the reason does not contain the URL.
     pub async fn send(&self, alert: &Alert, message: &Message) -> Result<Receipt, String> {
         let (value, other) = body(alert, self.url.whole(), message);
         let url = other.as_ref().unwrap_or(self.url.whole());
         let body = Bytes::from(value.to_string());
         let headers = self.headers(&body, message.at_ms);
         let sent = self.client.post(url, headers, body, MAX_ANSWER_BYTES);
-        // In addition to the client's own timeouts, which each limit one wait.
+        // The client's own timeouts each limit only a single wait.
         let Ok(sent) = tokio::time::timeout(TIMEOUT, sent).await else {
             return Err(too_slow());
         };
@@ -90,7 +90,8 @@ impl Webhook {
                 status: answer.status,
                 text: shown(&text, url),
             }),
-            // The redirect's target might belong to a third party, which would get the message.
+            // The target of a redirect might belong to a third party, which would receive the
+            // message.
             300..400 => Err(format!(
                 "status {}: redirects are not followed; set the final URL",
                 answer.status
@@ -109,7 +110,7 @@ impl Webhook {
         let timestamp = at_ms.div_euclid(1_000).to_string();
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
         let mut signing = hmac::Context::with_key(&key);
-        // The time is signed too, so that a replayed message is recognisably old.
+        // The timestamp is signed too, so that a replayed message can be recognised as old.
         signing.update(timestamp.as_bytes());
         signing.update(b".");
         signing.update(body);
@@ -127,7 +128,8 @@ fn too_slow() -> String {
     format!("no response within {} s", TIMEOUT.as_secs())
 }
 
-/// Returns the reason for a failed delivery; the error's own text contains the URL.
+/// Returns the reason for a failed delivery; unlike the error's own text, the reason never contains
+/// the URL.
 fn delivery_error(error: &FetchError, url: &Url) -> String {
     match error {
         FetchError::Connect { reason, .. } => format!("could not connect: {}", shown(reason, url)),
@@ -140,10 +142,10 @@ fn delivery_error(error: &FetchError, url: &Url) -> String {
     }
 }
 
-/// Returns the beginning of a text with all parts of the URL removed.
+/// Returns the beginning of a text, with all parts of the URL removed.
 fn shown(text: &str, url: &Url) -> String {
     let mut text = text.to_owned();
-    // Some receivers repeat the URL, which contains a key, in their errors.
+    // Some receivers repeat the URL, which contains a secret key, in their error messages.
     let secrets = [
         Some(url.as_str()),
         Some(url.path()),

@@ -9,23 +9,26 @@ use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_layer::layer::Outcome;
 use robot_detection_layer::policy::Action;
 
-/// Maximum length of the ban queue; a ban that does not fit is detected again at the next refusal.
+/// Maximum length of the queue of bans. A ban that does not fit is detected again at the client's
+/// next refusal.
 const MAX_WAITING: usize = 1_024;
 
-/// Rule for bans: the number of refusals within a period, and the duration of the ban.
+/// A rule for bans: the number of refusals within a period that leads to a ban, and the ban's
+/// duration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BanRule {
     /// Number of refusals that lead to a ban.
     pub refusals: u32,
-    /// Period in which refusals are counted; starts with the first refusal.
+    /// Period in which refusals are counted, which starts with the first refusal.
     pub per: Duration,
     /// Duration of the ban.
     pub lasts: Duration,
-    /// Causes of counted refusals: labels of rules, or words such as `robots.txt`; empty for all.
+    /// Causes of the refusals that count: labels of rules, or words such as `robots.txt`; empty for
+    /// all causes.
     pub causes: Vec<String>,
 }
 
-/// Counter of refused requests by client; clones share the counts.
+/// A counter of refused requests by client; clones share the counts.
 #[derive(Clone, Debug)]
 pub struct Bans {
     inner: Arc<Inner>,
@@ -39,10 +42,10 @@ struct Inner {
     clock: Clock,
 }
 
-/// Client whose requests were refused too often.
+/// A client whose requests were refused too often.
 #[derive(Debug)]
 pub(super) struct BanCandidate {
-    /// Address of the client's last request.
+    /// Address from which the client sent its last request.
     pub(super) address: IpAddr,
     pub(super) cause: Box<str>,
     pub(super) at_ms: i64,
@@ -56,7 +59,7 @@ impl BanRule {
 }
 
 impl Bans {
-    /// Creates a counter without rules, and the channel that receives its bans.
+    /// Creates a counter without rules, and the channel on which the counter sends bans.
     pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<BanCandidate>) {
         let (found, receiver) = mpsc::channel(MAX_WAITING);
         let inner = Inner {
@@ -78,8 +81,8 @@ impl Bans {
 
     /// Counts a request that was refused or slowed down.
     ///
-    /// Verified robots, robots with a pending verdict, and addresses with a User-Agent that many
-    /// people share are not counted.
+    /// Requests from verified robots, from robots with a pending verdict, and with a User-Agent
+    /// that many people share are not counted.
     pub fn note(&self, outcome: &Outcome, address: IpAddr) {
         let is_refused = matches!(outcome.decision(), Action::Refuse | Action::Slow);
         let is_spared = matches!(

@@ -1,4 +1,4 @@
-//! Listing and ending the bans in force.
+//! Lists and ends the bans in force.
 
 use robot_detection_store::store::Ban;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Network;
 use crate::{Caller, Moment, Refusal};
 
-/// Ban that is in force.
+/// A ban that is in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Ban")]
 pub struct BanView {
@@ -25,7 +25,7 @@ pub struct BanView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "BanList")]
 pub struct BanViews {
-    /// Bans, newest first.
+    /// Bans in force, newest first.
     pub bans: Vec<BanView>,
 }
 

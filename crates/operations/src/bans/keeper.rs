@@ -1,4 +1,4 @@
-//! The task that writes bans to the database and the log.
+//! The task that writes bans to the database and to the log.
 
 use std::{collections::VecDeque, fmt, net::IpAddr, time::Duration};
 
@@ -14,7 +14,8 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_store::fetch::AddressKind;
 use robot_detection_store::store::{Ban, OutageLogger, Store, StoredSession};
 
-/// Maximum number of bans buffered while the database is unavailable; the oldest are dropped first.
+/// Maximum number of bans buffered while the database is unavailable; the oldest bans are dropped
+/// first.
 const MAX_HELD: usize = 10_000;
 
 /// Interval at which buffered bans are written and expired bans are removed.
@@ -24,7 +25,8 @@ const EVERY: Duration = Duration::from_secs(10);
 pub struct BanExemptions {
     /// Function that returns the reason why an address is never banned, if any.
     pub addresses: Box<dyn Fn(IpAddr) -> Option<&'static str> + Send + Sync>,
-    /// Function that returns `true` if a session was started from the network of an address.
+    /// Function that returns `true` if a session was started from the network that contains an
+    /// address.
     pub is_from: fn(&StoredSession, IpAddr) -> bool,
 }
 
@@ -34,7 +36,7 @@ impl fmt::Debug for BanExemptions {
     }
 }
 
-/// Task that stores the bans of one process.
+/// The task that stores the bans of one process.
 pub struct BanKeeper {
     found: mpsc::Receiver<BanCandidate>,
     store: Store,
@@ -45,7 +47,7 @@ pub struct BanKeeper {
 }
 
 impl BanKeeper {
-    /// Creates a keeper, and the counter that reports bans to the keeper.
+    /// Creates a keeper, and the counter that sends bans to this keeper.
     pub fn new(store: Store, clock: Clock, spared: BanExemptions) -> (Bans, Self) {
         let (bans, found) = Bans::new(clock.clone());
         let keeper = Self {
@@ -80,16 +82,16 @@ impl BanKeeper {
         self.write().await;
     }
 
-    /// Logs and stores a ban, unless its address is exempt.
+    /// Logs and stores a ban, unless the client's address is exempt.
     async fn take(&mut self, found: BanCandidate) {
         let network = Network::of(found.address);
         if let Some(why) = self.exemption_reason(found.address).await {
-            debug!(%network, "{network} is refused often but not banned: {why}");
+            debug!(%network, "{network} is often refused but not banned: {why}");
             return;
         }
         let (address, seconds) = (found.address.to_canonical(), found.lasts.as_secs());
-        // fail2ban's filter matches this line: the address comes first, and no part comes from a
-        // visitor.
+        // fail2ban's filter matches this line: the address comes first, and no part of the line is
+        // written by a visitor.
         warn!("banned {address} for {seconds} s: {}", found.cause);
         self.held.push_back(Ban {
             network: network.to_string(),
@@ -104,7 +106,7 @@ impl BanKeeper {
     async fn exemption_reason(&self, address: IpAddr) -> Option<&'static str> {
         let is_reached = matches!(
             AddressKind::of(address),
-            // Examples and tests use documentation addresses as public ones.
+            // Examples and tests use documentation addresses as if they were public.
             AddressKind::Public | AddressKind::Documentation
         );
         if !is_reached {
@@ -117,9 +119,9 @@ impl BanKeeper {
             Ok(sessions) => {
                 let is_from = self.spared.is_from;
                 let is_here = sessions.iter().any(|session| is_from(session, address));
-                is_here.then_some("an administrator has logged in from there")
+                is_here.then_some("an administrator has logged in from this network")
             }
-            // Locking the administrator out would be worse than a delayed ban.
+            // Locking out the administrator would be worse than delaying a ban.
             Err(_) => {
                 Some("administrators' networks are unknown while the database is unavailable")
             }

@@ -1,11 +1,11 @@
-//! Ban lists in the formats of other programs.
+//! Ban lists in the formats that other programs read.
 
 use std::fmt::Write as _;
 
 use super::network::Network;
 use robot_detection_store::store::Ban;
 
-/// Table of nftables that contains the sets.
+/// The nftables table that contains the ban sets.
 const TABLE: &str = "inet robot_detection";
 const SETS: [(&str, &str, bool); 2] = [
     ("banned_v4", "ipv4_addr", true),
@@ -18,13 +18,13 @@ pub enum BanFormat {
     /// One network per line
     #[default]
     Plain,
-    /// File for nft -f: a table with one set of expiring entries per IP version
+    /// File for nft -f: a table that contains one set of expiring entries per IP version
     Nftables,
     /// File to include in nginx, with lines such as `deny 192.0.2.1;`
     Nginx,
 }
 
-/// Returns the complete ban list in a format.
+/// Returns the complete ban list in the given format.
 pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     match format {
         BanFormat::Plain => lines(bans, |network| format!("{network}\n")),
@@ -33,14 +33,14 @@ pub fn whole(format: BanFormat, bans: &[Ban], now_ms: i64) -> String {
     }
 }
 
-/// Returns the text for a new or extended ban; `None` if the format supports no updates.
+/// Returns the update for a new or extended ban; `None` if the format does not support updates.
 pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     let network = network(ban)?;
     match format {
         BanFormat::Plain => Some(format!("+ {network}\n")),
         BanFormat::Nftables => {
             let (set, element) = (set_of(network), element(network, ban, now_ms));
-            // An existing element would keep its old timeout.
+            // An element that already exists would keep its old timeout.
             let gone = deleted(network);
             Some(format!("{gone}add element {TABLE} {set} {{ {element} }}\n"))
         }
@@ -48,7 +48,7 @@ pub fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String> {
     }
 }
 
-/// Returns the text for an ended ban; `None` if the format supports no updates.
+/// Returns the update for an ended ban; `None` if the format does not support updates.
 pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {
@@ -58,10 +58,10 @@ pub fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     }
 }
 
-/// Returns the commands that remove a network from the sets.
+/// Returns the nftables commands that remove a network from the ban sets.
 fn deleted(network: Network) -> String {
     let set = set_of(network);
-    // An element that has timed out cannot be deleted, so it is added first.
+    // Deleting an element that has timed out fails, so the element is added first.
     format!(
         "add element {TABLE} {set} {{ {network} }}\n\
          delete element {TABLE} {set} {{ {network} }}\n"
@@ -69,7 +69,8 @@ fn deleted(network: Network) -> String {
 }
 
 fn table(bans: &[Ban], now_ms: i64) -> String {
-    // Declared first because a missing table cannot be deleted; the whole file is one transaction.
+    // Declared first, because deleting a missing table fails; the whole file is a single
+    // transaction.
     let mut text = format!("table {TABLE} {{}}\ndelete table {TABLE}\ntable {TABLE} {{\n");
     for (set, kind, is_v4) in SETS {
         let of_set = bans
@@ -103,7 +104,7 @@ fn table(bans: &[Ban], now_ms: i64) -> String {
 
 fn element(network: Network, ban: &Ban, now_ms: i64) -> String {
     let left_s = ban.until_ms.saturating_sub(now_ms) / 1_000;
-    // A timeout of zero would never expire.
+    // An entry with a timeout of zero would never expire.
     format!("{network} timeout {}s", left_s.max(1))
 }
 
@@ -117,7 +118,7 @@ fn lines(bans: &[Ban], line: impl Fn(Network) -> String) -> String {
     bans.iter().filter_map(network).map(line).collect()
 }
 
-/// Returns the network of a ban; `None` if another program has stored an invalid network.
+/// Returns the network of a ban; `None` if another program stored an invalid network.
 fn network(ban: &Ban) -> Option<Network> {
     ban.network.parse().ok()
 }

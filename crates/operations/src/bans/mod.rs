@@ -1,8 +1,8 @@
-//! Bans of clients that are refused so often that a firewall should block them.
+//! Bans of clients whose requests are refused so often that a firewall should block them.
 //!
-//! This program does not block clients itself: `nftables`, nginx or fail2ban can apply the bans,
-//! which costs less than any response. An entry contains a network, a cause and two times, but no
-//! text from a visitor. Each instance counts its refusals; bans apply to all instances.
+//! This program does not block clients itself: `nftables`, nginx or fail2ban can apply the bans at
+//! a lower cost than any response. An entry contains a network, a cause and two times, but no text
+//! from a visitor. Each instance counts the refusals that it sends; a ban applies to all instances.
 
 #[expect(clippy::module_inception, reason = "the file is named after its type")]
 mod bans;

@@ -1,4 +1,4 @@
-//! The unit of a ban: the network that one sender controls.
+//! The unit of a ban: the network that a single sender controls.
 
 use std::{
     fmt,
@@ -8,20 +8,21 @@ use std::{
 
 use robot_detection_layer::policy::sender_address;
 
-/// Prefix length of the network that one IPv6 sender controls.
+/// Prefix length of the network that a single IPv6 sender controls.
 const NETWORK_BITS: u8 = 64;
 
-/// IPv4 address, or IPv6 network with a /64 prefix.
+/// A single IPv4 address, or an IPv6 network with a /64 prefix.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Network(IpAddr);
 
 impl Network {
-    /// Returns the network of an address; IPv4-mapped IPv6 addresses are treated as IPv4 addresses.
+    /// Returns the network that contains an address; IPv4-mapped IPv6 addresses are treated as IPv4
+    /// addresses.
     pub fn of(address: IpAddr) -> Self {
         Self(sender_address(address))
     }
 
-    /// Returns `true` for an IPv4 network.
+    /// Returns `true` if the network is an IPv4 address.
     pub fn is_v4(self) -> bool {
         self.0.is_ipv4()
     }

@@ -1,4 +1,4 @@
-//! Refusal counts of networks, in bounded memory.
+//! Counts of refusals by network, in bounded memory.
 
 use std::{
     collections::HashMap,
@@ -8,10 +8,10 @@ use std::{
 
 use super::network::Network;
 
-/// Number of separately locked shards, so that threads seldom wait for each other.
+/// Number of shards, each with its own lock, so that threads seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Maximum number of networks per shard; further networks are not counted until the period of a
+/// Maximum number of networks per shard. Further networks are not counted until the period of a
 /// counted network has ended.
 const MAX_NETWORKS: usize = 4_096;
 
@@ -25,14 +25,14 @@ pub(super) struct Tallies {
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     refusals: u32,
-    /// End of the period or of the ban.
+    /// End of the counting period or of the ban.
     until_ms: i64,
 }
 
 impl Tallies {
-    /// Counts a refusal; returns `true` if the network is to be banned.
+    /// Counts a refusal; returns `true` if the network must be banned.
     ///
-    /// While a network is banned, for `lasts_ms`, its refusals are not counted.
+    /// While a network is banned (for `lasts_ms`), its refusals are not counted.
     pub(super) fn count(
         &self,
         key: (Network, usize),
@@ -42,7 +42,7 @@ impl Tallies {
         let Some(shard) = self.shard(key) else {
             return false;
         };
-        // Counts are still usable after a panic.
+        // The counts are still usable after a panic.
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if !shard.contains_key(&key) && shard.len() >= MAX_NETWORKS {
             shard.retain(|_, tally| now_ms < tally.until_ms);
@@ -66,7 +66,7 @@ impl Tallies {
         true
     }
 
-    /// Restarts the count for a network.
+    /// Restarts the count of refusals for a network.
     pub(super) fn forget(&self, key: (Network, usize)) {
         if let Some(shard) = self.shard(key) {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ mod tests {
         Network::of(std::net::Ipv4Addr::from_bits(number).into())
     }
 
-    /// Three refusals in ten seconds, banned for a minute.
+    /// Three refusals in ten seconds lead to a ban of one minute.
     const RULE: (u32, i64, i64) = (3, 10_000, 60_000);
 
     #[test]

@@ -9,7 +9,7 @@ use robot_detection_store::verify::RangeSet;
 
 use super::RuleFields;
 
-/// Path pattern for a rule without paths: matches all paths, filtered or not.
+/// Path pattern for a rule that specifies no paths; the pattern matches all paths, filtered or not.
 pub(super) const EVERY_PATH: &str = "/*";
 
 /// Words for people and for all visitors, as in the setting `visitors` of a rule.
@@ -19,7 +19,7 @@ pub(super) const ALL_WORD: &str = "all";
 /// Kinds of visitors that count as people.
 const PEOPLE: [Kind; 2] = [Kind::Person, Kind::Shared];
 
-/// Action and conditions of a live rule.
+/// The action and conditions of a live rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveRule {
     /// Action for matched requests.
@@ -28,15 +28,15 @@ pub struct LiveRule {
     pub about: RuleTarget,
     /// Path pattern in the syntax of filter patterns; `None` for all paths.
     pub path: Option<String>,
-    /// Name of the site that the rule is limited to; `None` for all sites.
+    /// Name of the site to which the rule is limited; `None` for all sites.
     pub site: Option<String>,
-    /// Networks that must contain the visitor's address; `None` for any address.
+    /// Networks, one of which must contain the visitor's address; `None` for any address.
     pub addresses: Option<Networks>,
     /// Glob pattern for the User-Agent; `None` for any User-Agent.
     pub user_agent: Option<String>,
-    /// Whether the rule applies to verified robots only.
+    /// Whether the rule applies only to verified robots.
     pub is_for_verified: bool,
-    /// Whether the rule may affect people; otherwise it only records its decisions for people.
+    /// Whether the rule may affect people; otherwise, it only records its decisions about people.
     pub is_for_people: bool,
 }
 
@@ -47,31 +47,31 @@ pub struct Networks {
     set: Arc<RangeSet>,
 }
 
-/// Visitors that a live rule applies to.
+/// The visitors to which a live rule applies.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleTarget {
-    /// The robot with an ID.
+    /// The robot with this ID.
     Robot(String),
-    /// All robots of an operator.
+    /// All robots of this operator.
     Operator(String),
-    /// All robots with a purpose.
+    /// All robots with this purpose.
     Purpose(Purpose),
     /// Robots that are not in the registry.
     Unlisted,
     /// Requests without a User-Agent.
     Nameless,
-    /// People, including people who share a User-Agent.
+    /// People, including people with a User-Agent that many people share.
     People,
     /// All visitors.
     Everybody,
 }
 
-/// Action of a live rule.
+/// The action of a live rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LiveAction {
-    /// Passes the request.
+    /// Allows the request.
     Pass,
-    /// Redirects to the site's redirect target; live rules cannot set their own target.
+    /// Redirects to the site's redirect target; live rules cannot specify their own target.
     Redirect,
     /// Refuses the request.
     Refuse {
@@ -80,7 +80,7 @@ pub enum LiveAction {
     },
     /// Limits the request rate.
     Slow {
-        /// Requests allowed per period.
+        /// Number of requests allowed per period.
         requests: u32,
         /// Length of the period in seconds.
         per_seconds: u32,
@@ -131,22 +131,22 @@ impl LiveRule {
         }
     }
 
-    /// Returns `true` if the rule affects people, provided that it is confirmed for people.
+    /// Returns `true` if the rule would affect people if it were confirmed for people.
     pub(super) fn touches_people(&self) -> bool {
         let is_about_people = matches!(self.about, RuleTarget::People | RuleTarget::Everybody);
         is_about_people && self.action != LiveAction::Pass
     }
 
-    /// Returns the description of a stored rule; empty if the definition is unreadable.
+    /// Returns the description of a stored rule; empty if the rule's definition cannot be parsed.
     pub fn told(definition: &str) -> String {
         let fields: Option<RuleFields> = serde_json::from_str(definition).ok();
         let rule = fields.and_then(|fields| fields.rule().ok());
         rule.map(|rule| rule.to_string()).unwrap_or_default()
     }
 
-    /// Returns the live rule's definition for the database.
+    /// Returns the live rule's definition as stored in the database.
     pub(super) fn definition(&self) -> String {
-        // A struct of texts and numbers always serialises to JSON.
+        // A struct of texts and numbers can always be serialised to JSON.
         serde_json::to_string(&RuleFields::from(self)).unwrap_or_default()
     }
 
@@ -154,7 +154,8 @@ impl LiveRule {
     #[must_use]
     pub fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
         let mut robots = robots.into_iter();
-        // A robot's name alone must not open a site if its operator publishes how to verify it.
+        // If an operator publishes how to verify its robot, the robot's name alone must not grant
+        // access.
         self.is_for_verified = self.action == LiveAction::Pass
             && self.about != RuleTarget::Everybody
             && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
@@ -197,7 +198,7 @@ impl Networks {
 }
 
 impl RuleTarget {
-    /// Returns `true` if the rule applies to a registered robot.
+    /// Returns `true` if the rule applies to a robot from the registry.
     pub fn is_about(&self, robot: &Robot) -> bool {
         match self {
             Self::Robot(id) => *id == robot.id,
@@ -211,7 +212,7 @@ impl RuleTarget {
         }
     }
 
-    /// Returns the key and value of the setting that selects these visitors.
+    /// Returns the name and value of the setting that selects these visitors.
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Self::Robot(id) => ("robot", id),
@@ -237,7 +238,7 @@ impl LiveAction {
     }
 }
 
-/// Writes the action and its target: `slow robot gptbot to 10 requests in 60 s on /a/*`.
+/// Writes the action and its target, such as `slow robot gptbot to 10 requests in 60 s on /a/*`.
 impl fmt::Display for LiveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.action.action(), self.about)?;

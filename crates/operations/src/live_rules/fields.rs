@@ -1,4 +1,4 @@
-//! Fields of a live rule in forms, JSON and the database.
+//! The fields of a live rule in forms, in JSON and in the database.
 
 use clap::Args;
 use robot_detection_site_robot::spelling::nearest;
@@ -18,27 +18,28 @@ use super::definition::{
 /// Maximum number of characters in a text field.
 const MAX_CHARS: usize = 200;
 
-/// Maximum number of characters in the list of addresses: longer lists belong in a `[[list]]`.
+/// Maximum number of characters in the list of addresses; longer lists belong in a `[[list]]`.
 const MAX_ADDRESSES_CHARS: usize = 2_000;
 
 /// Maximum length of a live rule's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Words for visitors that a live rule may contain.
+/// Words for visitors that a live rule can select.
 const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
 
-/// Actions of a live rule; actions that serve another page are available only in the configuration.
+/// Actions available to a live rule; actions that serve another page exist only in the
+/// configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
 
-/// Default number of requests, and default period in seconds, of a slow-down rule.
+/// Default number of requests per period, and default period in seconds, of a slow-down rule.
 const REQUESTS: u32 = 10;
 const PER_SECONDS: u32 = 60;
 
-/// Maximum values of numeric fields, as in the configuration.
+/// Maximum values of the numeric fields, as in the configuration.
 const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
-/// Fields of a live rule before validation; a missing field is `None`.
+/// The fields of a live rule before validation; a missing field is `None`.
 #[derive(Args, Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
@@ -50,7 +51,7 @@ pub struct RuleFields {
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// ID of a robot, or the host of an unlisted robot that signs its requests
+    /// ID of a robot, or host of an unlisted robot that signs its requests
     #[arg(long, value_name = "ID", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robot: Option<String>,
@@ -66,7 +67,7 @@ pub struct RuleFields {
     #[arg(long, value_name = "KIND", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visitors: Option<String>,
-    /// Comma-separated addresses and networks of the visitors
+    /// Comma-separated addresses and networks from which the visitors send requests
     #[arg(long, value_name = "NETWORKS")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<String>,
@@ -78,7 +79,7 @@ pub struct RuleFields {
     #[arg(long, value_name = "PATTERN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Site [default: all sites]
+    /// Site to which the rule is limited [default: all sites]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -98,7 +99,7 @@ pub struct RuleFields {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verified: bool,
-    /// Apply the rule to people too; otherwise it only records its decisions for people
+    /// Apply the rule to people too; otherwise, it only records its decisions about people
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub people: bool,
@@ -110,11 +111,11 @@ pub struct RuleFields {
 }
 
 impl RuleFields {
-    /// Validates the fields and returns the rule; empty texts count as missing.
+    /// Validates the fields and returns the rule; an empty text is treated as missing.
     ///
     /// # Errors
     ///
-    /// Returns an error with a hint for the first invalid field.
+    /// Returns an error that names the first invalid field and contains a hint.
     pub fn rule(&self) -> Result<LiveRule, Invalid> {
         let rule = LiveRule {
             action: self.action()?,
@@ -134,7 +135,7 @@ impl RuleFields {
             let reason = "visitors without a name cannot be verified";
             return Err(Invalid::new("verified", reason));
         }
-        // Checks that a policy accepts the rule, which never fails for validated fields.
+        // Checks that a policy accepts the rule; for validated fields, the check never fails.
         let policy = Policy::builder().rule(rule.builder()).build();
         match policy {
             Err(PolicyError::Rule { key, reason, .. }) => {
@@ -150,13 +151,13 @@ impl RuleFields {
         }
     }
 
-    /// Returns the name of the live rule, if any.
+    /// Returns the name of the live rule, if it has one.
     pub(super) fn name(&self) -> Result<Option<&str>, Invalid> {
         let Some(name) = self.name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
         let is_word = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-        // A name that begins with a digit could be mistaken for an ID.
+        // A name that starts with a digit could be mistaken for an ID.
         if name.len() <= MAX_NAME_BYTES
             && name.starts_with(|first: char| first.is_ascii_lowercase())
             && name.bytes().all(is_word)
@@ -164,7 +165,7 @@ impl RuleFields {
             return Ok(Some(name));
         }
         let message = format!(
-            "use at most {MAX_NAME_BYTES} lowercase letters, digits, - and _, beginning with a letter"
+            "use at most {MAX_NAME_BYTES} lowercase letters, digits, - and _, starting with a letter"
         );
         Err(Invalid::new("name", message))
     }
@@ -223,7 +224,7 @@ impl RuleFields {
     fn about(&self) -> Result<RuleTarget, Invalid> {
         let named = [
             text("robot", self.robot.as_deref())?.map(|id| match &*id {
-                // As in `robots` of a rule in the configuration.
+                // Accepted here too, as in the setting `robots` of a configured rule.
                 UNLISTED => Ok(RuleTarget::Unlisted),
                 NAMELESS => Ok(RuleTarget::Nameless),
                 _ => Ok(RuleTarget::Robot(id)),
@@ -235,7 +236,7 @@ impl RuleFields {
         let mut named = named.into_iter().flatten();
         match (named.next(), named.next()) {
             (Some(about), None) => about,
-            // Visitors from these addresses or with this User-Agent.
+            // Selects visitors from these addresses or with this User-Agent.
             (None, _) if is_set(self.addresses.as_ref()) || is_set(self.user_agent.as_ref()) => {
                 Ok(RuleTarget::Everybody)
             }
@@ -316,7 +317,7 @@ fn is_set(value: Option<&String>) -> bool {
     value.is_some_and(|value| !value.trim().is_empty())
 }
 
-/// Returns the trimmed text; `None` if empty.
+/// Returns the trimmed text; `None` if nothing remains.
 fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, Invalid> {
     text_of(field, value, MAX_CHARS)
 }

@@ -1,4 +1,4 @@
-//! Follows changes to the live rules in the database.
+//! Applies changes to the live rules in the database.
 
 use std::{pin::pin, time::Duration};
 
@@ -9,13 +9,14 @@ use robot_detection_store::store::{Store, StoreError};
 
 use super::{LiveRuleSet, LiveRules, StateFile};
 
-/// Interval for checking whether a rule has expired, which only compares two numbers.
+/// Interval at which the expiry of rules is checked; a check only compares two numbers.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Delay before retrying after a database error that is not an outage.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Applies the rules from the database, or from the file if the database is unavailable.
+/// Loads the rules from the database, or from the file if the database is unavailable, and applies
+/// them.
 pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&StateFile>) {
     if !live.is_enabled() {
         return;
@@ -24,7 +25,7 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
         return;
     };
     let Some(file) = file else {
-        warn!(%error, "no live rules are in force until the database responds: {error}");
+        warn!(%error, "no live rules are applied until the database responds: {error}");
         return;
     };
     match file.read().await {
@@ -33,16 +34,16 @@ pub async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&
             let rules = set.rules.len();
             info!(
                 rules,
-                "the database does not respond; live rules loaded from {file}: {rules}"
+                "the database does not respond; number of live rules loaded from {file}: {rules}"
             );
             live.put(LiveRuleSet { version: -1, ..set });
         }
         Ok(None) => debug!("no live rules file exists yet"),
-        Err(error) => warn!(%error, "live rules are skipped until the database responds: {error}"),
+        Err(error) => warn!(%error, "live rules are ignored until the database responds: {error}"),
     }
 }
 
-/// Continuously applies changes to the live rules in the database.
+/// Continuously applies the changes to the live rules in the database.
 pub async fn follow(live: LiveRules, store: Store, clock: Clock, file: Option<StateFile>) {
     if !live.is_enabled() {
         return;
@@ -62,7 +63,7 @@ async fn follow_once(
     clock: &Clock,
     file: Option<&StateFile>,
 ) -> Result<(), StoreError> {
-    // One listener for all ticks: each new listener costs a connection.
+    // A single listener for all ticks, because each new listener costs a connection.
     let mut changed = pin!(store.live_rules().changed(live.load().version));
     loop {
         tokio::select! {
@@ -91,10 +92,10 @@ async fn reload(
     Ok(())
 }
 
-/// Saves the rules in force to the file, for startup while the database is unavailable.
+/// Saves the rules in force to the file, for the next startup while the database is unavailable.
 async fn keep(live: &LiveRules, file: Option<&StateFile>) {
     let Some(file) = file else { return };
     if let Err(error) = file.write(&live.load()).await {
-        warn!(%error, "could not save live rules for startup without the database: {error}");
+        warn!(%error, "could not save the live rules for a startup without the database: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The live rules of a process, and the policies they override.
+//! The live rules of a process, and the policies that the rules override.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use super::LiveRuleSet;
 /// Maximum number of live rules; each rule is evaluated for every request from a robot.
 pub(super) const MAX_RULES: usize = 500;
 
-/// Live rules of a process; clones share them.
+/// The live rules of a process; clones share the rules.
 #[derive(Clone, Debug)]
 pub struct LiveRules {
     inner: Arc<Inner>,
@@ -22,7 +22,7 @@ pub struct LiveRules {
 struct Inner {
     is_enabled: bool,
     set: ArcSwap<LiveRuleSet>,
-    /// Name and policy of each site; locked while their overlays are replaced.
+    /// Name and policy of each site; locked while the overlays of the policies are replaced.
     policies: Mutex<Vec<(String, WeakPolicy)>>,
 }
 
@@ -42,24 +42,24 @@ impl LiveRules {
         }
     }
 
-    /// Returns `true` if rules may be added and enforcement paused at run time.
+    /// Returns `true` if rules can be added and enforcement can be paused at run time.
     pub fn is_enabled(&self) -> bool {
         self.inner.is_enabled
     }
 
-    /// Returns the live rules in force.
+    /// Returns the live rules that are in force.
     pub fn load(&self) -> Arc<LiveRuleSet> {
         self.inner.set.load_full()
     }
 
-    /// Overlays the rules on a site's policy, now and whenever the rules change.
+    /// Overlays the rules on a site's policy, both now and whenever the rules change.
     pub fn attach(&self, site: &str, policy: &SharedPolicy) {
         let mut policies = self.policies();
         policy.set_overlay(self.load().overlay(site));
         policies.push((site.to_owned(), policy.downgrade()));
     }
 
-    /// Returns the policy in force of each site, including its overlay.
+    /// Returns each site's name and the policy in force, including its overlay.
     pub fn policies_in_force(&self) -> Vec<(String, Arc<Policy>)> {
         let policies = self.policies();
         let in_force = policies.iter().filter_map(|(site, policy)| {
@@ -77,7 +77,7 @@ impl LiveRules {
         let mut policies = self.policies();
         let before = self.inner.set.swap(Arc::new(set));
         let set = self.load();
-        // Sites that a reload removed are dropped.
+        // Sites that a reload has removed are dropped.
         policies.retain(|(site, policy)| {
             let policy = policy.upgrade();
             if let Some(policy) = &policy {
@@ -89,7 +89,7 @@ impl LiveRules {
         log_changes(&before, &set);
     }
 
-    /// Removes live rules and pauses that have expired.
+    /// Removes expired rules and an expired pause; returns `true` if anything was removed.
     pub(super) fn end(&self, now_ms: i64) -> bool {
         let set = self.load();
         if set.next_end_ms().is_none_or(|end_ms| end_ms > now_ms) {
@@ -102,7 +102,7 @@ impl LiveRules {
     }
 
     fn policies(&self) -> MutexGuard<'_, Vec<(String, WeakPolicy)>> {
-        // Each policy is consistent, even if a panic left others unchanged.
+        // Each policy is consistent, even if a panic left other policies unchanged.
         let policies = self.inner.policies.lock();
         policies.unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,7 +119,7 @@ fn log_changes(before: &LiveRuleSet, now: &LiveRuleSet) {
     let ids = |set: &LiveRuleSet| set.rules.iter().map(|rule| rule.id).collect::<Vec<_>>();
     let rules = now.rules.len();
     if ids(before) != ids(now) {
-        info!(rules, "live rules in force: {rules}");
+        info!(rules, "number of live rules in force: {rules}");
     }
     for (id, reason) in &now.unreadable {
         if !before.unreadable.iter().any(|(known, _)| known == id) {

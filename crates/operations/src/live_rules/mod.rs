@@ -1,8 +1,8 @@
-//! Live rules: rules that are added at run time and effective immediately on every instance.
+//! Live rules: rules that are added at run time and take effect immediately on every instance.
 //!
-//! Live rules are stored in the database and overlaid on the policies of all sites, before the rules
-//! of the configuration. Each instance saves a copy in a file, for startup while the database is
-//! unavailable.
+//! Live rules are stored in the database and overlaid on the policies of all sites, before the
+//! configured rules. Each instance saves a copy of the rules in a file, for startup while the
+//! database is unavailable.
 
 mod definition;
 mod fields;

@@ -1,4 +1,4 @@
-//! A proposed rule, which is validated and previewed before it takes effect.
+//! A proposed live rule, which is validated and previewed before it takes effect.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use super::{
     touched,
 };
 
-/// Period of the preview in minutes: the last day.
+/// Length of the preview period in minutes: the last day.
 const MINUTES: i64 = 24 * 60;
 
-/// Rule that is not in force yet.
+/// A rule that is not in force yet.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Name of the proposed rule, if any.
     pub name: Option<String>,
     /// The proposed rule.
     pub rule: LiveRule,
-    /// Expiry; `None` for a rule that does not expire.
+    /// Expiry of the proposed rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
     /// Recent requests that the rule matches.
     pub touched: AffectedRequests,
@@ -39,7 +39,7 @@ pub struct Proposal {
     pub warnings: Vec<String>,
 }
 
-/// Context for evaluating proposed rules.
+/// The context for evaluating proposed rules.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'s> {
     /// Caller of the operation.
@@ -68,7 +68,7 @@ impl Proposal {
         let mut warnings = among.misfits(&rule)?;
         warnings.extend(unknown(&rule.about, robots()));
         let now = now_ms.div_euclid(60_000);
-        // Includes the current minute.
+        // The range includes the current minute.
         let minutes = now + 1 - MINUTES..now + 1;
         let sums = among.caller.store.traffic().read(minutes, now_ms).await?;
         Ok(Self {
@@ -80,7 +80,7 @@ impl Proposal {
         })
     }
 
-    /// Adds the rule on every instance, or replaces the rule with the same name.
+    /// Adds the rule on every instance, or replaces the existing rule with the same name.
     pub(super) async fn add(
         &self,
         caller: &Caller<'_>,
@@ -107,7 +107,7 @@ impl Proposal {
 }
 
 impl Surroundings<'_> {
-    /// Returns the sites that would skip a rule, with reasons; fails if all sites would skip it.
+    /// Returns the sites that would skip a rule, with reasons.
     fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, Invalid> {
         let mut sites = self.sites.iter().filter(|(name, _)| rule.is_of_site(name));
         let mut misfits = Vec::new();
@@ -136,7 +136,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Returns the error for a rule that a site's policy does not accept.
+/// Returns the error for a rule that a site's policy rejects.
 fn error_of(error: &PolicyError) -> Invalid {
     match error {
         PolicyError::Rule { key, reason, .. } => {
@@ -147,7 +147,7 @@ fn error_of(error: &PolicyError) -> Invalid {
     }
 }
 
-/// Refuses rules for a User-Agent that many people share.
+/// Refuses a rule for a User-Agent that many people share.
 fn check_people<'r>(
     rule: &LiveRule,
     mut robots: impl Iterator<Item = &'r Robot>,
@@ -156,13 +156,13 @@ fn check_people<'r>(
     match rule.about {
         RuleTarget::Robot(_) if robots.any(is_people) => Err(Invalid::new(
             "robot",
-            "its User-Agent is shared by many people, who always pass",
+            "its User-Agent is shared by many people, whose requests always pass",
         )),
         _ => Ok(()),
     }
 }
 
-/// Returns a warning if the registries do not contain the visitors that a rule selects.
+/// Returns a warning if no registry contains the visitors that a rule selects.
 fn unknown<'r>(
     about: &RuleTarget,
     robots: impl Iterator<Item = &'r Robot> + Clone,

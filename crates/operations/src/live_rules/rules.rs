@@ -1,4 +1,4 @@
-//! Listing and changing live rules and the pause.
+//! Lists and changes live rules and the pause of enforcement.
 
 use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule};
 use robot_detection_store::store::{AddRuleOutcome, LiveRuleChange, StoredPause};
@@ -17,15 +17,15 @@ use super::{
 /// Default duration of a pause of enforcement.
 const PAUSE: &str = "1h";
 
-/// Rules in force, and the pause.
+/// The rules in force, and the current pause of enforcement.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RuleList")]
 pub struct Rules {
-    /// Whether live rules are enabled; otherwise, live rules are not evaluated.
+    /// Whether live rules are enabled; if not, they are not evaluated.
     pub enabled: bool,
     /// Live rules, oldest first.
     pub live_rules: Vec<LiveRuleView>,
-    /// Live rules that this version cannot read.
+    /// Live rules that this version of the program cannot read.
     pub unreadable: Vec<UnreadableRule>,
     /// All rules of each site in order of evaluation, live rules first.
     pub rules: Vec<RuleView>,
@@ -33,7 +33,7 @@ pub struct Rules {
     pub pause: Option<Pause>,
 }
 
-/// Live rule that is in force.
+/// A live rule that is in force.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "LiveRule")]
 pub struct LiveRuleView {
@@ -41,12 +41,12 @@ pub struct LiveRuleView {
     pub id: i64,
     /// Name of the live rule, if any.
     pub name: Option<String>,
-    /// Label of the rule in reasons and logs.
+    /// Label of the rule, as used in reasons and logs.
     pub rule: String,
     /// Description of the rule.
     #[serde(rename = "summary")]
     pub does: String,
-    /// Request that creates the same rule.
+    /// Request that would create the same rule.
     pub definition: RuleFields,
     /// Expiry of the rule; absent if the rule does not expire.
     pub ends: Option<Moment>,
@@ -59,33 +59,34 @@ pub struct LiveRuleView {
     pub notes: Vec<String>,
 }
 
-/// Live rule in the database that this version cannot read.
+/// A live rule in the database that this version of the program cannot read.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UnreadableRule {
     /// ID of the unreadable rule.
     pub id: i64,
-    /// Reason why the rule is unreadable.
+    /// Reason why the rule cannot be read.
     pub reason: String,
 }
 
-/// Rule of a site, live or configured.
+/// A rule of a site, either live or configured.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Rule")]
 pub struct RuleView {
     /// Name of the site.
     pub site: String,
-    /// Label of the rule in reasons: `rule "its name"`, or `rule 2`.
+    /// Label of the rule, as used in reasons: `rule "its name"`, or `rule 2`.
     pub rule: String,
-    /// Conditions that must all match; empty for every robot on a filtered path.
+    /// Conditions, all of which must match; empty if the rule matches every robot on a filtered
+    /// path.
     pub conditions: Vec<String>,
     /// Action of the rule.
     pub action: &'static str,
-    /// Words between the action and its location or status.
+    /// Words that connect the action to its location or status.
     #[serde(skip)]
     pub joint: &'static str,
     /// Target of a redirect, or location of the directly served page.
     pub location: Option<String>,
-    /// Status of a redirect or refusal.
+    /// HTTP status of a redirect or refusal.
     pub status: Option<u16>,
     /// Response text of a refusal.
     pub text: Option<String>,
@@ -95,11 +96,11 @@ pub struct RuleView {
     /// Headers that the rule adds to responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
-    /// Origin of the rule in the configuration; empty if the rule is built in.
+    /// Place of the rule in the configuration; empty if the rule is built in.
     pub origin: String,
 }
 
-/// Rate limit of a rule.
+/// The rate limit of a rule.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RateLimit")]
 pub struct RateLimitView {
@@ -111,7 +112,7 @@ pub struct RateLimitView {
     pub per_seconds: f64,
     /// Number of requests allowed in a burst.
     pub burst: u32,
-    /// Unit that the limit applies to, such as an address or a robot.
+    /// Unit to which the limit applies, such as an address or a robot.
     pub per: &'static str,
     /// Description of the rate limit.
     #[serde(rename = "text")]
@@ -130,22 +131,22 @@ pub struct Pause {
     pub by: String,
 }
 
-/// Response with the state of the pause.
+/// The state of the pause of enforcement.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PauseState {
     /// The pause of enforcement, if any.
     pub pause: Option<Pause>,
 }
 
-/// Request to pause all enforcement.
+/// A request to pause all enforcement.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPause {
-    /// Duration, such as `30m` or `12h`; the default is `1h`.
+    /// Duration of the pause, such as `30m` or `12h`; the default is `1h`.
     pub r#for: Option<String>,
 }
 
-/// Rule that was added or previewed.
+/// A rule that was added or previewed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AddedRule {
     /// ID of the new rule; absent in a dry run.
@@ -155,27 +156,27 @@ pub struct AddedRule {
     /// Description of the rule.
     #[serde(rename = "summary")]
     pub does: String,
-    /// Request that creates the same rule.
+    /// Request that would create the same rule.
     pub definition: RuleFields,
     /// Expiry of the rule; absent if the rule does not expire.
     pub ends: Option<Moment>,
-    /// Requests of the last 24 hours that the rule would have matched.
+    /// Requests in the last 24 hours that the rule would have matched.
     #[serde(rename = "matched")]
     pub touched: AffectedRequests,
     /// Warnings about the rule, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Outcome of adding a rule.
+/// The outcome of adding a rule.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "RuleOutcome")]
 pub enum Outcome {
     /// The rule was added.
     Added,
-    /// The rule replaced the rule with the same name.
+    /// The rule replaced an existing rule with the same name.
     Replaced,
-    /// The existing rule with the same name is identical.
+    /// An identical rule with the same name already exists.
     Unchanged,
     /// Dry run: nothing was changed.
     DryRun,
@@ -198,7 +199,7 @@ pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules
     }
 }
 
-/// Lists the live rules that apply to certain visitors.
+/// Lists the live rules that apply to the given visitors.
 pub fn live(
     among: &Surroundings<'_>,
     set: &LiveRuleSet,
@@ -222,13 +223,15 @@ pub async fn add(
     save(among, request, is_dry_run, false).await
 }
 
-/// Creates or replaces a rule by name; an identical rule changes nothing.
+/// Creates or replaces the rule with the given name; nothing changes if the existing rule is
+/// identical.
 ///
 /// A rule without `ends` does not expire.
 ///
 /// # Errors
 ///
-/// Fails like [`add`], and if the expiry is relative and would change with each repetition.
+/// Returns the errors of [`add`], and an error for a relative expiry, whose meaning would change
+/// each time the request is repeated.
 pub async fn put(
     among: &Surroundings<'_>,
     name: &str,
@@ -239,7 +242,7 @@ pub async fn put(
     if request.name.as_ref().is_some_and(|own| own != name) {
         return Err(Refusal::invalid(
             "name",
-            "The name differs from the name in the URL.",
+            "The name in the request differs from the name in the URL.",
         ));
     }
     request.name = Some(name.to_owned());
@@ -276,7 +279,7 @@ async fn save(
     })
 }
 
-/// Removes a rule by its ID or name and returns its ID.
+/// Removes a rule, given its ID or name, and returns its ID.
 ///
 /// # Errors
 ///
@@ -297,7 +300,7 @@ pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
     removed.map(|_| id).ok_or_else(gone)
 }
 
-/// Restores a removed rule.
+/// Restores a live rule that was removed.
 ///
 /// # Errors
 ///
@@ -343,7 +346,7 @@ pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
     Ok(rules.resume(change(caller, "")).await?)
 }
 
-/// Returns the pause in force.
+/// Returns the pause that is in force, if there is one.
 pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
     let pause = |pause: &StoredPause| Pause {
         ends: Moment::new(pause.ends_ms, now_ms),
@@ -353,7 +356,7 @@ pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
     set.pause.as_ref().map(pause)
 }
 
-/// Returns the audit log fields for a caller's change.
+/// Returns the audit log fields that describe a caller's change.
 pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleChange<'c> {
     LiveRuleChange {
         actor: &caller.actor,
@@ -362,7 +365,7 @@ pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleCha
     }
 }
 
-/// Returns the refusal for a rule that exceeds the maximum number of live rules.
+/// Returns the refusal for an attempt to add a rule beyond the maximum number of live rules.
 pub(super) fn full() -> Refusal {
     let message = format!(
         "There are already {MAX_RULES} live rules; remove some, or move the rules printed by `robot-detection rules export` to the configuration."
@@ -388,7 +391,7 @@ impl LiveRuleView {
 }
 
 impl RuleView {
-    /// Returns the rules of a site in order of evaluation.
+    /// Returns the rules of a site, in order of evaluation.
     pub fn all(site: &str, policy: &Policy) -> Vec<Self> {
         policy.rules().map(|rule| Self::new(site, rule)).collect()
     }
@@ -426,7 +429,7 @@ impl From<&RateLimiter> for RateLimitView {
     }
 }
 
-/// Returns the request that creates the same rule.
+/// Returns the request that would create the same rule.
 fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> RuleFields {
     RuleFields {
         name,
@@ -435,7 +438,7 @@ fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> Ru
     }
 }
 
-/// Returns the reasons why a rule does less than its description says.
+/// Returns the reasons why a rule affects fewer requests than its description suggests.
 fn notes(kept: &StoredRule, among: &Surroundings<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let about = &kept.rule.about;

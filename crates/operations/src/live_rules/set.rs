@@ -5,20 +5,20 @@ use robot_detection_store::store::{StoredLiveRule, StoredLiveRules, StoredPause}
 
 use super::{LiveRule, RuleFields};
 
-/// Live rules in force, and the pause.
+/// The live rules in force, and the pause of enforcement.
 #[derive(Clone, Debug, Default)]
 pub struct LiveRuleSet {
-    /// Version of the rules in the database; negative if no rules have been loaded.
+    /// Version of the rules in the database; negative if no rules have been loaded yet.
     pub version: i64,
     /// Live rules, oldest first.
     pub rules: Vec<StoredRule>,
-    /// IDs of unreadable rules, each with the reason.
+    /// IDs of the rules that cannot be read, each with the reason.
     pub unreadable: Vec<(i64, String)>,
     /// The pause of all enforcement.
     pub pause: Option<StoredPause>,
 }
 
-/// Stored live rule.
+/// A live rule as stored in the database.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StoredRule {
     /// ID of the live rule in the database.
@@ -29,14 +29,14 @@ pub struct StoredRule {
     pub rule: LiveRule,
     /// Creation time in milliseconds since 1970.
     pub created_ms: i64,
-    /// Name of the rule's creator.
+    /// Name of the user or program that created the rule.
     pub created_by: String,
-    /// Expiry; `None` for a rule that does not expire.
+    /// Expiry of the rule; `None` if the rule does not expire.
     pub ends_ms: Option<i64>,
 }
 
 impl LiveRuleSet {
-    /// Parses stored rules and skips unreadable ones.
+    /// Parses stored rules and skips rules that cannot be read.
     pub fn read(stored: StoredLiveRules) -> Self {
         let mut set = Self {
             version: stored.version,
@@ -53,7 +53,7 @@ impl LiveRuleSet {
         set
     }
 
-    /// Removes expired rules and an expired pause; returns `true` if there were any.
+    /// Removes expired rules and an expired pause; returns `true` if anything was removed.
     pub(super) fn end(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));
@@ -62,14 +62,14 @@ impl LiveRuleSet {
         ended || self.rules.len() < rules
     }
 
-    /// Returns the time at which the next rule or pause expires.
+    /// Returns the earliest time at which a rule or the pause expires.
     pub(super) fn next_end_ms(&self) -> Option<i64> {
         let pause = self.pause.as_ref().map(|pause| pause.ends_ms);
         let rules = self.rules.iter().filter_map(|rule| rule.ends_ms);
         rules.chain(pause).min()
     }
 
-    /// Returns the overlay for a site's policy.
+    /// Returns the overlay of live rules for a site's policy.
     pub fn overlay(&self, site: &str) -> Overlay {
         let rules = self.rules.iter().filter(|kept| kept.rule.is_of_site(site));
         let overlay = Overlay::new().paused(self.pause.is_some());
@@ -95,12 +95,12 @@ impl StoredRule {
         })
     }
 
-    /// Returns the label of the rule in reasons, logs and counts.
+    /// Returns the label of the rule, as used in reasons, logs and counts.
     pub fn label(&self) -> String {
         format!("live rule {}", self.id)
     }
 
-    /// Returns the creator and the creation date as text.
+    /// Returns a text that names the rule's creator and its creation date.
     pub fn origin(&self) -> String {
         let made = day(self.created_ms);
         match &*self.created_by {
@@ -114,7 +114,7 @@ impl StoredRule {
     }
 }
 
-/// Returns the UTC date of a time.
+/// Returns the date of a time in UTC.
 fn day(at_ms: i64) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.map_or_else(|_| String::new(), |at| at.date().to_string())

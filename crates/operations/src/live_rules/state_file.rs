@@ -1,4 +1,4 @@
-//! Local copy of the live rules, for startup while the database is unavailable.
+//! A local copy of the live rules, for startup while the database is unavailable.
 
 use std::{
     fmt, fs,
@@ -14,13 +14,13 @@ use robot_detection_store::store::{Store, StoredLiveRule, StoredLiveRules, Store
 
 use super::{LiveRuleSet, RuleFields, StoredRule};
 
-/// Version of the file format; other versions are not read.
+/// Version of the file format; files of other versions are not read.
 const FORMAT: u32 = 1;
 
-/// Maximum size of a file that is read; hundreds of rules need only a tenth of it.
+/// Maximum size of a file that is read; even hundreds of rules need only a tenth of this size.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
 
-/// File with a copy of an instance's live rules; clones share the last written content.
+/// A file that contains a copy of an instance's live rules; clones share the last written content.
 #[derive(Clone, Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct StateFile {
     written: Arc<Mutex<Option<String>>>,
 }
 
-/// Error when reading or writing the live rules file.
+/// The error returned when the live rules file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", .path.display())]
 pub struct StateFileError {
@@ -66,7 +66,8 @@ struct PauseContent {
 }
 
 impl StateFile {
-    /// Returns the state file for a database, by default in the directory of an `SQLite` file.
+    /// Returns the state file for a database; by default, it is in the directory of an `SQLite`
+    /// file.
     pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
         let beside = || Some(store.file()?.parent()?.to_owned());
         Some(Self::new(&directory.or_else(beside)?, store.url()))
@@ -77,9 +78,9 @@ impl StateFile {
         self.path.parent()
     }
 
-    /// Creates a handle for a database's file in a directory, without writing the file.
+    /// Creates a handle for the file of a database in a directory, without writing the file.
     fn new(directory: &Path, database: &str) -> Self {
-        // Instances of several databases may share a directory.
+        // Instances that use different databases may share a directory.
         let digest = hex::encode(Sha256::digest(database));
         let name = digest.get(..8).unwrap_or_default();
         Self {
@@ -89,7 +90,7 @@ impl StateFile {
         }
     }
 
-    /// Reads the rules; returns `None` if the file does not exist.
+    /// Reads the rules from the file; returns `None` if the file does not exist.
     ///
     /// # Errors
     ///
@@ -113,11 +114,12 @@ impl StateFile {
         }
     }
 
-    /// Writes the rules if they have changed; no file is created if there are no rules.
+    /// Writes the rules to the file if they have changed; a missing file is not created without
+    /// rules.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory is not writable; the old file stays intact.
+    /// Returns an error if the directory is not writable; the existing file stays intact.
     pub async fn write(&self, set: &LiveRuleSet) -> Result<(), StateFileError> {
         let content = Content::new(&self.database, set);
         let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;
@@ -223,7 +225,7 @@ fn read(path: &Path) -> io::Result<String> {
 /// Writes a new file and renames it, so that readers never see an incomplete file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension(format!("{}.new", std::process::id()));
-    // Left over from a killed process with the same ID.
+    // A killed process with the same ID may have left this file behind.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

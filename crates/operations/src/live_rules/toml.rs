@@ -1,13 +1,14 @@
-//! Live rules as rules of the configuration file.
+//! Converts live rules to rules of the configuration file.
 
 use std::fmt::Write as _;
 
 use super::{LiveAction, RuleTarget, StoredRule, definition::EVERY_PATH};
 
-/// Returns the rules as `[[rule]]` tables, or as `[[site.rule]]` tables if limited to one site.
+/// Returns the rules as `[[rule]]` tables, or as `[[site.rule]]` tables if they are limited to one
+/// site.
 ///
-/// Expiries become comments, because rules of the configuration do not expire. The tables of a site
-/// belong below its `[[site]]`.
+/// Expiries become comments, because configured rules do not expire. The tables of a site belong
+/// below the site's `[[site]]` table.
 pub fn to_toml(rules: &[StoredRule], end: impl Fn(i64) -> String) -> String {
     let mut text = String::new();
     let (of_all, of_sites): (Vec<_>, Vec<_>) =
@@ -25,7 +26,7 @@ fn table(name: &str, kept: &StoredRule, end: &impl Fn(i64) -> String, text: &mut
     let rule = &kept.rule;
     let end = kept.ends_ms.map_or("never".to_owned(), end);
     let mut line = |text_of_line: String| {
-        // Writing to a string never fails.
+        // Writing to a `String` never fails.
         let _ = writeln!(text, "{text_of_line}");
     };
     line(format!("# {}, ends: {end}", comment(&kept.origin())));
@@ -79,12 +80,13 @@ fn table(name: &str, kept: &StoredRule, end: &impl Fn(i64) -> String, text: &mut
     line(String::new());
 }
 
-/// Quotes a text without control characters, for which JSON and TOML quoting are identical.
+/// Quotes a text that contains no control characters; for such a text, JSON and TOML quoting are
+/// the same.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns a text without line breaks, for use in a comment.
+/// Returns a text with line breaks removed, for use in a comment.
 fn comment(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

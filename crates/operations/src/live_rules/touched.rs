@@ -1,4 +1,4 @@
-//! Preview of the requests that a rule would have affected, from stored traffic.
+//! A preview, based on stored traffic, of the requests that a rule would have affected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{LiveAction, LiveRule, RuleTarget};
 
-/// Numbers of recent requests that a rule would have matched.
+/// The numbers of recent requests that a rule would have matched.
 #[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "MatchedRequests")]
 pub struct AffectedRequests {
@@ -20,14 +20,15 @@ pub struct AffectedRequests {
     pub hours: u32,
     /// Number of requests that the rule would have affected.
     pub requests: u64,
-    /// Number of robots; all unlisted robots that do not sign their requests count as one.
+    /// Number of affected robots; all unlisted robots that do not sign their requests count as a
+    /// single robot.
     pub robots: usize,
     /// Number of affected requests from people.
     pub people: u64,
-    /// Sentence that contains the figures.
+    /// Sentence that states the numbers.
     #[serde(rename = "text")]
     pub told: String,
-    /// Limitations of the figures, as sentences.
+    /// Limitations of the numbers, as sentences.
     pub notes: Vec<&'static str>,
 }
 
@@ -73,14 +74,14 @@ impl AffectedRequests {
                 "In the last 24 hours, the rule would have affected {requests} from {robots} and none from people."
             ),
             people => format!(
-                "In the last 24 hours, the rule would have affected {requests}: {people} from people, the others from {robots}."
+                "In the last 24 hours, the rule would have affected {requests}: {people} from people and the rest from {robots}."
             ),
         }
     }
 }
 
 fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>) -> bool {
-    // Paths that are open to every robot are not affected by any rule.
+    // No rule affects paths that are open to every robot.
     let is_open = [PassReason::NeverFiltered, PassReason::Heaven]
         .iter()
         .any(|reason| reason.as_str() == key.cause);
@@ -90,7 +91,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
     if !rule.is_of_site(&key.site)
         || is_open
         || (rule.is_for_verified && !is_verified)
-        // A pass rule does not apply to impostors of its robot.
+        // A pass rule does not apply to impostors of the robot that the rule selects.
         || (lets_pass && is_impostor)
     {
         return false;
@@ -102,7 +103,7 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
         RuleTarget::Nameless => key.robot == NAMELESS,
         RuleTarget::People => is_of_people(key),
         RuleTarget::Everybody => true,
-        // An unlisted robot that signs is named by its host.
+        // An unlisted robot that signs its requests is identified by its host.
         RuleTarget::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
         about => {
             let record = records.get(&*key.robot).filter(|_| is_listed);
@@ -119,37 +120,37 @@ fn is_of_people(key: &TrafficKey) -> bool {
 
 fn notes(rule: &LiveRule) -> Vec<&'static str> {
     let mut notes = vec![
-        "Traffic is stored by robot and site: the figure may include requests for /robots.txt and other paths open to every robot, which are never affected.",
+        "Traffic is stored by robot and site: the number may include requests for /robots.txt and other paths that are open to every robot and never affected.",
     ];
     if rule.path.is_some() {
-        notes.push("Paths are not stored: the figure covers all paths and is a maximum.");
+        notes.push("Paths are not stored: the number covers all paths and is a maximum.");
     }
     if rule.addresses.is_some() || rule.user_agent.is_some() {
         notes.push(
-            "Addresses and User-Agents are not stored: the figure covers all of them and is a maximum.",
+            "Addresses and User-Agents are not stored: the number covers all of them and is a maximum.",
         );
     }
     if rule.touches_people() && !rule.is_for_people {
-        notes.push("The rule matches people: unless it is confirmed with people, it only records its decisions.");
+        notes.push("The rule matches people: unless you confirm it by setting people, it only records its decisions.");
     }
     match rule.action {
         LiveAction::Slow { .. } => {
-            notes.push("Requests within the rate pass; only those above it are slowed down.");
+            notes.push("Requests within the rate limit pass; only requests beyond the limit are slowed down.");
         }
         LiveAction::Redirect => {
-            notes.push("Only some methods are redirected, by default GET and HEAD; methods are not stored, so the figure covers all methods.");
+            notes.push("Only some methods are redirected, by default GET and HEAD; methods are not stored, so the number covers all methods.");
         }
         LiveAction::Pass if rule.is_for_verified => {
             notes
-                .push("The rule lets only verified robots pass, because the registry contains the data to verify them.");
+                .push("The rule allows only verified robots, because the registry contains the data to verify them.");
         }
         LiveAction::Pass if rule.addresses.is_none() => {
-            notes.push("These robots cannot be verified: every request that claims to be one of them passes.");
+            notes.push("These robots cannot be verified: every request that claims to come from one of them passes.");
         }
         LiveAction::Pass | LiveAction::Refuse { .. } => {}
     }
     if let RuleTarget::Purpose(_) = rule.about {
-        notes.push("Unlisted robots with this purpose are affected too but not counted, because their purpose is not stored.");
+        notes.push("Unlisted robots with this purpose are also affected, but are not counted, because their purpose is not stored.");
     }
     notes
 }

@@ -1,4 +1,4 @@
-//! Adding and removing robots by hand.
+//! Adds and removes robots by hand.
 
 use clap::Args;
 use robot_detection_layer::detect::browser_hits;
@@ -10,14 +10,14 @@ use tracing::info;
 
 use crate::{Caller, Invalid, Refusal};
 
-/// Robot to add by hand.
+/// A robot to add by hand.
 #[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
-// A misspelt field would be ignored.
+// Without this attribute, a misspelt field would be ignored.
 #[serde(default, deny_unknown_fields)]
 pub struct NewRobot {
     /// ID of the robot
     pub id: String,
-    /// User-Agent that the robot sends
+    /// User-Agent of the robot
     #[arg(long, value_name = "UA")]
     pub useragent: String,
     /// Display name [default: the ID]
@@ -52,7 +52,7 @@ pub struct NewRobot {
         hide_default_value = true
     )]
     pub operator: String,
-    /// Name of the robot in robots.txt
+    /// Name that the robot obeys in robots.txt
     #[arg(
         long,
         value_name = "TOKEN",
@@ -82,14 +82,14 @@ pub struct NewRobot {
     pub accept_browser_hits: bool,
 }
 
-/// Outcome of creating or replacing a robot.
+/// The outcome of creating or replacing a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PutRobot {
     /// The robot is new.
     Added,
-    /// The robot replaced the robot with the same ID.
+    /// The robot replaced an existing robot with the same ID.
     Replaced,
-    /// The existing robot with the same ID is identical.
+    /// An identical robot with the same ID already exists.
     Unchanged,
 }
 
@@ -104,16 +104,17 @@ pub async fn add(caller: &Caller<'_>, request: &NewRobot) -> Result<Robot, Refus
     Ok(robot)
 }
 
-/// Creates or replaces a robot by ID; an identical robot changes nothing.
+/// Creates or replaces the robot with the given ID; nothing changes if the existing robot is
+/// identical.
 ///
 /// # Errors
 ///
-/// Fails like [`add`].
+/// Returns the errors of [`add`].
 pub async fn put(caller: &Caller<'_>, id: &str, request: &NewRobot) -> Result<PutRobot, Refusal> {
     if !request.id.is_empty() && request.id != id {
         return Err(Refusal::invalid(
             "id",
-            "The ID differs from the ID in the URL.",
+            "The ID in the request differs from the ID in the URL.",
         ));
     }
     let request = NewRobot {
@@ -145,7 +146,7 @@ async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(),
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::conflict(
             "conflict",
-            format!("Another robot that was added by hand has the ID {id:?}."),
+            format!("Another robot that was added by hand already has the ID {id:?}."),
         ),
         _ => error.into(),
     })?;
@@ -200,7 +201,7 @@ impl NewRobot {
             let wrong = wrong.map(|error| Invalid::new(error.field, error.message));
             Refusal::Invalid(wrong.collect())
         })?;
-        // A pattern such as `Mozilla` would treat every person as this robot.
+        // A pattern such as `Mozilla` would classify every person as this robot.
         let hits = browser_hits(std::slice::from_ref(&robot));
         match hits.first() {
             Some(hit) if !self.accept_browser_hits => {

@@ -1,4 +1,4 @@
-//! Listing robots: filters and sort order.
+//! Lists robots, with filters and a sort order.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::RobotView;
 use crate::{Caller, Invalid, Paging, Refusal, filled};
 
-/// Maximum number of characters in a search text; the rest is ignored.
+/// Maximum number of characters in a search text; further characters are ignored.
 const MAX_SEARCH_CHARS: usize = 200;
 
 /// Statuses by which robots can be filtered.
@@ -22,7 +22,7 @@ const STATUSES: [&str; 3] = ["active", "quarantined", "unusable"];
 /// Words for the columns by which robots can be sorted.
 const SORTS: [&str; 6] = ["name", "id", "purpose", "source", "status", "modified"];
 
-/// Filter and sort order for a list of robots.
+/// The filter and sort order for a list of robots.
 #[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ListRobots {
@@ -33,7 +33,7 @@ pub struct ListRobots {
     #[arg(skip)]
     #[serde(deserialize_with = "filled")]
     pub id: Option<String>,
-    /// Only robots of this source
+    /// Only robots from this source
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "filled")]
     pub source: Option<String>,
@@ -45,11 +45,11 @@ pub struct ListRobots {
     #[arg(long, value_name = "PURPOSE")]
     #[serde(deserialize_with = "filled")]
     pub purpose: Option<String>,
-    /// Only robots of this operator, ignoring case
+    /// Only robots run by this operator, ignoring case
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "filled")]
     pub operator: Option<String>,
-    /// Only duplicates of a robot from a preferred source
+    /// Only robots that duplicate a robot from a preferred source
     #[arg(long)]
     pub duplicates: bool,
     /// Sort key: name (the default), id, purpose, source, status or modified
@@ -62,12 +62,12 @@ pub struct ListRobots {
     pub dir: Option<String>,
 }
 
-/// Robot from the database or from the bundled registry.
+/// A robot from the database or from the bundled registry.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The listed robot.
     pub robot: Arc<Robot>,
-    /// Times of insertion and last change; `None` for the bundled registry.
+    /// Times at which the robot was inserted and last changed; `None` for the bundled registry.
     pub dates_ms: Option<(i64, i64)>,
 }
 
@@ -83,7 +83,7 @@ pub struct RobotViews {
     pub next: Option<String>,
 }
 
-/// Validated filter for the list of robots.
+/// The validated filter for the list of robots.
 struct Selection<'r> {
     words: Vec<String>,
     source: Option<Source>,
@@ -111,11 +111,11 @@ pub fn bundled() -> Vec<Row> {
     robots.map(row).collect()
 }
 
-/// Returns the robots that match the filter, in sort order.
+/// Returns the robots that match the filter, in the requested sort order.
 ///
 /// # Errors
 ///
-/// Returns an error for the invalid field.
+/// Returns an error that names the invalid field.
 pub fn select(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -135,11 +135,11 @@ pub fn select(
     Ok(rows)
 }
 
-/// Lists a page of robots, or all robots without `paging`.
+/// Lists a page of robots, or all robots if `paging` is `None`.
 ///
 /// # Errors
 ///
-/// Returns an error for the invalid field.
+/// Returns an error that names the invalid field.
 pub fn list(
     rows: Vec<Row>,
     request: &ListRobots,
@@ -210,7 +210,7 @@ impl ListRobots {
             "purpose" => robot.purpose.to_string(),
             "source" => robot.source.to_string(),
             "status" => robot.status.as_str().to_owned(),
-            // Wide enough for all times, so that text order equals numeric order.
+            // Padded to a width that fits all times, so that text order equals numeric order.
             "modified" => format!("{:020}", row.dates_ms.map_or(0, |(_, at_ms)| at_ms)),
             _ => robot.name.to_lowercase(),
         };
@@ -265,7 +265,7 @@ impl<'r> Selection<'r> {
         if self.words.is_empty() {
             return true;
         }
-        // Separated by line breaks, so that no search text matches across two fields.
+        // Fields are separated by line breaks, so that no search text matches across two fields.
         let text = [&robot.id, &robot.name, &robot.useragent, operator].join("\n");
         let text = text.to_lowercase();
         self.words.iter().all(|word| text.contains(word))

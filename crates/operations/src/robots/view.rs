@@ -1,4 +1,4 @@
-//! Robots as shown on pages and in JSON.
+//! Robots, as shown on pages and in JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::Moment;
 use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 
-/// Robot as shown in the robots table.
+/// A robot, as shown in the robots table.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Robot")]
 pub struct RobotView {
@@ -22,45 +22,46 @@ pub struct RobotView {
     pub source_title: String,
     /// Status of the robot: `active`, `quarantined` or `unusable`.
     pub status: &'static str,
-    /// Reason why the robot is not active; empty for an active robot.
+    /// Reason why the robot is not active; empty if the robot is active.
     pub reason: String,
     /// User-Agent of the robot according to its source.
     pub useragent: String,
-    /// Patterns with which User-Agents are compared.
+    /// Patterns to which User-Agents are compared.
     pub patterns: Vec<PatternView>,
     /// Purpose of the robot.
     pub purpose: &'static str,
     /// Company or project that runs the robot.
     pub operator: Option<String>,
-    /// Name of the robot in robots.txt.
+    /// Name that the robot obeys in robots.txt.
     pub product_token: Option<String>,
     /// Origin of the name in robots.txt: "published", or "derived" from the robot's name.
     pub product_token_origin: Option<&'static str>,
-    /// Operator's statement on whether the robot obeys robots.txt; "unknown" without a statement.
+    /// Whether the robot obeys robots.txt, according to its operator; "unknown" if the operator
+    /// does not say.
     pub exclusion: &'static str,
     /// Domains of the host names from which the robot sends requests.
     pub host_suffixes: Vec<String>,
-    /// Page about the robot; always `http:` or `https:`.
+    /// URL of a page about the robot, always `http:` or `https:`.
     pub details_url: Option<String>,
-    /// Address list of the robot; always `http:` or `https:`.
+    /// URL of the robot's address list, always `http:` or `https:`.
     pub ranges_url: Option<String>,
     /// Hosts whose keys sign the robot's requests.
     pub signature_agents: Vec<String>,
-    /// Public lists that contain the robot; `operator` for its operator's page.
+    /// Public lists that contain the robot; `operator` stands for the operator's own page.
     pub evidence: Vec<String>,
     /// Day on which the data was checked against the operator's page.
     pub checked: Option<String>,
-    /// Time when the robot first appeared in its source; absent outside a database.
+    /// Time when the robot first appeared in its source; absent if no database is used.
     pub inserted: Option<Moment>,
-    /// Time of the last change by the robot's source.
+    /// Time when the robot's source last changed the robot.
     pub modified: Option<Moment>,
-    /// Pattern and browser of a quarantined robot.
+    /// Pattern and browser that caused the robot's quarantine.
     pub hit: Option<HitView>,
-    /// Robot from a preferred source that is reported instead of this robot.
+    /// Robot from a preferred source that is reported in place of this robot.
     pub duplicate_of: Option<RobotLinkView>,
 }
 
-/// Link to the page of another robot.
+/// A link to the page of another robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RobotLink")]
 pub struct RobotLinkView {
@@ -74,28 +75,28 @@ pub struct RobotLinkView {
     pub source_title: String,
 }
 
-/// User-Agent pattern of a robot.
+/// A User-Agent pattern of a robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Pattern")]
 pub struct PatternView {
-    /// Method by which the text is compared.
+    /// Method by which User-Agents are compared to the text.
     pub kind: &'static str,
     /// Text of the pattern.
     pub text: String,
 }
 
-/// Pattern and browser of a quarantined robot.
+/// The pattern and the browser that caused a robot's quarantine.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "BrowserHit")]
 pub struct HitView {
     /// Pattern that matched a browser.
     pub pattern: String,
-    /// User-Agent of the matched browser.
+    /// User-Agent of the browser that the pattern matched.
     pub browser: String,
 }
 
 impl RobotView {
-    /// Describes a robot.
+    /// Creates the view of a robot.
     pub fn new(row: &Row, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
         let robot = &*row.robot;
         let moment = |at_ms| Moment::new(at_ms, now_ms);
@@ -151,9 +152,10 @@ impl RobotLinkView {
     }
 }
 
-/// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
+/// Returns `true` if a link is safe on a page: `http:` or `https:`, but not `javascript:` or
+/// `data:`.
 ///
-/// Registries are third-party data, and a click on a link must not run a script.
+/// Registries are third-party data, and clicking a link must not run a script.
 pub fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))
@@ -170,7 +172,7 @@ pub fn title(source: &Source) -> String {
     }
 }
 
-/// Returns the name of a robot, or its ID if the name is empty.
+/// Returns the display name of a robot: its name, or its ID if the name is empty.
 pub fn shown_name(robot: &Robot) -> String {
     if robot.name.trim().is_empty() {
         robot.id.clone()

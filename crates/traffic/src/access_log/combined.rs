@@ -1,8 +1,8 @@
-//! Parser for the common and the combined log format.
+//! A parser for the common and the combined log format.
 
 use memchr::{memchr, memchr2};
 
-/// Fields of an access log line, in escaped form.
+/// The fields of an access log line, in escaped form.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RawEntry<'a> {
     /// User-Agent of the request; empty in the common format.
@@ -10,11 +10,12 @@ pub(super) struct RawEntry<'a> {
     pub(super) bytes: u64,
 }
 
-/// Parses a log line. Returns `None` if the line has another format or is truncated.
+/// Parses a log line. Returns `None` if the line is truncated or not in either format.
 pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     let (bytes, rest) = after_request(request(line)?)?;
     let Some(referer) = next_quoted(rest) else {
-        // A line without quoted fields has the common format, possibly with additional fields.
+        // A line without quoted fields is in the common format, possibly followed by additional
+        // fields.
         return Some(RawEntry {
             user_agent: b"",
             bytes,
@@ -25,16 +26,17 @@ pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     Some(RawEntry { user_agent, bytes })
 }
 
-/// Returns the request line that a log line contains, in escaped form.
+/// Returns the request line contained in a log line, in escaped form.
 pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
     let request = request(line)?;
     let (_, _, end) = after_request_at(request)?;
     request.get(..end)
 }
 
-/// Returns the rest of the log line after the opening quote of the request.
+/// Returns the part of a log line after the opening quote of the request.
 ///
-/// The quote follows the time. A user name before the time may contain `]`, but no unescaped quote.
+/// This quote follows the time. A user name before the time may contain `]`, but no unescaped
+/// quote.
 pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     let mut from = 0;
     loop {
@@ -46,20 +48,20 @@ pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the number of bytes sent and the rest of the log line after the number.
+/// Returns the number of bytes sent, and the part of the log line after this number.
 ///
-/// The request ends at the first quote followed by a status and a byte count: with `escape=none`, a
-/// quote within the request looks like the closing one.
+/// The request ends at the first quote that is followed by a status and a byte count: with
+/// `escape=none`, a quote within the request looks like the closing quote.
 fn after_request(request: &[u8]) -> Option<(u64, &[u8])> {
     after_request_at(request).map(|(bytes, rest, _)| (bytes, rest))
 }
 
-/// Returns the bytes sent, the rest of the log line, and the end of the request.
+/// Returns the number of bytes sent, the part of the log line after it, and the end of the request.
 pub(super) fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
     let mut rest = request;
     loop {
         let (_, after) = quoted(rest)?;
-        // Runs in linear time: after each quote, only two words are examined.
+        // Runs in linear time, because only two words are examined after each quote.
         if let Some((bytes, behind)) = status_and_bytes(after) {
             return Some((bytes, behind, request.len() - after.len() - 1));
         }
@@ -71,7 +73,7 @@ fn status_and_bytes(text: &[u8]) -> Option<(u64, &[u8])> {
     let (status, rest) = word(text.strip_prefix(b" ")?);
     let is_status = status == b"-" || (status.len() == 3 && status.iter().all(u8::is_ascii_digit));
     let (bytes, rest) = word(rest.strip_prefix(b" ")?);
-    // Apache's `%b` writes `-` if no byte was sent.
+    // Apache's `%b` writes `-` if no bytes were sent.
     let bytes = if bytes == b"-" { 0 } else { number(bytes)? };
     is_status.then_some((bytes, rest))
 }
@@ -81,7 +83,7 @@ pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at_checked(end).unwrap_or((text, b""))
 }
 
-/// Parses a number that consists of digits only; saturates on overflow.
+/// Parses a number that consists only of digits; saturates on overflow.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -92,12 +94,13 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns the text after the next quote.
+/// Returns the part of a text after the next quote.
 pub(super) fn next_quoted(text: &[u8]) -> Option<&[u8]> {
     text.get(memchr(b'"', text)? + 1..)
 }
 
-/// Splits a quoted field, without its opening quote, from the text after its closing quote.
+/// Splits a text that starts inside a quoted field into the field and the part after its closing
+/// quote.
 pub(super) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut from = 0;
     loop {
@@ -105,7 +108,8 @@ pub(super) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
         if text.get(at) == Some(&b'"') {
             return Some((text.get(..at)?, text.get(at + 1..)?));
         }
-        // Skip the escaped byte too: `\"` does not end the field, and `\\` escapes no later byte.
+        // Skip the escaped byte too: `\"` does not end the field, and the second byte of `\\`
+        // escapes nothing.
         from = at + 2;
     }
 }

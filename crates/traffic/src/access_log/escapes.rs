@@ -2,9 +2,9 @@
 
 /// Appends `raw` to `text` with its escape sequences decoded.
 ///
-/// Apache `httpd` (`ap_escape_logitem`) and nginx (`escape=default`) write `\xHH` and C's letters;
-/// JSON writers use `\uHHHH` with surrogates (RFC 8259 §7). A lone surrogate becomes U+FFFD; an
-/// invalid escape sequence is copied unchanged.
+/// Apache `httpd` (`ap_escape_logitem`) and nginx (`escape=default`) write `\xHH` and the escape
+/// letters of C; JSON writers use `\uHHHH` with surrogates (RFC 8259 §7). A lone surrogate becomes
+/// U+FFFD, and an invalid escape sequence is copied unchanged.
 pub(super) fn unescape(raw: &[u8], text: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some((&byte, after)) = rest.split_first() {
@@ -19,7 +19,7 @@ pub(super) fn unescape(raw: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Decodes the escape sequence after a backslash. Returns the text after the sequence.
+/// Decodes the escape sequence after a backslash. Returns the text after the escape sequence.
 fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (&letter, after) = rest.split_first()?;
     match letter {
@@ -29,7 +29,7 @@ fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         b'n' => text.push(b'\n'),
         b'r' => text.push(b'\r'),
         b't' => text.push(b'\t'),
-        // Only written by Apache; `\/` and `\f` are JSON escapes.
+        // Only Apache writes this sequence; `\/` and `\f` are JSON escapes.
         b'v' => text.push(0x0b),
         b'x' => {
             let (number, after) = hex(after, 2)?;

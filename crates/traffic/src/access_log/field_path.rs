@@ -2,19 +2,19 @@
 
 use std::str::FromStr;
 
-/// Maximum length of a path in bytes, which limits how deeply objects are parsed.
+/// Maximum length of a path in bytes; the limit bounds how deeply objects are parsed.
 const MAX_BYTES: usize = 256;
 
-/// Path of a field in a JSON object: names joined by dots.
+/// The path of a field in a JSON object: names joined by dots.
 ///
-/// ASCII letters of a name match regardless of case. A name may itself contain dots: `a.b` matches
-/// both `{"a": {"b": 1}}` and `{"a.b": 1}`.
+/// The ASCII letters of a name match regardless of case. A name may itself contain dots: `a.b`
+/// matches both `{"a": {"b": 1}}` and `{"a.b": 1}`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FieldPath(Box<[u8]>);
 
-/// Error for a field path that is empty, too long, or contains an empty name.
+/// The error for a field path that is empty, too long, or contains an empty name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("a field path consists of names joined by dots, at most {MAX_BYTES} bytes")]
+#[error("a field path must consist of names joined by dots and have at most {MAX_BYTES} bytes")]
 pub struct InvalidFieldPath;
 
 impl FieldPath {
@@ -25,7 +25,7 @@ impl FieldPath {
             "user_agent",
             "userAgent",
             "agent",
-            // Caddy, Traefik and the Elastic Common Schema.
+            // Used by Caddy, Traefik and the Elastic Common Schema.
             "request.headers.User-Agent",
             "request_User-Agent",
             "user_agent.original",
@@ -39,7 +39,7 @@ impl FieldPath {
             "bytes_sent",
             "bytes",
             "size",
-            // Traefik.
+            // Used by Traefik.
             "DownstreamContentSize",
         ])
     }

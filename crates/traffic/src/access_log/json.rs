@@ -1,4 +1,4 @@
-//! Parser that extracts two fields from log lines that are JSON objects.
+//! A parser that extracts two fields from log lines that are JSON objects.
 
 use super::{
     FieldPath,
@@ -6,32 +6,33 @@ use super::{
     scanner::{Raw, Scanner},
 };
 
-/// Maximum number of paths searched for each field.
-// Few enough for their state to fit in stack arrays: parsing a line allocates nothing.
+/// Maximum number of paths that are searched for each field.
+// Few enough for their state to fit in stack arrays, so that parsing a line allocates nothing.
 const MAX_PATHS: usize = 8;
 
-/// Reader that extracts two fields from a JSON object.
+/// A reader that extracts two fields from a JSON object.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     user_agents: Vec<FieldPath>,
     bytes: Vec<FieldPath>,
 }
 
-/// Remaining part of each path at the current depth; `None` for paths that lead to other members.
+/// The remaining part of each path at the current depth; `None` for a path that leads to another
+/// member.
 #[derive(Clone, Copy, Debug, Default)]
 struct RemainingPaths<'p> {
     user_agents: [Option<&'p [u8]>; MAX_PATHS],
     bytes: [Option<&'p [u8]>; MAX_PATHS],
 }
 
-/// Values found so far, each with the index of its path in the list.
+/// The values found so far, each with the index of its path in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct FieldValues<'a> {
     user_agent: Option<(usize, Raw<'a>)>,
     bytes: Option<(usize, u64)>,
 }
 
-/// Paths that match the name of an object's member.
+/// The paths that match the name of a member of an object.
 struct MemberPaths<'p> {
     user_agent: Option<usize>,
     bytes: Option<usize>,
@@ -39,14 +40,14 @@ struct MemberPaths<'p> {
 }
 
 impl Fields {
-    /// Creates a reader; in each list, the first path found in a line is used.
+    /// Creates a reader; in each list, the first path that a line contains is used.
     pub(super) fn new(mut user_agents: Vec<FieldPath>, mut bytes: Vec<FieldPath>) -> Self {
         user_agents.truncate(MAX_PATHS);
         bytes.truncate(MAX_PATHS);
         Self { user_agents, bytes }
     }
 
-    /// Parses a log line. Returns `None` if the line is not one complete JSON object.
+    /// Parses a log line. Returns `None` if the line is not a single complete JSON object.
     pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
         let found = self.find(line)?;
         Some(RawEntry {
@@ -55,7 +56,7 @@ impl Fields {
         })
     }
 
-    /// Returns the path of the first field in a line or, if the field is missing, of the second
+    /// Returns the path of the first field in a line or, if this field is missing, of the second
     /// field.
     pub(super) fn found(&self, line: &[u8]) -> Option<&FieldPath> {
         let found = self.find(line)?;
@@ -81,7 +82,7 @@ fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
     std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
 }
 
-/// Parses an object; to protect the stack, nested objects are parsed only as deeply as a path
+/// Parses an object. To protect the stack, nested objects are parsed only as deeply as a path
 /// requires.
 fn object<'a>(
     scanner: &mut Scanner<'a>,
@@ -116,12 +117,12 @@ fn value<'a>(
     {
         return object(scanner, below, found);
     }
-    // The value is always skipped, and parsed only from a copy of the scanner: a value of an
+    // The value is always skipped, and parsed only with a copy of the scanner, so a value of an
     // unexpected type, such as `null`, does not affect the rest of the line.
     let mut copy = *scanner;
     scanner.skip()?;
     if let Some(index) = step.user_agent
-        // The first of two members with the same name is used (RFC 8259 §4 leaves this open).
+        // The first of several members with the same name is used (RFC 8259 §4 leaves this open).
         && found.user_agent.is_none_or(|(best, _)| index < best)
         && let Some(text) = text(&mut copy)
     {
@@ -135,14 +136,14 @@ fn value<'a>(
     Some(())
 }
 
-/// Returns a string, or the first string of an array, because Caddy logs headers as arrays.
+/// Returns a string, or the first string in an array, because Caddy logs headers as arrays.
 fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
     // The scanner is a copy, so the end of the array need not be consumed.
     scanner.take(b'[');
     scanner.string()
 }
 
-/// Returns the integer part of a number, which may be quoted.
+/// Returns the integer part of a number, which may be in quotes.
 fn count(scanner: &mut Scanner<'_>) -> Option<u64> {
     let text = match scanner.peek()? {
         b'"' => scanner.string()?.0,
@@ -164,8 +165,8 @@ impl<'p> RemainingPaths<'p> {
     }
 }
 
-/// Returns the first path that ends with the name, and whether other paths continue below the
-/// member.
+/// Returns the first path that ends with the given name, and whether other paths continue below
+/// this member.
 fn follow<'p>(
     paths: &[Option<&'p [u8]>; MAX_PATHS],
     name: &[u8],

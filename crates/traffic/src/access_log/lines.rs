@@ -11,26 +11,26 @@ use memchr::memchr;
 /// Maximum length of a line in bytes; the rest of a longer line is skipped.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Size of the buffer, and maximum number of bytes that one call reads.
+/// Size of the buffer, and maximum number of bytes read by a single call.
 // Eight times the longest line: moving a partial line to the front copies at most an eighth.
 const BLOCK_BYTES: usize = 512 * 1024;
 
-/// Line reader that buffers a block of the input.
+/// A line reader that buffers a block of its input.
 ///
-/// Lines end with LF or CRLF; the last line need not have a line ending.
+/// Lines end with LF or CRLF; the last line may lack a line ending.
 pub struct Lines<R> {
     input: R,
     block: Box<[u8]>,
-    /// Start of the next line in the block.
+    /// Start of the next line in the buffered block.
     start: usize,
-    /// Position in the block up to which no line ending has been found.
+    /// Position in the buffered block up to which no line ending has been found.
     searched: usize,
-    /// End of the data in the block.
+    /// End of the data in the buffered block.
     end: usize,
     is_over: bool,
     /// Number of bytes removed from the front of the block so far.
     dropped: u64,
-    /// Whether the last returned line had a line ending.
+    /// Whether the line returned most recently had a line ending.
     was_ended: bool,
 }
 
@@ -49,10 +49,10 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads more input; must be called after [`Lines::next_line`] has returned every buffered
+    /// Reads more input; must be called only after [`Lines::next_line`] has returned every buffered
     /// line.
     ///
-    /// Returns `false` at the end of the input. Blocks while the input blocks.
+    /// Returns `false` at the end of the input. The call blocks while the input blocks.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl<R: Read> Lines<R> {
         Ok(read > 0 || self.start < self.end)
     }
 
-    /// Returns the next line without its line ending, if the complete line is buffered.
+    /// Returns the next line without its line ending if the complete line is buffered.
     pub fn next_line(&mut self) -> Option<&[u8]> {
         let unsearched = self.block.get(self.searched..self.end)?;
         let (line, next, was_ended) = match memchr(b'\n', unsearched) {
@@ -99,24 +99,25 @@ impl<R: Read> Lines<R> {
         Some(line.get(..MAX_LINE_BYTES).unwrap_or(line))
     }
 
-    /// Returns the number of input bytes up to the end of the last returned line.
+    /// Returns the number of input bytes up to the end of the line returned most recently.
     pub fn consumed(&self) -> u64 {
         self.dropped + self.start as u64
     }
 
-    /// Returns `true` if the last returned line had a line ending; otherwise, the line may still
-    /// grow.
+    /// Returns `true` if the line returned most recently had a line ending; otherwise, more of the
+    /// line may follow.
     pub fn was_ended(&self) -> bool {
         self.was_ended
     }
 
-    /// Moves the partial line to the front of the block and truncates it to the maximum length.
+    /// Moves the partial line to the front of the block, and truncates the line to the maximum
+    /// length.
     fn make_room(&mut self) {
-        // The extra byte is for the CR of a line of exactly the maximum length. Since the rest of
+        // The extra byte is for the CR of a line of exactly the maximum length. Because the rest of
         // the block stays free, no read uses an empty buffer, which would look like the end of the
         // input.
         let kept = (self.end - self.start).min(MAX_LINE_BYTES + 1);
-        // Truncated bytes count as if they preceded the line.
+        // Truncated bytes are counted as if they preceded the line.
         self.dropped += (self.end - kept) as u64;
         self.block.copy_within(self.start..self.start + kept, 0);
         self.start = 0;
@@ -131,16 +132,16 @@ impl<R> fmt::Debug for Lines<R> {
     }
 }
 
-/// First bytes of a gzip member (RFC 1952 §2.3.1); no text line starts with them.
+/// The first bytes of a gzip member (RFC 1952 §2.3.1); no line of text starts with these bytes.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Number of compressed bytes that one call reads.
+/// Number of compressed bytes read by a single call.
 const PACKED_BYTES: usize = 128 * 1024;
 
 /// Returns a reader for the text of a log; gzip input is detected by its content and decompressed.
 ///
-/// Consecutive gzip members are read as one text (RFC 1952 §2.2). Memory use does not depend on the
-/// log's content.
+/// Consecutive gzip members are read as a single text (RFC 1952 §2.2). Memory use does not depend
+/// on the content of the log.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 use super::{FieldPath, combined, escapes::unescape, json::Fields};
 
-/// Names of JSON fields in order of preference; at most eight in each list.
+/// Names of JSON fields, in order of preference; each list has at most eight names.
 const REQUEST_LINES: &[&str] = &["request", "request_line", "requestLine"];
 const METHODS: &[&str] = &[
     "request_method",
@@ -34,22 +34,23 @@ pub(super) const HOSTS: &[&str] = &[
 /// A request described by a log line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoggedRequest {
-    /// HTTP method, if the line contains the method.
+    /// HTTP method, if the log line contains a method.
     pub method: Option<String>,
-    /// Requested host, if the line contains a host.
+    /// Requested host, if the log line contains a host.
     pub host: Option<String>,
-    /// Path and query of the request; starts with a slash.
+    /// Path and query of the request, starting with a slash.
     pub target: String,
-    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if the log line contains no User-Agent, or an empty
+    /// one or `-`.
     pub user_agent: Option<Vec<u8>>,
 }
 
 impl LoggedRequest {
-    /// Parses a line in common, combined or JSON format. Returns `None` if the line does not
+    /// Parses a line in the common, combined or JSON format. Returns `None` if the line does not
     /// describe a request.
     ///
-    /// A line that starts with a brace is parsed as JSON. Fields are looked up under the names used
-    /// by nginx, Caddy, Traefik and others.
+    /// A line that starts with a brace is parsed as JSON. Fields are looked up by the names that
+    /// nginx, Caddy, Traefik and others use.
     ///
     /// # Example
     ///
@@ -70,7 +71,7 @@ impl LoggedRequest {
         logged.target.starts_with('/').then_some(logged)
     }
 
-    /// Splits the host from a target in absolute form (RFC 9112 §3.2.2).
+    /// Splits off the host from a target in absolute form (RFC 9112 §3.2.2).
     fn split_url(&mut self) {
         let Some((scheme, rest)) = self.target.split_once("://") else {
             return;
@@ -114,7 +115,8 @@ fn read_json(line: &[u8]) -> Option<LoggedRequest> {
     let request = found(REQUEST_LINES);
     let of_line = request.as_deref().and_then(split);
     let method = found(METHODS).or_else(|| of_line.map(|(method, _)| method.to_owned()));
-    // Prefer the request line: a path in its own field may have been rewritten by the server.
+    // The request line is preferred, because the server may have rewritten a path in a field of its
+    // own.
     let target = match of_line {
         Some((_, target)) => target.to_owned(),
         None => found(TARGETS)?,
@@ -133,11 +135,12 @@ fn field(line: &[u8], paths: Vec<FieldPath>) -> Option<Vec<u8>> {
     Some(unescaped(entry.user_agent))
 }
 
-/// Splits "GET /a HTTP/1.1" into method and target; returns `None` for text without a space.
+/// Splits a request line such as "GET /a HTTP/1.1" into method and target; returns `None` if the
+/// text contains no space.
 fn split(request: &str) -> Option<(&str, &str)> {
     let (method, rest) = request.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {
-        // Split from the right: a malformed target may contain blanks.
+        // Split from the right, because a malformed target may contain spaces.
         Some((target, version)) if version.starts_with("HTTP/") => target,
         _ => rest,
     };

@@ -1,8 +1,9 @@
-//! Readers and writers for the access logs of web servers.
+//! Reads and writes the access logs of web servers.
 //!
 //! [`open`] decompresses gzip, [`Lines`] splits blocks of bytes into lines, and [`Parser`] extracts
-//! the User-Agent and the bytes sent from each line. Parsing a line allocates nothing, and memory
-//! use does not grow with the log: a line longer than [`MAX_LINE_BYTES`] is truncated.
+//! the User-Agent and the number of bytes sent from each line. Parsing a line allocates nothing,
+//! and memory use does not grow with the log, because a line longer than [`MAX_LINE_BYTES`] is
+//! truncated.
 //!
 //! # Formats
 //!
@@ -12,22 +13,23 @@
 //! host ident user [time] "request" status bytes "referer" "user agent" more…
 //! ```
 //!
-//! Text before the time is skipped: a virtual host, an IPv6 address, a user name with spaces. A
-//! quoted field ends at a quote without a backslash. Servers write `\"`, `\\`, `\n`, `\xHH` and
-//! similar escape sequences for bytes that cannot appear in a log line; these sequences are
-//! decoded. The byte count may be `-`. A line in the common format has no User-Agent.
+//! Text before the time is skipped, such as a virtual host, an IPv6 address or a user name with
+//! spaces. A quoted field ends at a quote that does not follow a backslash. Servers write `\"`,
+//! `\\`, `\n`, `\xHH` and similar escape sequences for bytes that cannot appear in a log line;
+//! these sequences are decoded. The byte count may be `-`. A line in the common format has no
+//! User-Agent.
 //!
-//! *JSON* is one object per line, as written by nginx, Caddy and Traefik. [`FieldPath`]s specify
-//! the fields to read.
+//! In the *JSON* format, each line is an object, as written by nginx, Caddy and Traefik.
+//! [`FieldPath`]s specify the fields to read.
 //!
 //! # Output
 //!
-//! `serve` writes the same formats, escaped as nginx does. In the combined format, additional
-//! quoted fields follow the User-Agent: the robot's id, the kind of visitor (person, listed or
-//! unlisted robot), the decision, and the verdict on the robot's claim (`-` for a person or without
-//! verification); then the duration in seconds. In the common format, which has no quoted field
-//! after the request, these fields are words with escaped spaces. JSON uses nginx's names and is
-//! ASCII.
+//! `serve` writes the same formats, with the same escaping as nginx. In the combined format,
+//! additional quoted fields follow the User-Agent: the robot's ID, the kind of visitor (person,
+//! listed or unlisted robot), the decision, and the verdict on the robot's claim (`-` for a person
+//! or if nothing was verified). The last field is the duration in seconds. In the common format,
+//! which has no quoted field after the request, these fields are words in which spaces are escaped.
+//! JSON lines use nginx's names and contain only ASCII characters.
 //!
 //! # Example
 //!

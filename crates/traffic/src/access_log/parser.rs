@@ -1,4 +1,4 @@
-//! Parser for all formats of log lines.
+//! A parser for all log formats.
 
 use std::{net::IpAddr, sync::LazyLock};
 
@@ -11,21 +11,23 @@ use super::{
     json::Fields,
 };
 
-/// Parser for the lines of an access log, called for each line in turn.
+/// A parser for the lines of an access log, which are passed to it one after the other.
 #[derive(Clone, Debug)]
 pub struct Parser {
     form: Form,
-    /// Buffer for the unescaped User-Agent, reused so that parsing a line does not allocate.
+    /// Buffer for the unescaped User-Agent, which is reused so that parsing a line does not
+    /// allocate.
     unescaped: Vec<u8>,
     reads_clients: bool,
 }
 
-/// Fields of one access log line.
+/// The fields of one access log line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Entry<'a> {
-    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if the log line contains no User-Agent, or an empty
+    /// one or `-`.
     pub user_agent: Option<&'a [u8]>,
-    /// Bytes sent; 0 if the line has no byte count.
+    /// Number of bytes sent; 0 if the line contains no byte count.
     pub bytes: u64,
     /// Client address, if [enabled](Parser::clients) and present in the line.
     pub client: Option<IpAddr>,
@@ -39,7 +41,7 @@ enum Form {
 }
 
 impl Parser {
-    /// Creates a parser for lines that consist of a User-Agent only.
+    /// Creates a parser for lines that consist only of a User-Agent.
     pub fn user_agents() -> Self {
         Self::new(Form::UserAgents)
     }
@@ -49,10 +51,10 @@ impl Parser {
         Self::new(Form::Combined)
     }
 
-    /// Creates a parser for JSON objects that have the User-Agent and byte count at the given
-    /// paths.
+    /// Creates a parser for JSON objects that contain the User-Agent and the byte count at the
+    /// given paths.
     ///
-    /// In each list, the first path found in a line is used; at most 8 paths are searched.
+    /// In each list, the first path that a line contains is used; at most 8 paths are searched.
     pub fn json(user_agents: Vec<FieldPath>, bytes: Vec<FieldPath>) -> Self {
         Self::new(Form::Json(Fields::new(user_agents, bytes)))
     }
@@ -65,17 +67,17 @@ impl Parser {
         }
     }
 
-    /// Sets whether client addresses are also parsed; default `false`.
+    /// Sets whether client addresses are also parsed; the default is `false`.
     ///
-    /// In JSON lines, client addresses are looked up under the names used by nginx, Caddy, Traefik
-    /// and others.
+    /// In JSON lines, client addresses are looked up by the names that nginx, Caddy, Traefik and
+    /// others use.
     #[must_use]
     pub fn clients(mut self, read: bool) -> Self {
         self.reads_clients = read;
         self
     }
 
-    /// Parses a log line. Returns `None` if the line has another format.
+    /// Parses a log line. Returns `None` if the line is in another format.
     ///
     /// The time required is linear in the line's length.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Entry<'a>> {
@@ -121,12 +123,13 @@ impl Parser {
     }
 }
 
-/// Returns a field unless it is empty or `-`, which servers log for an absent header.
+/// Returns a field's value, unless the value is empty or `-`, which servers log for an absent
+/// header.
 fn present(user_agent: &[u8]) -> Option<&[u8]> {
     (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
 }
 
-/// Names of JSON fields in order of preference; at most eight.
+/// Names of JSON fields, in order of preference; at most eight names.
 const CLIENTS: &[&str] = &[
     "remote_addr",
     "request.client_ip",
@@ -138,7 +141,7 @@ const CLIENTS: &[&str] = &[
     "httpRequest.remoteIp",
 ];
 
-/// Returns the client address of a log line in JSON, combined or common format.
+/// Returns the client address from a log line in the JSON, combined or common format.
 pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
     if is_json {
         client_of_json(line)
@@ -147,18 +150,18 @@ pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
     }
 }
 
-/// Returns the client address of a log line in the common or combined format.
+/// Returns the client address from a log line in the common or combined format.
 ///
-/// The address is the first word, or the second word after a virtual host, which may also be an
-/// address.
+/// The address is the first word or, after a virtual host (which may itself be an address), the
+/// second.
 fn client_of_combined(line: &[u8]) -> Option<IpAddr> {
     let mut words = line.split(|byte| *byte == b' ');
     let (first, second) = (words.next()?, words.next()?);
-    // Without a virtual host, the second word is the `-` of identd, which is not an address.
+    // Without a virtual host, the second word is identd's `-`, which is not an address.
     address(second).or_else(|| address(first))
 }
 
-/// Returns the client address of a log line that is a JSON object.
+/// Returns the client address from a log line that is a JSON object.
 fn client_of_json(line: &[u8]) -> Option<IpAddr> {
     static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
         let paths = CLIENTS
@@ -245,8 +248,8 @@ mod tests {
         assert_eq!(user_agent(&mut plain, ""), None);
     }
 
-    /// Generates lines in which bytes that are significant in log formats are more frequent than
-    /// others.
+    /// Generates lines in which bytes that have a meaning in log formats are more frequent than
+    /// other bytes.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let telling = b"\"\\ []{}:,-x019u".to_vec();
         let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];

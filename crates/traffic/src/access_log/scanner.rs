@@ -1,16 +1,17 @@
-//! JSON scanner that works in place and recognizes only the syntax needed to find a field.
+//! A JSON scanner that works in place and recognizes only the syntax needed to find a field.
 
 use memchr::memchr2;
 
 /// A scanner at a position in a JSON text.
 ///
-/// Skipped values are not validated: only their strings and brackets are recognized.
+/// Skipped values are not validated; the scanner recognizes only the strings and brackets in these
+/// values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scanner<'a> {
     rest: &'a [u8],
 }
 
-/// JSON string without its quotes, in escaped form.
+/// A JSON string without its quotes, in escaped form.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
@@ -28,7 +29,7 @@ impl<'a> Scanner<'a> {
         self.rest.first().copied()
     }
 
-    /// Consumes the given byte if it comes next.
+    /// Consumes the given byte if it comes next; returns whether it did.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -54,7 +55,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes a JSON number or word, such as `true`.
+    /// Consumes a JSON number or a word such as `true`.
     pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[');
@@ -68,9 +69,10 @@ impl<'a> Scanner<'a> {
         Some(scalar)
     }
 
-    /// Consumes a JSON value of any type and depth.
+    /// Consumes a JSON value of any type and any depth.
     pub(super) fn skip(&mut self) -> Option<()> {
-        // Counts the depth instead of recursing: a line of brackets must not exhaust the stack.
+        // The depth is counted instead of recursing, so that a line of brackets cannot exhaust the
+        // stack.
         let mut depth = 0_usize;
         loop {
             match self.peek()? {

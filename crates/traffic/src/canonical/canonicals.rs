@@ -1,4 +1,4 @@
-//! Looks up and records a site's canonical URLs.
+//! Finds and records a site's canonical URLs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::DropGuard;
 use super::table::{Table, known_as};
 use robot_detection_store::store::LearnedCanonical;
 
-/// Canonical URLs of one site; clones share all state.
+/// The canonical URLs of one site; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Canonicals {
     pub(super) table: Arc<ArcSwap<Table>>,
@@ -20,15 +20,16 @@ pub struct Canonicals {
 }
 
 impl Canonicals {
-    /// Returns the canonical URL of a requested URL, as path and query, if a different canonical
-    /// URL is known.
+    /// Returns the path and query of a requested URL's canonical URL, if a different canonical URL
+    /// is known.
     pub fn find(&self, host: Option<&str>, asked: &Uri) -> Option<HeaderValue> {
         let asked = asked.path_and_query()?;
         let url = known_as(host?, asked.as_str());
         HeaderValue::try_from(self.table.load().find(&url)?).ok()
     }
 
-    /// Queues the canonical URL found in a response; if the queue is full, the URL is dropped.
+    /// Queues the canonical URL that was found in a response; if the queue is full, the URL is
+    /// dropped.
     pub(super) fn learn(&self, url: String, canonical: Option<String>) {
         let _ = self.learnt.try_send(LearnedCanonical { url, canonical });
     }

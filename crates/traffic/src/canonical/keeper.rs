@@ -1,4 +1,4 @@
-//! Task that stores canonical URLs in the database and loads the URLs stored by all instances.
+//! The task that stores canonical URLs in the database and loads the URLs stored by all instances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,22 +15,22 @@ use super::{
 use robot_detection_layer::clock::Clock;
 use robot_detection_store::store::{LearnedCanonical, MAX_CANONICALS, Store, StoreError};
 
-/// Time for which a stored canonical URL is used; the time is limited because pages change.
+/// Time for which a stored canonical URL is used; the time is limited, because pages change.
 const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
 
 /// Maximum number of canonical URLs waiting to be written.
 const MAX_WAITING: usize = 1_000;
 
-/// Interval for reloading the canonical URLs found by other instances and the site robot.
+/// Interval at which canonical URLs found by other instances and the site robot are loaded.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Pause between two writes; each write is followed by a reload.
+/// Pause between two writes; each write is followed by a reload of the canonical URLs.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Number of rows loaded by one query.
+/// Number of rows that a single query loads.
 const PIECE: u32 = 5_000;
 
-/// Task that keeps the canonical URLs of one site up to date.
+/// The task that keeps the canonical URLs of one site up to date.
 #[derive(Debug)]
 pub struct CanonicalKeeper {
     site: String,
@@ -44,7 +44,7 @@ pub struct CanonicalKeeper {
 
 impl CanonicalKeeper {
     /// Creates the canonical URLs of a site and their keeper, which stops when the last clone of
-    /// the URLs is dropped.
+    /// the canonical URLs is dropped.
     pub fn new(
         site: &str,
         store: Store,
@@ -71,7 +71,7 @@ impl CanonicalKeeper {
         (canonicals, keeper)
     }
 
-    /// Loads the canonical URLs of a site once, without updating them later.
+    /// Loads the canonical URLs of a site once, without keeping them up to date.
     ///
     /// # Errors
     ///
@@ -91,7 +91,8 @@ impl CanonicalKeeper {
                 self.note(&read);
                 let mut learnt = Vec::new();
                 let taken = self.learnt.recv_many(&mut learnt, MAX_WAITING);
-                // Without new canonical URLs, those of other instances are reloaded.
+                // If there are no new canonical URLs, the canonical URLs from other instances are
+                // reloaded.
                 if time::timeout(EVERY, taken).await.is_ok() {
                     let written = self.write(&learnt).await;
                     self.note(&written);
@@ -132,14 +133,14 @@ impl CanonicalKeeper {
         let table = Table::new(named, MAX_CANONICALS as usize);
         debug!(
             site = self.site,
-            "loaded canonical URLs of {} pages",
+            "loaded the canonical URLs of {} pages",
             table.len()
         );
         self.table.store(Arc::new(table));
         Ok(())
     }
 
-    /// Logs the first error of a database outage.
+    /// Logs only the first error of a database outage.
     fn note(&mut self, done: &Result<(), StoreError>) {
         if let (Err(error), false) = (done, self.is_failing) {
             warn!("could not read or write canonical URLs: {error}");
@@ -148,7 +149,7 @@ impl CanonicalKeeper {
     }
 }
 
-/// Returns both URLs in the form used as keys, if the URLs differ and have the same origin.
+/// Returns both URLs in the form used as keys if the URLs differ and have the same origin.
 pub(super) fn same_site(url: &Url, canonical: &Url) -> Option<(String, String)> {
     let is_same = url.origin() == canonical.origin() && url != canonical;
     let known = |url: &Url| {

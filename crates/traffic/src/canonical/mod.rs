@@ -1,7 +1,7 @@
-//! Canonical URLs declared in the site's own pages, used as redirect targets for robots.
+//! Canonical URLs that the site's own pages declare, used as redirect targets for robots.
 //!
 //! Canonical URLs come from the site robot and from responses to robots that may be redirected: 200
-//! responses to requests without a cookie, a password and a query are analysed while they are
+//! responses to requests without a cookie, password or query are analysed while they are being
 //! forwarded.
 
 mod canonicals;

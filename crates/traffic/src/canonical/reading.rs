@@ -1,4 +1,4 @@
-//! Reads the canonical URL from the response to a robot while the response is forwarded.
+//! Reads the canonical URL from the response to a robot while the response is being forwarded.
 
 use std::{
     io::Read as _,
@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Maximum length of a URL in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Reader that searches a response for the canonical URL.
+/// A reader that searches a response for the canonical URL.
 #[derive(Debug)]
 pub struct CanonicalReader {
     canonicals: Canonicals,
@@ -33,7 +33,7 @@ pub struct CanonicalReader {
     known_as: String,
 }
 
-/// Collected start of a page's body.
+/// The start of a page's body, collected so far.
 #[derive(Debug)]
 struct PageStart {
     reading: CanonicalReader,
@@ -43,7 +43,7 @@ struct PageStart {
 }
 
 pin_project! {
-    /// Response body whose start is searched while the body is forwarded.
+    /// A response body whose start is searched while the body is being forwarded.
     #[derive(Debug)]
     pub struct CanonicalBody<B> {
         #[pin]
@@ -71,12 +71,12 @@ impl CanonicalReader {
         })
     }
 
-    /// Reads the head of a response; the returned body is also searched if the head contains no
-    /// canonical URL.
+    /// Reads the head of a response; if the head contains no canonical URL, the returned body is
+    /// searched too.
     pub fn read<B>(self, status: StatusCode, headers: &HeaderMap, body: B) -> CanonicalBody<B> {
         let page = match status {
             StatusCode::OK => self.read_head(headers),
-            // A redirect to this URL would lead nowhere or in a circle.
+            // A redirect to this URL would lead to an error page or to an endless loop.
             _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED
                 || status.is_client_error() =>
             {
@@ -125,7 +125,7 @@ impl CanonicalReader {
 }
 
 impl PageStart {
-    /// Adds a part of the body. Returns `true` once enough bytes are collected.
+    /// Adds a part of the body. Returns `true` once enough bytes have been collected.
     fn take(&mut self, data: &[u8]) -> bool {
         let room = MAX_BYTES - self.bytes.len().min(MAX_BYTES);
         self.bytes
@@ -138,7 +138,7 @@ impl PageStart {
         if self.is_gzip {
             let mut plain = Vec::new();
             let decoder = MultiGzDecoder::new(&*text);
-            // The decompressed bytes before an error are the start of the page.
+            // Bytes decompressed before an error are the start of the page.
             let _ = decoder.take(MAX_BYTES as u64).read_to_end(&mut plain);
             text = plain;
         }
@@ -163,7 +163,7 @@ impl<B: Body<Data = Bytes>> Body for CanonicalBody<B> {
                 page.take(data.unwrap_or_default()) || this.inner.is_end_stream()
             }
             (Some(Err(_)), page) => {
-                // Discard an incomplete response.
+                // An incomplete response is discarded.
                 *page = None;
                 false
             }

@@ -1,14 +1,15 @@
-//! In-memory table of a site's canonical URLs.
+//! An in-memory table of a site's canonical URLs.
 
 use std::collections::HashMap;
 
 /// Maximum number of steps from a URL to its final canonical URL.
 ///
-/// A page's canonical URL may itself declare another canonical URL; longer chains are regarded as
-/// circular.
+/// A page's canonical URL may itself declare another canonical URL; a chain longer than this is
+/// considered circular.
 const MAX_STEPS: u32 = 5;
 
-/// Table of canonical URLs by page URL; both consist of host, path and query without a scheme.
+/// A table of canonical URLs by page URL; both URLs consist of host, path and query, without a
+/// scheme.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     urls: HashMap<Box<str>, Box<str>>,
@@ -29,20 +30,20 @@ impl Table {
         }
     }
 
-    /// Returns the path and query of a URL's canonical URL.
+    /// Returns the path and query of the canonical URL of a page.
     pub(super) fn find(&self, url: &str) -> Option<&str> {
         let canonical = self.urls.get(url)?;
         canonical.find('/').and_then(|at| canonical.get(at..))
     }
 
-    /// Returns the number of URLs with a canonical URL.
+    /// Returns the number of pages that have a canonical URL.
     pub(super) fn len(&self) -> usize {
         self.urls.len()
     }
 }
 
-/// Returns the last URL in a URL's chain of canonical URLs; `None` if the chain is circular or too
-/// long.
+/// Returns the last URL in the chain of canonical URLs that starts at `url`; `None` if the chain is
+/// circular or too long.
 fn end(url: &str, named: &HashMap<Box<str>, Box<str>>) -> Option<Box<str>> {
     let mut url = url;
     for _ in 0..MAX_STEPS {
@@ -58,8 +59,8 @@ fn host_of(url: &str) -> Option<&str> {
     url.split_once('/').map(|(host, _)| host)
 }
 
-/// Returns a URL in the form used as a key: the lower-case host without the default port, followed
-/// by path and query.
+/// Returns a URL in the form used as a key: the lowercase host without the default port, followed
+/// by the path and query.
 pub(super) fn known_as(host: &str, path_and_query: &str) -> String {
     let short = host.strip_suffix(":80").or(host.strip_suffix(":443"));
     let host = short.unwrap_or(host);

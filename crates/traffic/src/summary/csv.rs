@@ -8,7 +8,7 @@ use super::Summary;
 ///
 /// # Errors
 ///
-/// Returns an error if writing fails.
+/// Returns an error if writing to `out` fails.
 pub fn write<S: Summary>(
     summary: &S,
     groupings: &[S::By],
@@ -33,7 +33,7 @@ pub fn write<S: Summary>(
     Ok(())
 }
 
-/// Returns a CSV row in which all programs treat the cells as text.
+/// Returns a CSV row whose cells all programs treat as text.
 pub fn row(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<_> = cells.into_iter().map(|cell| csv_cell(&cell)).collect();
     cells.join(",") + "\n"
@@ -41,7 +41,7 @@ pub fn row(cells: impl IntoIterator<Item = String>) -> String {
 
 /// Returns a CSV cell that all programs treat as text.
 ///
-/// Visitors choose their User-Agents, which cells contain, and spreadsheets execute text that
+/// Cells contain User-Agents, which visitors choose freely, and spreadsheets execute text that
 /// starts like a formula, even with full-width signs. A leading apostrophe prevents this (OWASP,
 /// CSV injection).
 pub fn csv_cell(cell: &str) -> String {

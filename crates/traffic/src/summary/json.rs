@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Count, Grouping, Rows, Summary};
 
-/// Returns a JSON object with the totals and an array for each grouping.
+/// Returns a JSON object that contains the totals and an array for each grouping.
 pub fn object<S: Summary>(summary: &S, groupings: &[S::By], top: usize) -> Map<String, Value> {
     let all = summary.all();
     let mut object = Map::new();

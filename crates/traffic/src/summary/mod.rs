@@ -1,7 +1,6 @@
 //! Request totals as rows, CSV and JSON.
 //!
-//! Commands, console pages and JSON responses all use this module, so that their tables are
-//! consistent.
+//! Commands, console pages and JSON responses all use this module, so that their tables match.
 
 mod csv;
 mod json;

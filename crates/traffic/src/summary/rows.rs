@@ -1,6 +1,6 @@
-//! Counts of hits and bytes, and tables of such counts.
+//! Counts of requests and bytes, and tables of such counts.
 
-/// Number of requests, and number of bytes sent in responses.
+/// The number of requests, and the number of bytes sent in responses.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Count {
     /// Number of requests.
@@ -9,12 +9,12 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// Table whose rows are sorted by hits, most first.
+/// A table whose rows are sorted by number of requests, highest first.
 #[derive(Debug)]
 pub struct Rows {
-    /// Names of the columns for the cells.
+    /// Names of the columns that contain the cells.
     pub columns: &'static [&'static str],
-    /// Rows in display order.
+    /// Rows in the order in which they are displayed.
     pub rows: Vec<Row>,
 }
 
@@ -23,24 +23,25 @@ pub struct Rows {
 pub struct Row {
     /// Values that identify the row's group.
     pub cells: Vec<Option<String>>,
-    /// Count of the row's group.
+    /// Requests and bytes of the row's group.
     pub count: Count,
 }
 
 impl Count {
-    /// Counts one request.
+    /// Adds one request, and the number of bytes in its response.
     pub fn hit(&mut self, bytes: u64) {
         self.add(Self { hits: 1, bytes });
     }
 
-    /// Adds another count.
+    /// Adds another count to this count.
     pub fn add(&mut self, other: Self) {
         self.hits += other.hits;
-        // The byte count comes from a log: a forged line must not overflow the sum.
+        // The byte count may come from a log, and a forged line must not overflow the sum.
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// Returns the shares of `all` hits and bytes that this count makes up; 0 if `all` is empty.
+    /// Returns the shares of the requests and bytes in `all` that this count makes up; 0 if `all`
+    /// is empty.
     pub fn shares_of(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }
@@ -58,8 +59,8 @@ fn share(part: u64, all: u64) -> f64 {
 }
 
 impl Rows {
-    /// Keeps only the first `top` rows (0: all rows); returns the number and total count of the
-    /// removed rows.
+    /// Keeps only the first `top` rows, or all rows if `top` is 0. Returns the number and the total
+    /// count of the removed rows.
     pub fn truncate(&mut self, top: usize) -> (usize, Count) {
         let mut rest = Count::default();
         if top == 0 || self.rows.len() <= top {
@@ -72,19 +73,19 @@ impl Rows {
         (gone.len(), rest)
     }
 
-    /// Sorts the rows by hits, most first.
+    /// Sorts the rows by number of requests, highest first.
     pub fn sort(&mut self) {
         self.rows.sort_by(|a, b| {
             let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
-            // Rows with equal counts are sorted by name, as the order of a hash map would vary.
+            // Rows with equal counts are sorted by name, because the order of a hash map varies.
             most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
         });
     }
 }
 
-/// Counts that can be printed as tables.
+/// A summary whose counts can be printed as tables.
 pub trait Summary {
-    /// Type of the groupings that this summary supports.
+    /// The type of the groupings that this summary supports.
     type By: Grouping;
 
     /// Returns the count for each kind of visitor.
@@ -93,7 +94,7 @@ pub trait Summary {
     /// Returns the table for a grouping.
     fn rows(&self, by: Self::By) -> Rows;
 
-    /// Returns the total count.
+    /// Returns the total number of requests and bytes.
     fn all(&self) -> Count {
         let mut all = Count::default();
         for (_, count) in self.totals() {
@@ -103,11 +104,11 @@ pub trait Summary {
     }
 }
 
-/// Attribute by which a summary groups requests.
+/// An attribute by which a summary groups requests.
 pub trait Grouping: Copy + PartialEq {
-    /// Grouping by kind of visitor.
+    /// The grouping by kind of visitor.
     const TOTAL: Self;
 
-    /// Returns the plural name of the groups, which is used as the name of a JSON array.
+    /// Returns the plural name of the groups, which is the name of the JSON array.
     fn plural(self) -> &'static str;
 }

@@ -1,4 +1,4 @@
-//! Exchange of flagged visitors and sketches with other instances through the database.
+//! Exchanges flagged visitors and sketches with other instances through the database.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use super::{Suspicion, conduct_value, fleet_value};
 /// Interval between two exchanges with the database.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Milliseconds after which unchanged flags are saved again, to show that the instance is running.
+/// Milliseconds after which unchanged flags are saved again to show that the instance is running.
 const AGAIN_MS: i64 = 60_000;
 
-/// Milliseconds for which an instance's stored flags are valid.
+/// Milliseconds for which the flags stored by an instance are valid.
 pub const LASTS_MS: i64 = 3 * AGAIN_MS;
 
-/// Task that saves the visitors flagged by one process.
+/// The task that saves the visitors flagged by one process.
 pub(super) struct Keeper {
     store: Store,
     clock: Clock,
-    /// Random name of this process, generated at each start.
+    /// Random name of this process, generated each time the process starts.
     instance: String,
     told: Option<(i64, String)>,
-    /// Whether other instances exist, which need the sketch of this instance.
+    /// Whether other instances exist that need this instance's sketch.
     has_others: bool,
 }
 
@@ -44,11 +44,11 @@ impl Keeper {
         }
     }
 
-    /// Saves the flagged visitors until `stop` is cancelled.
+    /// Saves the flagged visitors regularly until `stop` is cancelled.
     pub(super) async fn run(mut self, suspicion: &Suspicion, stop: &CancellationToken) {
         loop {
             if let Err(error) = self.tell(suspicion).await {
-                // The health check of the database logs outages.
+                // The health check of the database logs the outage.
                 debug!("could not exchange flagged visitors with other instances: {error}");
             }
             if stop
@@ -59,7 +59,7 @@ impl Keeper {
                 break;
             }
         }
-        // If this fails, the stored flags expire within a few minutes.
+        // If the deletion fails, the stored flags expire within a few minutes.
         let _ = self.store.suspects().forget(&self.instance).await;
     }
 
@@ -84,14 +84,15 @@ impl Keeper {
         self.hear(suspicion, old_ms).await
     }
 
-    /// Loads the sketches of other instances.
+    /// Loads the sketches that other instances have stored.
     async fn hear(&mut self, suspicion: &Suspicion, since_ms: i64) -> Result<(), StoreError> {
         let mut told = self.store.suspects().load(since_ms).await?;
         told.retain(|told| told.instance != self.instance);
         self.has_others = !told.is_empty();
         for other in told {
             let bytes = BASE64_STANDARD.decode(&other.sketch).unwrap_or_default();
-            // A single instance stores no sketch, and another version's sketch may be unreadable.
+            // An instance that runs alone stores no sketch, and a sketch from another version may
+            // be unreadable.
             if let Ok(sketch) = Sketch::from_bytes(&bytes) {
                 suspicion.hear(&other.instance, sketch);
             }
@@ -165,7 +166,7 @@ mod tests {
             keeper.instance = part.to_string();
             (suspicion, keeper)
         });
-        // The first exchange detects other instances, the next ones share their sketches.
+        // The first exchange detects the other instances, and later exchanges share their sketches.
         for _ in 0..3 {
             for (suspicion, keeper) in &mut instances {
                 keeper.tell(suspicion).await.unwrap();

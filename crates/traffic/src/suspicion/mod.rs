@@ -1,10 +1,11 @@
-//! Detection of robots among visitors that claim to be human: fleets and automated behaviour.
+//! Detects robots among visitors that claim to be human: fleets and automated behaviour.
 //!
 //! An observation of each human request is stored in a slot without locking or allocating; if no
-//! slot is free, the observation is dropped. A task moves observations into the sketches of
+//! slot is free, the observation is dropped. A task moves the observations into the sketches of
 //! `robot-detection-fleets`, evaluates the sketches every few seconds, and replaces the set of
-//! flagged visitors. All data is kept in memory, at most 4 MiB, and lost when the process ends. The
-//! database stores current flags for commands, and the current window for other instances.
+//! flagged visitors. All data is held in memory, takes at most 4 MiB, and is lost when the process
+//! ends. The database stores the current flags for commands, and the current window for other
+//! instances.
 
 mod keeper;
 mod request;

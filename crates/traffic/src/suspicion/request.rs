@@ -8,13 +8,13 @@ use axum::http::{
 };
 use robot_detection_fleets::Observation;
 
-/// Multiplier, derived from the golden ratio, that spreads the bits of a word.
+/// A multiplier, derived from the golden ratio, that spreads the bits of a word.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Returns the observation of a request, or `None` if the request's method is neither GET nor HEAD.
 ///
-/// Conditional request headers are ignored: a 304 response shows that the client has the page in
-/// its cache.
+/// Conditional request headers are ignored, because a 304 response shows that the page is in the
+/// client's cache.
 pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Observation<'_>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)
     Some((said.user_agent?, said.fingerprint(version)))
 }
 
-/// Values of the request headers that characterize a client.
+/// The values of the request headers that characterize a client.
 #[derive(Default)]
 struct HeaderValues<'h> {
     user_agent: Option<&'h [u8]>,
@@ -60,8 +60,8 @@ struct HeaderValues<'h> {
 }
 
 impl<'h> HeaderValues<'h> {
-    /// Reads all headers in one pass, because requests have few headers and lookups by name cost
-    /// more.
+    /// Reads all headers in a single pass; requests have few headers, and lookups by name are
+    /// slower.
     fn of(headers: &'h HeaderMap) -> Self {
         let mut said = Self::default();
         for (name, value) in headers {
@@ -78,10 +78,10 @@ impl<'h> HeaderValues<'h> {
         said
     }
 
-    /// Returns a hash of properties that are the same in all requests of a browser: accepted
-    /// encodings, presence of `Accept-Language`, and HTTP version.
+    /// Returns a hash of the properties that are the same in all requests from a browser: the
+    /// accepted encodings, the presence of `Accept-Language`, and the HTTP version.
     ///
-    /// A browser requests videos without accepting encodings and therefore has a second
+    /// A browser requests videos without accepting any encoding, and therefore has a second
     /// fingerprint.
     fn fingerprint(&self, version: Version) -> u64 {
         let (words, rest) = self.encodings.unwrap_or_default().as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Slots in which observations of requests are stored.
+//! The slots in which observations of requests are stored.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,20 +6,20 @@ use robot_detection_fleets::{Closed, MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Obs
 
 use crate::slots::{self, Ticket, Words};
 
-/// Number of slots in a process, which take half a megabyte in total.
+/// Number of slots in a process; together, they take half a megabyte.
 const SLOTS: usize = 1_024;
 
-/// Bit that is set if the response came from a trap.
+/// Bit that is set if a trap page was requested.
 const IN_TRAP: u64 = 1 << 2;
-/// Bit position of the HTTP status in the slot's state.
+/// Position of the HTTP status in the bits of a slot's state.
 const STATUS_AT: u32 = 16;
 
 const HAS_REFERRER: u64 = 1 << 16;
 
-/// Slots for the observations of all requests.
+/// The slots for the observations of all requests.
 pub(super) type Slots = slots::Slots<StoredObservation, SLOTS>;
 
-/// Stored observation of one request.
+/// The stored observation of a single request.
 #[derive(Debug, Default)]
 pub(super) struct StoredObservation {
     user_agent: Words<{ MAX_USER_AGENT_BYTES / 8 }>,
@@ -28,31 +28,31 @@ pub(super) struct StoredObservation {
     more: Words<4>,
 }
 
-/// Reference to the slot of a request that has no response yet.
+/// A reference to the slot of a request that has no response yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ObservationTicket(Ticket);
 
 impl Slots {
-    /// Stores an observation, without time and status, in a free slot; returns `None` if no slot is
-    /// free.
+    /// Stores an observation, without its time and status, in a free slot; returns `None` if no
+    /// slot is free.
     pub(super) fn leave(&self, seen: &Observation<'_>) -> Option<ObservationTicket> {
         self.claim(0, |left| left.write(seen))
             .map(ObservationTicket)
     }
 
-    /// Records the response to a human request, so that the request is evaluated.
+    /// Records the response to a human request, so that the request will be evaluated.
     pub(super) fn answered(&self, slip: ObservationTicket, status: u16, is_trap: bool) {
         let trap = if is_trap { IN_TRAP } else { 0 };
         self.settle(slip.0, trap | u64::from(status) << STATUS_AT);
     }
 
-    /// Frees the slot of a request that is not evaluated.
+    /// Frees the slot of a request that will not be evaluated.
     pub(super) fn forget(&self, slip: ObservationTicket) {
         self.release(slip.0);
     }
 
-    /// Removes the observations of finished requests, and returns the number of removed
-    /// observations.
+    /// Removes the observations of finished requests from their slots, and returns the number of
+    /// these observations.
     pub(super) fn take(&self, at_s: i64, mut take: impl FnMut(&Observation<'_>)) -> usize {
         self.drain(|left, told| left.read(at_s, told, &mut take))
     }

@@ -1,4 +1,4 @@
-//! Detection of fleets and automated behaviour in one process.
+//! Detects fleets and automated behaviour in a single process.
 
 use std::{
     net::IpAddr,
@@ -24,14 +24,14 @@ use super::{
     slots::{ObservationTicket, Slots},
 };
 
-/// Shortest and longest pause between two drains of the slots. The shortest pause is used under
-/// load and suffices for fifty thousand requests per second.
+/// The shortest and the longest pause between two drains of the slots. The shortest pause is used
+/// under load and suffices for fifty thousand requests per second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
 /// Milliseconds between two evaluations of the sketches.
 const JUDGED_MS: i64 = 5_000;
 
-/// Fleet detection among a process's human visitors; clones share all state.
+/// Fleet detection among the human visitors of a process; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Suspicion {
     inner: Arc<Inner>,
@@ -40,25 +40,25 @@ pub struct Suspicion {
 #[derive(Debug)]
 struct Inner {
     slots: Slots,
-    /// Sketches; locked by the task that empties the slots, never by a request.
+    /// The sketches, which the task that empties the slots locks, but a request never does.
     fleets: Mutex<Fleets>,
     flags: ArcSwap<Flags>,
-    /// Number of requests for which no slot was free.
+    /// Number of requests that were not observed, because no slot was free.
     missed: AtomicU64,
     clock: Clock,
 }
 
-/// Flags that apply to a visitor.
+/// The flags that apply to a visitor.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct VisitorFlags {
-    /// Whether the visitor has the User-Agent and fingerprint of a fleet.
+    /// Whether the visitor's User-Agent and fingerprint are those of a fleet.
     pub is_in_fleet: bool,
     /// Whether requests from the visitor's address or network show behaviour that is not human.
     pub is_odd: bool,
 }
 
 impl Suspicion {
-    /// Creates a detection with empty sketches and a seed shared by all instances.
+    /// Creates a detection with empty sketches and with the seed that all instances share.
     pub fn new(clock: &Clock, seed: u64) -> Self {
         let mut fleets = Fleets::new(seed);
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
@@ -73,7 +73,7 @@ impl Suspicion {
         }
     }
 
-    /// Stores the observation of a request in a free slot, if the request is observed.
+    /// Stores the observation of a request in a free slot, if this request is observed at all.
     #[inline]
     pub fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<ObservationTicket> {
         let slip = self.inner.slots.leave(&observation(request, client)?);
@@ -83,9 +83,9 @@ impl Suspicion {
         slip
     }
 
-    /// Records the response to a request; the request is evaluated if a human visitor sent it.
+    /// Records the response to a request; the request is evaluated if it came from a human visitor.
     ///
-    /// `is_trap` specifies whether a [trap](crate::traps) was requested.
+    /// `is_trap` specifies whether the request was for a [trap](crate::traps).
     #[inline]
     pub fn answered(&self, slip: ObservationTicket, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
@@ -95,8 +95,8 @@ impl Suspicion {
         }
     }
 
-    /// Returns the current flags, and the number of requests since the start for which no slot was
-    /// free.
+    /// Returns the current flags, and the number of requests since startup that were not observed
+    /// because no slot was free.
     pub fn flags(&self) -> (Arc<Flags>, u64) {
         (
             self.inner.flags.load_full(),
@@ -104,7 +104,7 @@ impl Suspicion {
         )
     }
 
-    /// Returns the flags that apply to the visitor that sent a request.
+    /// Returns the flags that apply to the visitor who sent a request.
     pub fn of_person(
         &self,
         uri: &Uri,
@@ -123,7 +123,7 @@ impl Suspicion {
         }
     }
 
-    /// Returns `true` if a fleet has the User-Agent and fingerprint of these headers.
+    /// Returns `true` if the User-Agent and fingerprint of these headers are those of a fleet.
     pub fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
         let flags = self.inner.flags.load();
         told(headers, version).is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())
@@ -135,19 +135,19 @@ impl Suspicion {
         self.judge();
     }
 
-    /// Returns the sketch of the current window, for use by other instances.
+    /// Returns the sketch of the current window, which other instances use.
     pub(super) fn sketch(&self) -> Sketch {
         self.drain();
         self.with_fleets(|fleets| fleets.sketch())
     }
 
-    /// Adds the sketch of another instance.
+    /// Adds the sketch from another instance.
     pub(super) fn hear(&self, instance: &str, sketch: Sketch) {
-        // Near the start or end of a window, the sketch may belong to another window.
+        // Near the start or end of a window, the sketch may belong to a different window.
         self.with_fleets(|fleets| fleets.hear(instance, sketch));
     }
 
-    /// Collects and evaluates requests until `stop` is cancelled.
+    /// Collects and evaluates observations of requests until `stop` is cancelled.
     pub async fn run(self, store: Option<Store>, stop: CancellationToken) {
         let keep = async {
             if let Some(store) = store {
@@ -156,7 +156,7 @@ impl Suspicion {
                     .await;
             }
         };
-        // Separate tasks, so that the slots do not fill up while the database is slow.
+        // Separate tasks ensure that the slots do not fill up while the database is slow.
         tokio::join!(self.run_drain(&stop), keep);
     }
 
@@ -191,7 +191,8 @@ impl Suspicion {
                 continue;
             }
             let (requests, addresses) = (fleet.figures.requests, fleet.figures.addresses);
-            // The User-Agent is chosen by the visitor; the console shows it, this log does not.
+            // Visitors choose the User-Agent freely, so the console shows it, but this log does
+            // not.
             warn!(
                 requests,
                 addresses,
@@ -203,7 +204,7 @@ impl Suspicion {
 
     fn with_fleets<T>(&self, done: impl FnOnce(&mut Fleets) -> T) -> T {
         let fleets = self.inner.fleets.lock();
-        // After a panic, a partly updated sketch is still accurate enough.
+        // After a panic, even a partly updated sketch is accurate enough.
         done(&mut fleets.unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -4,7 +4,7 @@ use robot_detection_fleets::{Conduct, Fleet, Reasons};
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// Returns a fleet as JSON.
+/// Returns a JSON value that describes a fleet.
 pub fn fleet_value(fleet: &Fleet) -> Value {
     let figures = &fleet.figures;
     json!({
@@ -21,7 +21,7 @@ pub fn fleet_value(fleet: &Fleet) -> Value {
     })
 }
 
-/// Returns an address or network with suspicious behaviour as JSON.
+/// Returns a JSON value that describes an address or network with suspicious behaviour.
 pub fn conduct_value(conduct: &Conduct) -> Value {
     json!({
         "network": conduct.network().to_string(),
@@ -45,13 +45,14 @@ fn reasons_value(reasons: Reasons) -> Value {
     value.collect()
 }
 
-/// Formats a time in seconds since 1970 as RFC 3339; times out of range are formatted as 1970.
+/// Formats a time, given in seconds since 1970, as RFC 3339; a time out of range is formatted as
+/// 1970.
 pub fn moment(at_s: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     at.format(&Rfc3339).unwrap_or_default()
 }
 
-/// Formats a share such as `12.3 %`.
+/// Formats a share as a percentage, such as `12.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -1,4 +1,4 @@
-//! Counters of one cell, which any number of threads can increment.
+//! The counters of one cell, which any number of threads can increment.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,14 +8,14 @@ use std::{
 use robot_detection_layer::{layer::Outcome, policy::Action};
 use robot_detection_store::store::{TrafficCount, TrafficKey};
 
-/// Number of status classes; class 0 contains statuses other than 1xx to 5xx.
+/// Number of status classes; class 0 contains all statuses other than 1xx to 5xx.
 pub(super) const CLASSES: usize = 6;
 
-/// Counters of a cell, by status class.
+/// The counters of a cell, by status class.
 #[derive(Debug, Default)]
 pub(super) struct Cell([Numbers; CLASSES]);
 
-/// Returns the class of an HTTP status.
+/// Returns the class of an HTTP status, such as 4 for 404.
 pub(super) fn class(status: u16) -> u8 {
     let class = u8::try_from(status / 100).unwrap_or_default();
     if usize::from(class) < CLASSES {
@@ -27,18 +27,18 @@ pub(super) fn class(status: u16) -> u8 {
 
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Requests counted since the last `take`.
+    /// Number of requests counted since the last `take`.
     requests: AtomicU64,
     bytes: AtomicU64,
     micros: AtomicU64,
-    /// Requests counted before the last `take`.
+    /// Number of requests counted before the last `take`.
     taken: AtomicU64,
 }
 
 impl Cell {
     pub(super) fn add(&self, status: u16, bytes: u64, duration: Duration) {
         if let Some(numbers) = self.0.get(usize::from(class(status))) {
-            // The microseconds do not overflow within half a million years.
+            // The microseconds overflow only after half a million years.
             let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
             numbers.requests.fetch_add(1, Relaxed);
             numbers.bytes.fetch_add(bytes, Relaxed);
@@ -46,7 +46,7 @@ impl Cell {
         }
     }
 
-    /// Resets the counters and appends the counts of each status class to `taken`.
+    /// Resets the counters, and appends the counts of each status class to `taken`.
     pub(super) fn take(
         &self,
         key: impl Fn() -> TrafficKey,
@@ -79,12 +79,12 @@ impl Numbers {
     }
 }
 
-/// Returns the name of a decision; a decision that was only logged (dry run) has a separate name.
+/// Returns the name of a decision; a decision that was only logged (dry run) has a name of its own.
 pub fn decision_name(outcome: &Outcome) -> &'static str {
     Decision::of(outcome).word()
 }
 
-/// Decision for a request, as part of a counter's key.
+/// The decision on a request, as part of a counter's key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Decision {
     action: Action,
@@ -110,7 +110,7 @@ impl Decision {
         }
     }
 
-    /// Returns a number that is unique for each decision.
+    /// Returns a number that identifies the decision.
     pub(super) fn number(self) -> u64 {
         2 * (self.action as u64) + u64::from(self.is_noted)
     }

@@ -1,4 +1,4 @@
-//! Counter cells by visitor and decision.
+//! Counter cells, by visitor and decision.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,44 +15,44 @@ use super::{
     paths::RecordedPath,
 };
 
-/// Maximum number of cells with names, of about three hundred bytes each; enough for five thousand
-/// robots on several sites with verdicts and rules.
+/// Maximum number of cells with names, which take about three hundred bytes each; enough for five
+/// thousand robots on several sites, with verdicts and rules.
 pub(super) const MAX_CELLS: usize = 32_768;
 
-/// Maximum number of cells without names, used once [`MAX_CELLS`] is reached.
+/// Maximum number of cells without names, which are used once [`MAX_CELLS`] is reached.
 const MAX_OTHERS: usize = 4_096;
 
-/// Maximum number of unlisted robots that are counted by the host name with which they sign; the
-/// limit is needed because the owner of a domain can sign with any number of host names.
+/// Maximum number of unlisted robots that are counted by the host name in their signatures. The
+/// limit is needed because the owner of a domain can sign requests with any number of host names.
 const MAX_SIGNERS: usize = 200;
 
-/// Bit of a cell's place that marks a cell without names.
+/// The bit in a cell's place that marks a cell without names.
 const OTHERS: u32 = 1 << 30;
 
-/// Name under which sites and robots beyond the maximum numbers are counted.
+/// The name under which sites and robots beyond the maximum numbers are counted.
 pub(super) const OTHER: &str = "other";
 
-/// Word that stands for a missing verdict.
+/// The word for a missing verdict.
 pub(super) const NO_VERDICT: &str = "none";
 
-/// Cause for human requests that pass, which have no outcome.
+/// The cause for human requests that pass, which have no outcome.
 pub(super) const NOT_A_ROBOT: &str = "not-a-robot";
 
-/// Counters for all visitors except people.
+/// The counters for all visitors except people.
 #[derive(Debug)]
 pub(super) struct Table {
     cells: FixedMap<CellKey, Cell>,
-    /// Cells without names, for requests beyond [`MAX_CELLS`].
+    /// Cells without names, for requests that arrive after [`MAX_CELLS`] is reached.
     others: FixedMap<CellKey, Cell>,
     signers: FixedMap<Box<str>, ()>,
-    /// Number of cells created so far, used to order them.
+    /// Number of cells created so far, by which cells are ordered.
     made: AtomicUsize,
-    /// Lock that is held while counters are read and reset, so that no reader sees an intermediate
-    /// state.
+    /// A lock that is held while counters are read and reset, so that no reader sees an
+    /// intermediate state.
     taking: Mutex<()>,
 }
 
-/// Key of a cell, which consists of visitor and decision.
+/// The key of a cell, which consists of the visitor and the decision.
 #[derive(Debug)]
 pub(super) struct CellKey {
     pub(super) site: Arc<str>,
@@ -65,10 +65,10 @@ pub(super) struct CellKey {
     made: usize,
 }
 
-/// Key for looking up a cell.
+/// The key with which a cell is looked up.
 #[derive(Clone, Copy)]
 pub(super) struct CellLookup<'a> {
-    /// Key of people's cell at the same site.
+    /// Key of the cell for people at the same site.
     pub(super) site: &'a CellKey,
     pub(super) kind: Kind,
     pub(super) verdict: Option<Verdict>,
@@ -77,7 +77,7 @@ pub(super) struct CellLookup<'a> {
     pub(super) cause: &'a str,
 }
 
-/// Number of requests since the start, as shown in `/metrics`.
+/// The number of requests of one kind since startup, as shown in `/metrics`.
 #[derive(Clone, Debug)]
 pub struct RequestCount {
     /// Name of the site.
@@ -88,16 +88,16 @@ pub struct RequestCount {
     pub verdict: Option<Verdict>,
     /// Name of the decision.
     pub decision: &'static str,
-    /// Robot id; empty for people.
+    /// ID of the robot; empty for people.
     pub robot: Box<str>,
-    /// Requests by status class; index 0 counts all other statuses.
+    /// Number of requests by status class; index 0 counts all other statuses.
     pub by_status: [u64; CLASSES],
-    /// Position in the order in which the cells were created.
+    /// Position of the cell in the order in which cells were created.
     pub(super) made: usize,
 }
 
 impl RequestCount {
-    /// Returns the number of requests with any status.
+    /// Returns the number of requests, regardless of status.
     pub fn requests(&self) -> u64 {
         self.by_status.iter().sum()
     }
@@ -129,7 +129,7 @@ impl Table {
         is_known.map_or(UNLISTED, |()| name)
     }
 
-    /// Returns the cell for a request, with the cell's place; `None` if all cells are in use.
+    /// Returns the cell for a request and the cell's place, or `None` if all cells are in use.
     pub(super) fn of(&self, asked: CellLookup<'_>) -> Option<(u32, &Cell)> {
         if let Some((place, cell)) = self.find(&self.cells, asked) {
             return Some((u32::try_from(place).ok()?, cell));
@@ -144,7 +144,7 @@ impl Table {
         Some((u32::try_from(place).ok()? | OTHERS, cell))
     }
 
-    /// Returns the key of the cell at a place.
+    /// Returns the key of the cell at the given place.
     pub(super) fn at(&self, place: u32) -> Option<&CellKey> {
         let number = (place & !OTHERS) as usize;
         let is_other = place & OTHERS != 0;
@@ -169,7 +169,7 @@ impl Table {
     }
 
     pub(super) fn taking(&self) -> MutexGuard<'_, ()> {
-        // The mutex guards no data.
+        // The mutex guards no data, so a poisoned lock can be used.
         self.taking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -208,7 +208,7 @@ impl CellLookup<'_> {
 }
 
 impl CellKey {
-    /// Returns the key for people's requests that pass.
+    /// Returns the key for requests from people that pass.
     pub(super) fn of_people(site: Arc<str>, site_number: u64) -> Self {
         Self {
             site,
@@ -222,7 +222,7 @@ impl CellKey {
         }
     }
 
-    /// Returns the path to store for a request; for people, the path's pattern.
+    /// Returns the path to store for a request; for people, the pattern of the path.
     pub(super) fn path(&self, settled: &RecordedPath) -> String {
         let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
         settled.path.kept_text(is_person)

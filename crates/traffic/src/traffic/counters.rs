@@ -1,4 +1,4 @@
-//! Counters for all requests, updated atomically without waiting.
+//! The counters for all requests, which are updated atomically without waiting.
 
 use std::{
     collections::BTreeMap,
@@ -19,14 +19,14 @@ use super::{
     paths::{PathSlots, Ticket, Window},
 };
 
-/// Maximum number of sites counted by name, because each label value is a time series in
-/// Prometheus.
+/// Maximum number of sites counted by name. The limit exists because Prometheus stores a time
+/// series for each label value.
 const MAX_SITES: usize = 2_000;
 
-/// Bit of a visitor number which marks that the remaining bits are a site number.
+/// The bit in a visitor number that marks the remaining bits as a site number.
 const PEOPLE: u32 = 1 << 31;
 
-/// Counters of all sites.
+/// The counters of all sites.
 #[derive(Debug)]
 pub(super) struct Counters {
     notes: Arc<EvidenceQueue>,
@@ -35,23 +35,23 @@ pub(super) struct Counters {
     paths: Option<Arc<PathSlots>>,
 }
 
-/// Counters of one site.
+/// The counters of one site.
 #[derive(Debug)]
 pub struct SiteCounters {
-    /// Key for human requests that pass; stored here because this most frequent case then needs no
-    /// lookup.
+    /// Key for human requests that pass. The key is stored here so that this most frequent case
+    /// needs no lookup.
     key: CellKey,
     people: Cell,
     table: Arc<Table>,
     /// Slots for request paths; `None` if paths are not stored.
     paths: Option<Arc<PathSlots>>,
-    /// Number of requests with a path that was dropped because no slot was free.
+    /// Number of requests whose path was dropped because no slot was free.
     skipped: AtomicU64,
     notes: Arc<EvidenceQueue>,
 }
 
 impl Counters {
-    /// Creates counters; slots for paths are included if `keeps_paths` is set.
+    /// Creates counters; slots for paths are included if `keeps_paths` is `true`.
     pub(super) fn new(keeps_paths: bool, notes: Arc<EvidenceQueue>) -> Self {
         Self {
             notes,
@@ -61,7 +61,7 @@ impl Counters {
         }
     }
 
-    /// Returns the counters of a site; the same name returns the same counters.
+    /// Returns the counters of a site; calls with the same name return the same counters.
     pub(super) fn site(&self, name: &str) -> Arc<SiteCounters> {
         let mut sites = self.sites();
         let name = if !sites.contains_key(name) && sites.len() >= MAX_SITES {
@@ -90,13 +90,13 @@ impl Counters {
         self.sites().keys().cloned().collect()
     }
 
-    /// Returns the number of human requests that passed since the start.
+    /// Returns the number of human requests that have passed since startup.
     pub(super) fn people(&self) -> u64 {
         let people = |site: &Arc<SiteCounters>| site.people.requests().iter().sum::<u64>();
         self.sites().values().map(people).sum()
     }
 
-    /// Returns the counts since the last call and resets them.
+    /// Returns the counts since the previous call, and resets the counts.
     pub(super) fn take(&self) -> Vec<(TrafficKey, TrafficCount)> {
         let _taking = self.table.taking();
         let mut taken = Vec::new();
@@ -109,7 +109,7 @@ impl Counters {
         taken
     }
 
-    /// Moves recorded paths to the window, and returns the number of moved paths.
+    /// Moves recorded paths to the window, and returns the number of paths that were moved.
     pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
         let Some(ring) = &self.paths else { return 0 };
         let mut sites: Vec<_> = self.sites().values().cloned().collect();
@@ -138,7 +138,7 @@ impl Counters {
         self.paths.is_some()
     }
 
-    /// Returns the counts of all requests since the start, in the order in which the cells were
+    /// Returns the counts of all requests since startup, in the order in which their cells were
     /// created.
     pub(super) fn counted(&self) -> Vec<RequestCount> {
         let _taking = self.table.taking();
@@ -162,9 +162,9 @@ impl Counters {
 }
 
 impl SiteCounters {
-    /// Stores the path of a request in a free slot, if paths are stored.
+    /// Stores the path of a request in a free slot if paths are stored.
     ///
-    /// The path is stored unchanged; another thread later reduces a human visitor's path to its
+    /// The path is stored unchanged; another thread later replaces a human visitor's path with its
     /// pattern.
     #[inline]
     pub fn record_path(&self, path: &str) -> Option<Ticket> {
@@ -177,8 +177,8 @@ impl SiteCounters {
 
     /// Records the response to a human request that passed.
     ///
-    /// This method is called before the body ends, so that a download or a WebSocket does not
-    /// occupy a slot.
+    /// This method is called before the response body ends, so that a download or a WebSocket does
+    /// not occupy a slot.
     #[inline]
     pub fn answered(&self, ticket: Ticket, status: u16) {
         if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.key.site_number)) {
@@ -195,7 +195,8 @@ impl SiteCounters {
         duration: Duration,
         ticket: Option<Ticket>,
     ) {
-        // Suspects that pass and confirmation form submissions are counted by their outcome.
+        // Requests from suspects that pass and confirmation form submissions are counted by their
+        // outcome.
         let is_plain =
             |outcome: &Outcome| outcome.is_person_passing() && outcome.cause() == NOT_A_ROBOT;
         let Some(outcome) = outcome.filter(|outcome| !is_plain(outcome)) else {
@@ -209,7 +210,7 @@ impl SiteCounters {
             if let Some(cell) = cell {
                 paths.settle_path(ticket, cell, class(status));
             } else {
-                // Our own requests have no kind and are not counted.
+                // This program's own requests have no kind and are not counted.
                 let is_visit = outcome.kind().is_some();
                 self.skipped.fetch_add(u64::from(is_visit), Relaxed);
                 paths.release(ticket);
@@ -231,9 +232,9 @@ impl SiteCounters {
         }
     }
 
-    /// Adds a request to its cell, and returns the cell's place.
+    /// Adds a request to the cell that counts it, and returns the cell's place.
     fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
-        // Our own requests have no kind.
+        // This program's own requests have no kind.
         let kind = outcome.kind()?;
         let asked = CellLookup {
             site: &self.key,
@@ -249,7 +250,7 @@ impl SiteCounters {
         Some(place)
     }
 
-    /// Returns the site name.
+    /// Returns the name of the site.
     pub fn name(&self) -> &str {
         &self.key.site
     }
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(requests(&counted), MAX_CELLS as u64 + 3);
         let others = counted.iter().find(|one| &*one.robot == OTHER).unwrap();
         assert_eq!(others.requests(), 3);
-        // The first robots keep their cells and come first.
+        // The first robots keep their own cells, which are returned first.
         assert_eq!(&*counted[1].robot, "0");
     }
 

@@ -1,4 +1,4 @@
-//! Task that writes evidence to the database.
+//! The task that writes evidence to the database.
 
 use robot_detection_store::store::{EVIDENCE_EVENTS, Evidence, EvidenceBatch, OutageLogger, Store};
 
@@ -7,28 +7,29 @@ use super::notes::{EvidenceQueue, Note};
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Maximum number of buffered notes per event while the database is unavailable.
+/// Maximum number of notes per event that are buffered while the database is unavailable.
 const MAX_HELD: usize = 1_000;
 
-/// Number of added notes after which surplus evidence is deleted.
+/// Number of new notes after which surplus evidence is deleted.
 const PRUNE_AFTER: usize = 500;
 
-/// Writer of one process's evidence.
+/// The writer of the evidence that one process collects.
 #[derive(Debug)]
 pub(super) struct EvidenceWriter {
     store: Store,
-    /// Name of the writer, unique to each start, because each batch number must be used only once.
+    /// Name of the writer, generated at each startup, because each batch number must be used only
+    /// once.
     name: String,
     days: u32,
-    /// Notes whose verification is still running.
+    /// Notes on requests whose verification is still running.
     unsettled: Vec<Note>,
     held: Vec<Evidence>,
-    /// Batch that may not have reached the database yet; it is retried unchanged until it has been
-    /// added.
+    /// A batch that may not have reached the database yet; the batch is retried unchanged until it
+    /// has been added.
     batch: Option<(i64, Vec<Evidence>)>,
-    /// Number of the latest batch.
+    /// Number of the most recent batch.
     number: i64,
-    /// Number of notes added since the last deletion of surplus evidence.
+    /// Number of notes added since surplus evidence was last deleted.
     added: usize,
     pruned: Option<i64>,
     outage: OutageLogger,
@@ -54,7 +55,7 @@ impl EvidenceWriter {
         }
     }
 
-    /// Collects the notes added since the last call.
+    /// Collects the notes added since the previous call.
     pub(super) fn collect(&mut self, notes: &EvidenceQueue, now_ms: i64) {
         let unsettled = std::mem::take(&mut self.unsettled).into_iter();
         for note in unsettled.chain(notes.take()) {
@@ -66,9 +67,9 @@ impl EvidenceWriter {
         notes.lose(self.drop_oldest());
     }
 
-    /// Writes the collected evidence and deletes old and surplus evidence.
+    /// Writes the collected evidence, and deletes old and surplus evidence.
     pub(super) async fn write(&mut self, now_ms: i64) {
-        // After a failure, the failed batch is written first, then the newer notes.
+        // After a failure, the failed batch is written first, followed by newer notes.
         while let Some((number, noted)) = self.batch.take().or_else(|| self.next_batch()) {
             let batch = EvidenceBatch {
                 writer: &self.name,
@@ -93,7 +94,7 @@ impl EvidenceWriter {
         }
     }
 
-    /// Returns the number of requests that are lost if the process ends now.
+    /// Returns the number of requests whose evidence is lost if the process ends now.
     pub(super) fn unwritten(&self) -> usize {
         let batch = self.batch.as_ref().map_or(0, |(_, noted)| noted.len());
         batch + self.held.len()
@@ -107,7 +108,7 @@ impl EvidenceWriter {
         Some((self.number, std::mem::take(&mut self.held)))
     }
 
-    /// Drops the oldest notes beyond the limit of each event. Returns their number.
+    /// Drops the oldest notes beyond the limit of each event. Returns the number of dropped notes.
     fn drop_oldest(&mut self) -> u64 {
         let mut dropped = 0;
         for event in EVIDENCE_EVENTS {

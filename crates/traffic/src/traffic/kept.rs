@@ -1,4 +1,4 @@
-//! Traffic counters of a process, and the tasks that store the counters.
+//! The traffic counters of a process, and the tasks that store the counts.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,11 +24,11 @@ use super::{
     writer::Writer,
 };
 
-/// Shortest and longest pause between two drains of the path slots. The shortest pause is used
-/// under load and suffices for eighty thousand requests per second.
+/// The shortest and the longest pause between two drains of the path slots. The shortest pause is
+/// used under load and suffices for eighty thousand requests per second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
-/// Traffic counters and evidence of a process; clones share all state.
+/// The traffic counters and evidence of a process; clones share all state.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     inner: Arc<Inner>,
@@ -39,14 +39,14 @@ pub struct Traffic {
 #[derive(Debug)]
 struct Inner {
     counters: Counters,
-    /// Paths of the current minute; locked by tasks of this module, never by a request.
+    /// Paths requested in the current minute; locked by tasks of this module, never by a request.
     window: Mutex<Window>,
     notes: Arc<EvidenceQueue>,
-    /// Writers to the database; `None` if the counters are only shown in `/metrics`.
+    /// Writers to the database; `None` if the counts are only shown in `/metrics`.
     writers: Option<tokio::sync::Mutex<Writers>>,
     /// Number of days for which evidence is stored; 0 disables evidence.
     evidence_days: u32,
-    /// Database for the traffic; `None` if traffic is not stored.
+    /// Database that stores the traffic; `None` if traffic is not stored.
     store: Option<Store>,
     clock: Clock,
 }
@@ -57,15 +57,15 @@ struct Writers {
     evidence: Option<EvidenceWriter>,
 }
 
-/// Registration of a viewer of live decisions, which ends when this value is dropped.
+/// The registration of a viewer of live decisions, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct LiveViewer {
     traffic: Traffic,
 }
 
 impl Traffic {
-    /// Creates traffic counters. Counts are stored in the database, if any, with paths if
-    /// `keeps_paths` is set.
+    /// Creates traffic counters. Counts are stored in the database, if there is one; paths are
+    /// stored if `keeps_paths` is `true`.
     pub fn new(
         store: Option<Store>,
         keeps_paths: bool,
@@ -98,41 +98,41 @@ impl Traffic {
         }
     }
 
-    /// Enables fleet detection among human visitors.
+    /// Sets the fleet detection among human visitors; `None` disables it.
     #[must_use]
     pub fn with_suspicion(mut self, suspicion: Option<Suspicion>) -> Self {
         self.suspicion = suspicion;
         self
     }
 
-    /// Returns the fleet detection, if enabled.
+    /// Returns the fleet detection if it is enabled.
     pub fn suspicion(&self) -> Option<&Suspicion> {
         self.suspicion.as_ref()
     }
 
-    /// Returns the counters of a site; the same name returns the same counters.
+    /// Returns the counters of a site; calls with the same name return the same counters.
     pub fn site(&self, name: &str) -> Arc<SiteCounters> {
         self.inner.counters.site(name)
     }
 
-    /// Returns the counts of all requests since the start, in the order in which the cells were
+    /// Returns the counts of all requests since startup, in the order in which their cells were
     /// created.
     pub fn counted(&self) -> Vec<RequestCount> {
         self.inner.counters.counted()
     }
 
-    /// Returns the number of human requests that passed since the start.
+    /// Returns the number of human requests that have passed since startup.
     pub fn people(&self) -> u64 {
         self.inner.counters.people()
     }
 
-    /// Returns a layer that counts the requests for a site; wrap it around the layer that makes
+    /// Returns a layer that counts the requests to a site; wrap it around the layer that makes
     /// decisions.
     pub fn layer(&self, site: &str) -> TrafficLayer {
         TrafficLayer::new(self.site(site))
     }
 
-    /// Returns the switch that makes layers describe visits for evidence or live viewers.
+    /// Returns the switch that makes layers describe visits for evidence or for live viewers.
     pub fn visits(&self) -> &VisitSwitch {
         self.inner.notes.switch()
     }
@@ -147,25 +147,25 @@ impl Traffic {
         self.inner.evidence_days
     }
 
-    /// Returns the number of requests missing from the evidence because too many arrived at the
-    /// same time.
+    /// Returns the number of requests that are missing from the evidence because too many requests
+    /// arrived at the same time.
     pub fn lost_evidence(&self) -> u64 {
         self.inner.notes.lost()
     }
 
-    /// Returns the decisions after the decision with a given number, oldest first, and the start
-    /// time of their collection.
+    /// Returns the decisions that follow the decision with the given number, oldest first, and the
+    /// time at which their collection started.
     pub fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
         let now_ms = self.inner.clock.now_ms();
         self.inner.notes.live().look(behind, now_ms)
     }
 
-    /// Returns the number of the last decision.
+    /// Returns the number of the most recent decision.
     pub fn last_decision(&self) -> u64 {
         self.inner.notes.live().last()
     }
 
-    /// Registers a live viewer; returns `None` if there are too many viewers.
+    /// Registers a viewer of live decisions; returns `None` if there are too many viewers.
     pub fn view(&self) -> Option<LiveViewer> {
         let has_room = self.inner.notes.live().begin_view();
         has_room.then(|| LiveViewer {
@@ -175,7 +175,7 @@ impl Traffic {
 
     /// Stores the counts regularly until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
-        // Separate tasks, so that the slots do not fill up while the database is slow.
+        // Separate tasks ensure that the slots do not fill up while the database is slow.
         let suspicion = async {
             if let Some(suspicion) = self.suspicion.clone() {
                 suspicion.run(self.inner.store.clone(), stop.clone()).await;
@@ -207,7 +207,7 @@ impl Traffic {
         }
     }
 
-    /// Stores all current counts immediately, so that readers see them.
+    /// Stores all current counts immediately, so that subsequent reads include them.
     pub async fn catch_up(&self) {
         if let Some(writers) = &self.inner.writers {
             self.write(&mut *writers.lock().await, false).await;
@@ -245,11 +245,11 @@ impl Traffic {
         }
     }
 
-    /// Empties the slots into the window; returns the number of emptied slots and the result of
-    /// `done`.
+    /// Empties the slots into the window. Returns the number of slots that were emptied and the
+    /// result of `done`.
     fn with_window<T>(&self, done: impl FnOnce(&mut Window) -> T) -> (usize, T) {
         let window = self.inner.window.lock();
-        // After a panic, a partly updated window is still accurate enough.
+        // After a panic, even a partly updated window is accurate enough.
         let mut window = window.unwrap_or_else(PoisonError::into_inner);
         let taken = self.inner.counters.drain_paths(&mut window);
         (taken, done(&mut window))

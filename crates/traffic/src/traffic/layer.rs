@@ -1,4 +1,4 @@
-//! Layer that counts the requests of an application.
+//! A layer that counts the requests to an application.
 
 use std::{
     pin::Pin,
@@ -18,28 +18,29 @@ use robot_detection_layer::layer::Outcome;
 
 use super::{SiteCounters, Ticket};
 
-/// Status recorded if the client disconnected before the response; nginx logs the same number.
+/// Status that is recorded if the client disconnected before the response; nginx logs the same
+/// status.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Layer that counts the requests of an application; see `RobotDetection::traffic_layer`.
+/// A layer that counts the requests to an application; see `RobotDetection::traffic_layer`.
 #[derive(Clone, Debug)]
 pub struct TrafficLayer {
     counters: Arc<SiteCounters>,
 }
 
-/// Service that counts each request when its response has ended.
+/// A service that counts each request when its response has ended.
 #[derive(Clone, Debug)]
 pub struct TrafficService<S> {
     inner: S,
     counters: Arc<SiteCounters>,
 }
 
-/// Active request, counted when this value is dropped.
+/// An active request, which is counted when this value is dropped.
 #[derive(Debug)]
 struct Counting {
     counters: Arc<SiteCounters>,
     begun: Instant,
-    /// Ticket of the slot that stores the path.
+    /// Ticket for the slot that stores the request's path.
     ticket: Option<Ticket>,
     outcome: Option<Outcome>,
     status: u16,
@@ -47,7 +48,7 @@ struct Counting {
 }
 
 pin_project! {
-    /// Future of a counted response.
+    /// The future of a counted response.
     #[derive(Debug)]
     pub struct TrafficFuture<F> {
         counting: Option<Counting>,
@@ -57,7 +58,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// Response body whose bytes are counted.
+    /// A response body whose bytes are counted.
     #[derive(Debug)]
     pub struct TrafficBody<B> {
         counting: Option<Counting>,
@@ -148,7 +149,7 @@ impl<B: Body> Body for TrafficBody<B> {
                 let sent = frame.data_ref().map_or(0, Buf::remaining);
                 counting.bytes = counting.bytes.saturating_add(sent as u64);
             }
-            // The body has ended: dropping `Counting` counts the request.
+            // The body has ended, and dropping `Counting` counts the request.
             (_, counting) => *counting = None,
         }
         Poll::Ready(frame)

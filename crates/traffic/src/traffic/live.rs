@@ -1,4 +1,4 @@
-//! Stores recent decisions for live viewers.
+//! Stores recent decisions for viewers of the live page.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +20,7 @@ const MAX_VIEWERS: usize = 16;
 /// Time for which rows are still collected after the last read, because the viewer may return.
 const REST_MS: i64 = 60_000;
 
-/// Recent decisions, collected only while there are viewers.
+/// Recent decisions, which are collected only while there are viewers.
 #[derive(Debug)]
 pub(super) struct Live {
     switch: VisitSwitch,
@@ -31,20 +31,20 @@ pub(super) struct Live {
 #[derive(Debug, Default)]
 struct State {
     rows: VecDeque<LiveRow>,
-    /// Number of the latest row.
+    /// Number of the most recent row.
     last: u64,
-    /// Start of the collection, in milliseconds since 1970.
+    /// Time at which the collection started, in milliseconds since 1970.
     since_ms: i64,
     looked_ms: i64,
     viewers: usize,
 }
 
-/// A decision for a request, with a consecutive number.
+/// A decision on a request, with a consecutive number.
 #[derive(Clone, Debug)]
 pub struct LiveRow {
     /// Consecutive number of the decision.
     pub number: u64,
-    /// The request and the decision for it.
+    /// The request, and the decision on it.
     pub decided: Arc<Evidence>,
 }
 
@@ -74,8 +74,8 @@ impl Live {
         state.rows.push_back(row);
     }
 
-    /// Returns the rows after the row with a given number, oldest first, and the start time of
-    /// their collection.
+    /// Returns the rows that follow the row with the given number, oldest first, and the time at
+    /// which their collection started.
     pub(super) fn look(&self, behind: u64, now_ms: i64) -> (Vec<LiveRow>, i64) {
         let mut state = self.state();
         if !self.is_watched.load(Relaxed) {
@@ -87,7 +87,7 @@ impl Live {
         (rows.cloned().collect(), state.since_ms)
     }
 
-    /// Returns the number of the latest row.
+    /// Returns the number of the most recent row.
     pub(super) fn last(&self) -> u64 {
         self.state().last
     }
@@ -114,15 +114,15 @@ impl Live {
         }
     }
 
-    /// Starts or stops the collection of rows; must be called with the state locked, so that rows
-    /// are not read while they are deleted.
+    /// Starts or stops the collection of rows. The state must be locked during the call, so that
+    /// rows are not read while they are being deleted.
     fn watch(&self, watch: bool) {
         self.is_watched.store(watch, Relaxed);
         self.switch.describe_all(watch);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The rows are valid even after a panic.
+        // The rows remain valid after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

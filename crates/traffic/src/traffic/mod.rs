@@ -1,14 +1,14 @@
 //! Traffic counters and evidence, stored in the database.
 //!
-//! [`Traffic`] counts every request of every site by visitor, verdict, decision, cause and status.
-//! No request waits: the counters are atomics in a table that is read without a lock. `/metrics`
-//! reads the same counters. Every five seconds, a task adds the counts to sums by minute, hour and
-//! day in the database. All instances add to the same sums, which contain no addresses. Sketches of
-//! paths are also stored.
+//! [`Traffic`] counts every request to every site by visitor, verdict, decision, cause and status.
+//! No request waits, because the counters are atomics in a table that is read without a lock.
+//! `/metrics` reads the same counters. Every five seconds, a task adds the counts to the sums by
+//! minute, hour and day in the database. All instances add to the same sums, which contain no
+//! addresses. Sketches of paths are also stored.
 //!
 //! Requests that were redirected, refused or otherwise handled specially are stored individually:
 //! the layer describes the visit, a bounded queue holds the description, and the same task writes
-//! it to the database. While the *Live* page is open, the visits of all robots are
+//! the description to the database. While the *Live* page is open, the visits of all robots are
 //! described.
 
 mod cell;

@@ -20,16 +20,16 @@ const MAX_WAITING: usize = 512;
 /// Maximum time to wait for the result of a verification; the longest verification takes a minute.
 const PROOF_MS: i64 = 2 * 60 * 1_000;
 
-/// Settings for stored evidence.
+/// Settings for the evidence that is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceSettings {
-    /// Number of days for which evidence is stored; default 30, 0 disables evidence.
+    /// Number of days for which evidence is stored; the default is 30, and 0 disables evidence.
     pub days: u32,
     /// Part of each client address that is stored.
     pub addresses: AddressRetention,
 }
 
-/// Queue of requests on their way to the database and to live viewers.
+/// A queue of requests that are on their way to the database and to live viewers.
 #[derive(Debug)]
 pub(super) struct EvidenceQueue {
     switch: VisitSwitch,
@@ -47,9 +47,9 @@ pub(super) struct EvidenceQueue {
 #[derive(Debug)]
 pub(super) struct Note {
     evidence: Evidence,
-    /// Verification of the claim, if it was still running.
+    /// Verification of the robot's claim, if the verification was still running.
     proof: Option<ClaimProof>,
-    /// Event under which the request is stored if the claim is not disproved.
+    /// Event under which the request is stored if the robot's claim is not disproved.
     otherwise: Option<&'static str>,
 }
 
@@ -89,7 +89,7 @@ impl EvidenceQueue {
         &self.live
     }
 
-    /// Records a request with the description of its visit.
+    /// Records a request with the description of the visit.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
         let reason = outcome.noteworthy(visit.breach.is_some());
@@ -104,9 +104,9 @@ impl EvidenceQueue {
         }
     }
 
-    /// Returns the notes added since the last call, in order.
+    /// Returns the notes added since the previous call, in order.
     pub(super) fn take(&self) -> Vec<Note> {
-        // The receiver is valid even after a panic.
+        // The receiver remains valid after a panic.
         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
         let taken: Vec<_> = receiver.try_iter().collect();
         for note in &taken {
@@ -118,12 +118,12 @@ impl EvidenceQueue {
         taken
     }
 
-    /// Counts requests dropped because the queue was full.
+    /// Counts requests that were dropped because the queue was full.
     pub(super) fn lose(&self, requests: u64) {
         self.lost.fetch_add(requests, Relaxed);
     }
 
-    /// Returns the number of requests dropped because the queue was full.
+    /// Returns the number of requests that were dropped because the queue was full.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Relaxed) + self.switch.held()
     }
@@ -133,7 +133,8 @@ impl EvidenceQueue {
         let Some(waiting) = place(event).and_then(|place| self.waiting.get(place)) else {
             return;
         };
-        // Separate limits by event: a flood of one event does not displace the others.
+        // Each event has its own limit, so that a flood of one event does not displace other
+        // events.
         if waiting.fetch_add(1, Relaxed) >= MAX_WAITING {
             waiting.fetch_sub(1, Relaxed);
             self.switch.hold(reason);
@@ -146,7 +147,7 @@ impl EvidenceQueue {
             proof: visit.proof.clone().filter(|_| is_pending),
             otherwise: otherwise(outcome, visit),
         };
-        // Sending cannot fail: the receiver lives as long as the sender.
+        // Sending cannot fail, because the receiver lives as long as the sender.
         let _ = self.sender.send(note);
     }
 
@@ -175,22 +176,22 @@ impl EvidenceQueue {
             method: visit.method.to_string(),
             host: visit.host.to_string(),
             path: match kind {
-                // A trap path reveals nothing about a visitor's reading.
+                // The path of a trap does not reveal what a visitor reads.
                 Kind::Person | Kind::Shared if !outcome.is_trap() => pattern(&visit.path),
                 _ => visit.path.to_string(),
             },
             address: visit.address.map(kept).unwrap_or_default(),
             user_agent: visit.user_agent.to_string(),
             referrer: visit.referrer.to_string(),
-            // The proof contains the address.
+            // The proof contains the client's address.
             proof: if is_whole { proof } else { "" }.to_owned(),
             broken: visit.breach.as_ref().map(broken),
             suspect: outcome.reasons().to_string(),
         }
     }
 
-    /// Returns a note's evidence, if any; while the verification is running, returns the note
-    /// itself as an error.
+    /// Returns the evidence from a note, if any. While the verification is running, returns the
+    /// note itself as an error.
     pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Box<Note>> {
         let Some(proof) = &note.proof else {
             return Ok(Some(note.evidence));
@@ -218,7 +219,7 @@ impl EvidenceQueue {
     }
 }
 
-/// Returns the event under which a request is stored.
+/// Returns the event under which a request with this reason is stored.
 fn event(reason: Noteworthy) -> &'static str {
     match reason {
         Noteworthy::Violation => "violation",
@@ -229,7 +230,7 @@ fn event(reason: Noteworthy) -> &'static str {
     }
 }
 
-/// Returns the event under which a request is stored if the claim is not disproved.
+/// Returns the event under which a request is stored if the robot's claim is not disproved.
 fn otherwise(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
     if outcome.is_trap() {
         return Some(event(Noteworthy::Trap));

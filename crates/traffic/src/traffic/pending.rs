@@ -8,10 +8,11 @@ use robot_detection_store::store::{
 
 use super::paths::Window;
 
-/// Maximum number of counts, of about a hundred bytes each, before minutes are merged.
+/// Maximum number of counts, which take about a hundred bytes each, before minutes are merged.
 const MAX_COUNTS: usize = 50_000;
 
-/// Maximum number of hours, and later of days, with separate paths; each takes up to a megabyte.
+/// Maximum number of hours, and later of days, whose paths are stored separately; each takes up to
+/// a megabyte.
 const MAX_WINDOWS: usize = 4;
 
 /// Counts that wait to be written to the database, by key and minute.
@@ -25,7 +26,8 @@ impl Pending {
         for (key, count) in counted {
             *self.counts.entry((minute, key)).or_default() += count;
         }
-        // A long outage costs exact minutes, then exact hours, but no request.
+        // A long outage costs the exact minutes, then the exact hours of requests, but no request
+        // is lost.
         for span in [TrafficSpan::Hour, TrafficSpan::Day] {
             if self.counts.len() > MAX_COUNTS {
                 self.coarsen(span);
@@ -41,14 +43,14 @@ impl Pending {
         self.counts.values().map(|count| count.requests).sum()
     }
 
-    /// Removes and returns all counts.
+    /// Removes and returns all counts that have not been written.
     pub(super) fn take(&mut self) -> Vec<CountedMinute> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         let counted = |((minute, key), count)| CountedMinute { minute, key, count };
         counts.map(counted).collect()
     }
 
-    /// Merges counts within the same span into the span's first minute.
+    /// Merges the counts within each span into the first minute of the span.
     fn coarsen(&mut self, span: TrafficSpan) {
         for ((minute, key), count) in std::mem::take(&mut self.counts) {
             let place = (span.start(minute), key);
@@ -67,7 +69,7 @@ impl PendingPaths {
     pub(super) fn add(&mut self, counted: CountedPaths) {
         let hour = TrafficSpan::Hour.start(counted.minute);
         self.windows.entry(hour).or_default().merge(counted);
-        // As with counts, a long outage costs exact hours, then exact days.
+        // As with counts, a long outage costs the exact hours, then the exact days of requests.
         if self.windows.len() > MAX_WINDOWS {
             for (hour, window) in std::mem::take(&mut self.windows) {
                 self.put(TrafficSpan::Day.start(hour), window);
@@ -90,7 +92,7 @@ impl PendingPaths {
         self.windows.is_empty()
     }
 
-    /// Removes and returns all paths.
+    /// Removes and returns all paths that have not been written.
     pub(super) fn take(&mut self) -> Vec<CountedPaths> {
         let windows = std::mem::take(&mut self.windows).into_iter();
         windows

@@ -1,29 +1,29 @@
-//! Outcomes of suspects' requests, calculated from the stored traffic.
+//! Outcomes of requests from suspects, computed from the stored traffic.
 
 use serde_json::{Map, Value};
 
 use robot_detection_store::store::TrafficSum;
 
-/// Cause recorded for suspects that are only marked.
+/// The cause recorded for suspects that are only marked.
 const MARKED: &str = "suspect";
 
-/// Cause recorded for the rule of `[suspects]`.
+/// The cause recorded for decisions by the `[suspects]` rule.
 const RULE: &str = "suspects";
 
-/// Cause recorded for submitted confirmations.
+/// The cause recorded for submitted confirmations.
 const WAY_OUT: &str = "way-out";
 
-/// Status class of the responses to accepted confirmations.
+/// The status class of responses to accepted confirmations.
 const REDIRECTED: u8 = 3;
 
-/// Number of human requests, and outcomes of suspects' requests.
+/// The number of human requests, and the outcomes of requests from suspects.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SuspectFigures {
     /// Number of human requests, including those from suspects.
     pub people: u64,
     /// Number of requests from suspects to which no other rule applied.
     pub suspects: u64,
-    /// Number of requests from suspects that were answered with a heaven page.
+    /// Number of requests from suspects that were served a heaven page.
     pub copies: u64,
     /// Number of requests from suspects that were slowed down.
     pub slowed: u64,
@@ -34,7 +34,7 @@ pub struct SuspectFigures {
 }
 
 impl SuspectFigures {
-    /// Calculates the figures from stored traffic sums.
+    /// Computes the numbers from stored traffic sums.
     pub fn of(sums: &[TrafficSum]) -> Self {
         let mut all = Self::default();
         for TrafficSum { key, count, .. } in sums {
@@ -61,14 +61,14 @@ impl SuspectFigures {
         all
     }
 
-    /// Returns the figures as a JSON object.
+    /// Returns the numbers as a JSON object.
     pub fn object(&self) -> Map<String, Value> {
         let rows = self.rows().into_iter();
         rows.map(|(_, name, requests)| (name.to_owned(), requests.into()))
             .collect()
     }
 
-    /// Returns the label, JSON name and value of each figure.
+    /// Returns the label, JSON name and value of each number.
     pub fn rows(&self) -> [(&'static str, &'static str, u64); 6] {
         [
             ("Human requests", "people", self.people),

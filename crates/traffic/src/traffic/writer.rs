@@ -1,4 +1,4 @@
-//! Task that writes traffic counts to the database.
+//! The task that writes traffic counts to the database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use super::{
     pending::{Pending, PendingPaths},
 };
 
-/// Milliseconds between two batches; a process that is killed loses the counts since the last
-/// batch.
+/// Milliseconds between two batches; if the process is killed, the counts since the last batch are
+/// lost.
 ///
-/// The value divides a minute evenly, so that no batch contains requests from two minutes.
+/// This interval divides a minute evenly, so that no batch contains requests from two minutes.
 const EVERY_MS: i64 = 5_000;
 
 const MINUTE_MS: i64 = 60_000;
@@ -26,30 +26,31 @@ const MINUTE_MS: i64 = 60_000;
 /// Minutes between two deletions of old counts.
 const PRUNE_EVERY: i64 = 60;
 
-/// Writer of one process's traffic counts.
+/// The writer of the traffic counts of one process.
 #[derive(Debug)]
 pub(super) struct Writer {
     store: Store,
-    /// Name of the writer, unique to each start, because each batch number must be used only once.
+    /// Name of the writer, generated at each startup, because each batch number must be used only
+    /// once.
     name: String,
     pending: Pending,
     pending_paths: PendingPaths,
     sites: Vec<Arc<str>>,
-    /// Batch that may not have reached the database yet; it is retried unchanged until it has been
-    /// added.
+    /// A batch that may not have reached the database yet; the batch is retried unchanged until it
+    /// has been added.
     batch: Option<Batch>,
-    /// Number of the latest batch.
+    /// Number of the most recent batch.
     number: i64,
     begun: i64,
-    /// Time up to which requests have been collected.
+    /// Time up to which requests have been collected, in milliseconds since 1970.
     collected_ms: i64,
-    /// Last minute recorded as counted in the database.
+    /// The last minute that the database records as counted.
     noted: Option<i64>,
     pruned: Option<i64>,
     outage: OutageLogger,
 }
 
-/// Data added in one transaction.
+/// The data that is added in a single transaction.
 #[derive(Debug)]
 struct Batch {
     number: i64,
@@ -90,17 +91,18 @@ impl Writer {
         Duration::from_millis(left_ms.unsigned_abs())
     }
 
-    /// Collects the counts since the last call.
+    /// Collects the counts since the previous call.
     pub(super) fn collect(&mut self, counters: &Counters, now_ms: i64) {
-        // The counts belong to the minute in which their collection began: the timer fires at its
-        // end.
+        // The timer fires at the end of a minute, so the counts belong to the minute in which their
+        // collection started.
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         self.pending.add(minute, counters.take());
         self.sites = counters.site_names();
         self.collected_ms = now_ms;
     }
 
-    /// Moves the paths of a finished minute, or at exit of the last minute, to the pending paths.
+    /// Moves the paths of a finished minute to the pending paths; at shutdown, also the paths of
+    /// the current minute.
     pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;
@@ -109,9 +111,9 @@ impl Writer {
         }
     }
 
-    /// Writes the collected counts and deletes old counts.
+    /// Writes the collected counts, and deletes old counts.
     pub(super) async fn write(&mut self) {
-        // After a failure, the failed batch is written first, then the newer counts.
+        // After a failure, the failed batch is written first, followed by newer counts.
         while let Some(batch) = self.batch.take().or_else(|| self.next_batch()) {
             let added = TrafficBatch {
                 writer: &self.name,
@@ -126,7 +128,7 @@ impl Writer {
             }
             self.noted = Some(batch.minute);
             self.outage.succeeded();
-            // Paths that are not trimmed now are trimmed with the next ones of the same hour.
+            // Paths that are not trimmed now are trimmed with the next paths of the same hour.
             for paths in &batch.paths {
                 if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
                     return self.outage.failed(&error);
@@ -137,15 +139,15 @@ impl Writer {
         if self.pruned != Some(hour) {
             match self.prune().await {
                 Ok(true) => self.pruned = Some(hour),
-                // Remaining work is done after the next batch, which is not delayed.
+                // The remaining work is done after the next batch, which is not delayed.
                 Ok(false) => {}
                 Err(error) => self.outage.failed(&error),
             }
         }
     }
 
-    /// Deletes old counts and compacts the counts of past periods. Returns `true` once everything
-    /// is done.
+    /// Deletes old counts, and compacts the counts of past periods. Returns `true` once all work is
+    /// done.
     async fn prune(&self) -> Result<bool, StoreError> {
         self.store.traffic().prune(self.collected_ms).await?;
         match self.store.traffic().pack(self.collected_ms).await {
@@ -177,7 +179,7 @@ impl Writer {
         })
     }
 
-    /// Logs the number of requests whose counts are lost when the process ends.
+    /// Logs the number of requests whose counts are lost because the process ends.
     pub(super) fn tell_lost(&self) {
         let batch = self.batch.iter().flat_map(|batch| &batch.counted);
         let lost: u64 = batch.map(|counted| counted.count.requests).sum();

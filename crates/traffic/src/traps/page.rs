@@ -1,4 +1,4 @@
-//! Pages served at trap paths, generated in advance.
+//! The pages served at trap paths, generated in advance.
 
 use axum::http::{HeaderName, HeaderValue, Method, Response, header};
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use super::TrapPaths;
 
 const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Pages served at a site's trap paths.
+/// The pages served at a site's trap paths.
 #[derive(Clone, Debug)]
 pub struct TrapPages {
     paths: TrapPaths,
@@ -26,12 +26,13 @@ impl TrapPages {
         }
     }
 
-    /// Returns the paths of the trap pages.
+    /// Returns the paths at which the trap pages are served.
     pub fn paths(&self) -> &TrapPaths {
         &self.paths
     }
 
-    /// Returns the response to a GET or HEAD request for a trap page, if the path is a trap path.
+    /// Returns the response to a GET or HEAD request for a trap page; `None` for all other
+    /// requests.
     pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;
@@ -51,7 +52,7 @@ impl TrapPages {
     }
 }
 
-/// Returns a trap page with a notice for human visitors and a link to the next trap.
+/// Returns a trap page, which contains a notice for human visitors and a link to the next trap.
 fn page(paths: &TrapPaths, path: &str) -> Bytes {
     let next = paths.next(path).unwrap_or_default();
     Bytes::from(format!(

@@ -1,13 +1,13 @@
-//! Trap paths of a site.
+//! The trap paths of a site.
 
 use std::fmt::Write as _;
 
 use ring::hmac;
 
-/// Number of traps on a site.
+/// Number of trap paths on a site.
 const TRAPS: usize = 3;
 
-/// Path segments that resemble those of an ordinary site.
+/// Path segments that resemble the paths of an ordinary site.
 const PLACES: [&str; 16] = [
     "archive", "library", "notes", "reports", "press", "topics", "series", "papers", "events",
     "projects", "records", "reviews", "guides", "letters", "studies", "issues",
@@ -19,19 +19,19 @@ const WORDS: [&str; 32] = [
     "winter", "yarrow", "zenith", "summit",
 ];
 
-/// Trap paths of one site.
+/// The trap paths of one site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrapPaths(Vec<String>);
 
 impl TrapPaths {
-    /// Derives a site's trap paths from the installation's seed and the site name.
+    /// Derives a site's trap paths from the installation's seed and from the site name.
     pub fn new(seed: [u64; 2], site: &str) -> Self {
         let seed = seed.map(u64::to_le_bytes);
         let key = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
         let trap =
             |number| path(hmac::sign(&key, format!("trap {number} {site}").as_bytes()).as_ref());
         let mut paths = Vec::new();
-        // Numbers whose path already exists are skipped.
+        // Numbers that produce an existing path are skipped.
         for path in (0..).map(trap) {
             if !paths.contains(&path) {
                 paths.push(path);
@@ -48,13 +48,13 @@ impl TrapPaths {
         self.0.iter().map(String::as_str)
     }
 
-    /// Returns the trap path to which the page at `path` links.
+    /// Returns the trap path to which the trap page at `path` links.
     pub fn next(&self, path: &str) -> Option<&str> {
         let place = self.iter().position(|trap| trap == path)?;
         self.iter().cycle().nth(place + 1)
     }
 
-    /// Returns the HTML of a trap link that human visitors can neither see nor reach.
+    /// Returns the HTML for a trap link that human visitors can neither see nor reach.
     pub fn snippet(&self) -> String {
         let mut snippet = String::new();
         if let Some(path) = self.iter().next() {

@@ -9,7 +9,7 @@ use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
 use super::front::Front;
 use super::place::{PlaceError, plain};
 
-/// Configuration file for a front proxy, as printed by `proxy-config`.
+/// A configuration file for a front proxy, as printed by `proxy-config`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ProxyFile {
     /// nginx with `auth_request`
@@ -34,36 +34,37 @@ pub enum ProxyFile {
     Istio,
 }
 
-/// Place in nginx's configuration where the printed file is included.
+/// The place in nginx's configuration where the printed file is included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum NginxPart {
-    /// For nginx's http { }, included once
+    /// For the http { } block in nginx, included once
     Http,
-    /// For each server { } in nginx
+    /// For each server { } block in nginx
     Server,
-    /// For each nginx level that sets `proxy_set_header`, `fastcgi_param` and the like
+    /// For each block in nginx that sets `proxy_set_header`, `fastcgi_param` and the like
     Location,
-    /// For each nginx level that sets `add_header`
+    /// For each block in nginx that sets `add_header`
     Response,
 }
 
 /// Options for printing a front proxy's file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOptions<'o> {
-    /// Whether the file is a complete configuration; if not, an existing configuration includes it.
+    /// Whether the file is a complete configuration; otherwise, an existing configuration includes
+    /// it.
     pub standalone: bool,
     /// Place in nginx's configuration where the file is included, unless the file is standalone.
     pub part: Option<NginxPart>,
-    /// Port on which the proxy listens, for a standalone file.
+    /// Port on which the proxy listens, if the file is standalone.
     pub listen: &'o str,
-    /// Whether requests pass while the decision endpoint is unavailable.
+    /// Whether requests are allowed while the decision endpoint is unavailable.
     pub fails_open: bool,
     /// Command that Apache starts, with absolute paths.
     pub map_command: &'o str,
 }
 
-/// Headers that nginx removes before requests reach a site; the first ten are defined by this
-/// program.
+/// Headers that nginx removes from requests before they reach a site; the first ten are defined by
+/// this program.
 static CLEARED: [&str; 28] = [
     "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
@@ -106,25 +107,25 @@ struct Nginx<'f> {
 }
 
 impl Nginx<'_> {
-    /// Redirect statuses, most common first, because nginx's `return` does not accept a variable as
-    /// status.
+    /// Redirect statuses, most common first. Each has its own line, because nginx's `return` does
+    /// not accept a variable as status.
     const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
     const REFUSALS: [u16; 15] = [
         400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508, 413, 414, 431,
     ];
-    /// Statuses with which the endpoint's HTTP parser refuses a query.
+    /// Statuses with which the endpoint's HTTP parser refuses a malformed or oversized query.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Request headers defined by this program, which never reach the site.
+    /// Request headers that this program defines and that never reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
     /// Request headers that are cleared: `OURS`, and headers that only the site's own configuration
     /// may set.
     const CLEARED: &'static [&'static str] = &CLEARED;
-    /// Names of fields that are used only in logs or occur in few responses; each has its own
-    /// expression.
+    /// Names of fields that are used only in logs or appear in few responses; each has its own
+    /// regular expression.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
 
-    /// Returns the names of variables that store headers of the first response, each with the
+    /// Returns the names of the variables that store headers of the first response, each with the
     /// header's name.
     fn kept(&self) -> Vec<(String, String)> {
         let always = [
@@ -142,13 +143,13 @@ impl Nginx<'_> {
         always.into_iter().chain(given).collect()
     }
 
-    /// Returns the name of the environment variable in which CGI passes a header.
+    /// Returns the name of the CGI environment variable for a header.
     fn cgi(name: &str) -> String {
         format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))
     }
 
-    /// Returns the regular expression that parses the status and the other fields of a response.
-    /// All fields share one expression, because an expression costs nginx more than its matches.
+    /// Returns the regular expression that parses the status and most fields of a response. The
+    /// fields share an expression, because running one costs nginx more than its captures.
     fn answer() -> String {
         let passed_over = [DECIDED, BECAUSE].map(|field| format!(r"(?:\t{field}=[^\t]*+)?"));
         let read =
@@ -178,16 +179,16 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    /// Address of Traefik's entry point for forwardAuth queries, through which Traefik can monitor
-    /// the decision endpoint.
+    /// Address of the Traefik entry point for forwardAuth queries, through which Traefik can
+    /// monitor the decision endpoint.
     const QUESTION: &'static str = "127.0.0.1:9149";
 }
 
 impl Caddy<'_> {
     /// Loopback port on which the proxy itself responds while the decision endpoint is unavailable.
     const AWAY_PORT: u16 = 9149;
-    /// Prefixes of header names that CGI cannot distinguish from our own header names or forwarding
-    /// headers.
+    /// Prefixes of header names that CGI cannot distinguish from this program's headers or from
+    /// forwarding headers.
     const ODD_PREFIXES: [&'static str; 8] = [
         "X_",
         "X.",
@@ -227,8 +228,8 @@ struct Envoy<'f> {
 }
 
 impl Envoy<'_> {
-    /// Expressions for visitors' headers that must not reach the site; there are several, because
-    /// Envoy limits an expression's size.
+    /// Regular expressions for visitors' headers that must not reach the site; there are several,
+    /// because Envoy limits an expression's size.
     const FORGED: [&'static str; 9] = [
         "x-robot-detection-([op].*)?",
         "x[^a-z0-9-]robot.*",
@@ -254,10 +255,10 @@ struct Apache<'f> {
 
 impl Apache<'_> {
     const REDIRECTS: [u16; 5] = Nginx::REDIRECTS;
-    /// Refusal statuses with their own line in Apache's file; other statuses become 403.
+    /// Refusal statuses that have their own line in Apache's file; other statuses become 403.
     const REFUSALS: [u16; 11] = [400, 401, 402, 404, 406, 410, 421, 429, 451, 503, 508];
-    /// Headers that have their own field in the response, and the words used in their variables'
-    /// names.
+    /// Headers that have their own field in the response, each with the word for the header in
+    /// variable names.
     const FIELDS: [(&'static str, &'static str); 9] = [
         ("x-robot-detection", "ID"),
         ("x-robot-detection-verdict", "VERDICT"),
@@ -270,7 +271,7 @@ impl Apache<'_> {
         ("accept-signature", "SIGN"),
     ];
 
-    /// Returns the key of a map lookup, with the fields that the map program reads.
+    /// Returns the key of a map lookup, which contains the fields that the map program reads.
     fn key(front: &Front) -> String {
         let mut fields = vec![
             "%{REMOTE_ADDR}".to_owned(),
@@ -285,7 +286,7 @@ impl Apache<'_> {
         for (name, variable) in [
             ("Cookie", "COOKIE"),
             ("Authorization", "AUTHORIZATION"),
-            // Any of these names is refused, so this one stands for all.
+            // Each of these headers causes a refusal, so a single name stands for all of them.
             ("X_Robot_Detection", "ODD"),
         ] {
             fields.push(format!("{name}: %{{ENV:ROBOT_DETECTION_{variable}}}"));
@@ -293,8 +294,8 @@ impl Apache<'_> {
         format!("{}\t{}", fields.len(), fields.join("\t"))
     }
 
-    /// Returns expressions for header names that a server may confuse with our own headers or
-    /// forwarding headers.
+    /// Returns regular expressions for header names that a server may confuse with this program's
+    /// headers or with forwarding headers.
     fn odd_names(front: &Front) -> Vec<String> {
         let mut odd = vec![
             "^(?!x-robot-detection(?:-[a-z0-9]+)*$)x[^a-z0-9]robot[^a-z0-9]detection(?:[^a-z0-9]|$)".to_owned(),
@@ -385,7 +386,8 @@ struct Istio<'f> {
     fails_open: bool,
 }
 
-/// Returns the names of headers that Envoy includes in queries; Envoy requires an explicit list.
+/// Returns the names of the headers that Envoy includes in queries; Envoy requires an explicit
+/// list.
 fn envoy_headers(front: &Front) -> Vec<String> {
     let more = ["Cookie", "Authorization"].into_iter();
     let names = front.asked_headers(&[]).chain(more);
@@ -396,7 +398,7 @@ fn envoy_headers(front: &Front) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// Returns an error if the proxy does not support an option.
+/// Returns an error if the proxy does not support one of the options.
 pub fn proxy_file(
     file: ProxyFile,
     front: &Front,
@@ -464,7 +466,7 @@ pub fn proxy_file(
     Ok(format!("{}\n", text.trim()))
 }
 
-/// Returns the command if no word has a special meaning in a proxy's configuration file.
+/// Returns the command if none of its words has a special meaning in a proxy's configuration file.
 fn plain_command(command: &str) -> Result<&str, PlaceError> {
     command
         .split(' ')
@@ -472,7 +474,7 @@ fn plain_command(command: &str) -> Result<&str, PlaceError> {
     Ok(command)
 }
 
-/// Returns HAProxy's bind address; a port without an address means all addresses.
+/// Returns HAProxy's bind address; a port alone means all addresses.
 fn bind(listen: &str) -> String {
     if is_port(listen) {
         format!(":{listen}")
@@ -486,7 +488,7 @@ fn is_port(listen: &str) -> bool {
 }
 
 impl ProxyFile {
-    /// Returns the file's name as used in commands.
+    /// Returns the file's name, as used in commands.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",

@@ -1,11 +1,12 @@
-//! The setup behind a proxy: the configured sites, and the paths that this program serves on them.
+//! The setup behind a front proxy: the configured sites, and the paths that this program serves on
+//! them.
 
 use super::{
     given_header::RuleHeader,
     place::{Place, PlaceError, plain},
 };
 
-/// Data for rendering a front proxy's file.
+/// The data from which a front proxy's file is rendered.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Server that provides the decision endpoint.
@@ -14,20 +15,20 @@ pub struct Front {
     pub token: Option<String>,
     /// Server that provides this program's own pages.
     pub own: Place,
-    /// Sites in the order of their numbers, starting with 1.
+    /// Sites, ordered by number, starting with 1.
     pub sites: Vec<FrontSite>,
     /// Headers that rules add to responses.
     pub given: Vec<RuleHeader>,
-    /// Names of headers used in conditions of rules.
+    /// Names of the headers that conditions of rules use.
     pub read: Vec<String>,
     /// Sentences about parts of rules that have no effect behind a proxy that sends one query per
     /// request.
     pub unjudged: Vec<String>,
-    /// Header in which a trusted proxy sends the visitor's address, if any.
+    /// Header in which a trusted proxy sends the visitor's address, if configured.
     pub client_header: Option<String>,
 }
 
-/// Headers needed to recognise robots and suspects, for proxies that forward only named headers.
+/// Headers needed to recognise robots and suspects, for proxies that forward only listed headers.
 const ASKED: [&str; 28] = [
     "User-Agent",
     "Accept",
@@ -64,9 +65,9 @@ const ASKED: [&str; 28] = [
 pub struct FrontSite {
     /// Number of the site's upstream.
     pub number: usize,
-    /// Hosts of the site; empty for all other hosts.
+    /// Host names of the site; empty if the site serves all other hosts.
     pub hosts: Vec<String>,
-    /// Path prefix without a slash at its end; empty for all paths.
+    /// Path prefix without a trailing slash; empty if the site covers all paths.
     pub path: String,
     /// Servers of the site's upstream.
     pub servers: Vec<Place>,
@@ -80,19 +81,20 @@ pub struct FrontSite {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OwnPath {
     path: String,
-    /// Whether the path is a prefix; it then ends with a slash.
+    /// Whether the path is a prefix, which ends with a slash.
     is_prefix: bool,
     pub(super) what: &'static str,
 }
 
-/// A group of hosts with the same sites.
+/// A group of hosts that have the same sites.
 #[derive(Clone, Debug)]
 pub(super) struct HostGroup<'f> {
     pub(super) number: usize,
     names: Vec<&'f str>,
-    /// Sites of the group's hosts, longest path first.
+    /// Sites on the group's hosts, longest path first.
     pub(super) sites: Vec<&'f FrontSite>,
-    /// Numbers of the host groups excluded from this group for all other hosts.
+    /// Numbers of the other host groups; used by the group for all other hosts, which excludes
+    /// them.
     others: Vec<usize>,
 }
 
@@ -101,7 +103,7 @@ impl OwnPath {
     ///
     /// # Errors
     ///
-    /// Returns an error if a text contains characters that are not supported in proxies' files.
+    /// Returns an error if the path contains characters that are not supported in proxies' files.
     pub fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
         Ok(Self {
             path: plain(path)?.to_owned(),
@@ -110,11 +112,11 @@ impl OwnPath {
         })
     }
 
-    /// Creates a path with and without a slash at its end, including all paths below it.
+    /// Creates a path with and without a trailing slash, including all paths below it.
     ///
     /// # Errors
     ///
-    /// Returns an error if a text contains characters that are not supported in proxies' files.
+    /// Returns an error if the path contains characters that are not supported in proxies' files.
     pub fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
         let path = format!("/{}", path.trim_matches('/'));
         let below = Self {
@@ -146,7 +148,7 @@ impl OwnPath {
         format!("path,url_dec -m {how} {}", self.path)
     }
 
-    /// Returns the rest of a regular expression for the path, after its initial `^`.
+    /// Returns the regular expression for the path, without the initial `^`.
     pub(super) fn apache(&self) -> String {
         let end = if self.is_prefix { "" } else { "$" };
         format!("{}{end}", escaped(&self.path))
@@ -187,7 +189,7 @@ impl FrontSite {
     ///
     /// # Errors
     ///
-    /// Returns an error if a text contains characters that are not supported in proxies' files.
+    /// Returns an error if a value contains characters that are not supported in proxies' files.
     pub fn new(
         number: usize,
         hosts: &[String],
@@ -245,7 +247,7 @@ impl FrontSite {
         if path.is_empty() {
             return String::new();
         }
-        // One matcher for two paths.
+        // A single matcher covers both paths.
         format!("@robot_detection_site_{} ", self.number)
     }
 
@@ -259,7 +261,7 @@ impl FrontSite {
         (!path.is_empty()).then(|| format!("path,url_dec -m reg ^{}(/|$)", escaped(path)))
     }
 
-    /// Returns HAProxy's condition that selects the site's requests.
+    /// Returns the HAProxy condition that selects the site's requests.
     pub(super) fn haproxy_when(&self, group: &HostGroup<'_>) -> String {
         let host = group.haproxy_when();
         let path = (!self.path.is_empty()).then(|| format!("robot_detection_site_{}", self.number));
@@ -271,7 +273,7 @@ impl FrontSite {
         }
     }
 
-    /// Returns the server's own `Host` if the visitor's `Host` is not forwarded to the upstream.
+    /// Returns the upstream server's own `Host` if the visitor's `Host` is not forwarded.
     pub(super) fn own_host(&self) -> Option<String> {
         let first = self.servers.first().filter(|_| !self.preserve_host)?;
         let url = first.url();
@@ -304,7 +306,7 @@ impl Front {
                 names.push(name);
             }
         }
-        // Names take precedence over patterns, and longer patterns over shorter ones.
+        // Host names take precedence over patterns, and longer patterns over shorter ones.
         names.sort_by_key(|name| (name.starts_with('*'), usize::MAX - name.len()));
         for name in names {
             let is_on = |site: &&FrontSite| site.hosts.iter().any(|host| host == name);
@@ -360,12 +362,13 @@ impl Front {
         [&self.own]
     }
 
-    /// Returns all servers, including this program's.
+    /// Returns all servers, including those of this program.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
         self.asked(false)
     }
 
-    /// Returns the servers of this program and, unless `only_own` is set, the servers of the sites.
+    /// Returns the servers of this program and, unless `only_own` is `true`, the servers of the
+    /// sites.
     pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
         let sites = self.sites.iter().filter(move |_| !only_own);
         let servers = sites.flat_map(|site| &site.servers);
@@ -388,7 +391,7 @@ impl<'f> HostGroup<'f> {
         each_once(self.sites.iter().copied())
     }
 
-    /// Returns the host names for ingress rules; `None` stands for all hosts.
+    /// Returns the host names for ingress rules; `None` means all hosts.
     pub(super) fn ingress_names(&self) -> Vec<Option<&'f str>> {
         if self.is_named() {
             self.names.iter().copied().map(Some).collect()
@@ -410,7 +413,8 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn caddy(&self, listen: &str) -> String {
-        // Caddy distinguishes a name with the root's dot; no certificate has such a name.
+        // Caddy treats a name with a trailing dot as a different name; no certificate contains such
+        // a name.
         let sites = |name: &&str| match listen {
             "443" => format!("https://{name}"),
             _ => format!("http://{name}:{listen}, http://{name}.:{listen}"),
@@ -445,7 +449,7 @@ impl<'f> HostGroup<'f> {
     pub(super) fn traefik_own(&self) -> String {
         let own = self.own_locations();
         let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
-        // Traefik decodes no slash, but this program's listener does.
+        // Traefik does not decode encoded slashes, but this program's listener does.
         let within = r"!PathRegexp(`/\.\.(/|$)`)";
         self.traefik(Some(format!("({}) && {within}", own.join(" || "))))
     }
@@ -466,7 +470,7 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn envoy(&self) -> String {
-        // Envoy distinguishes a name with the root's dot.
+        // Envoy treats a name with a trailing dot as a different name.
         let quoted = |name: &&str| format!("\"{name}\", \"{name}.\"");
         let names: Vec<_> = if self.is_named() {
             self.names.iter().map(quoted).collect()
@@ -487,7 +491,7 @@ fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath>
     all
 }
 
-/// Escapes characters that are special in regular expressions.
+/// Escapes the characters of a text that are special in regular expressions.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Headers that rules add to responses, as rendered in a proxy's file.
+//! Response headers that rules add, as rendered in a proxy's file.
 
 use axum::http::{HeaderName, header};
 
@@ -6,7 +6,7 @@ use robot_detection_layer::policy::ResponseHeaders;
 
 use super::place::plain;
 
-/// A response header added by rules.
+/// A response header that rules add.
 #[derive(Clone, Debug)]
 pub struct RuleHeader {
     pub(super) number: usize,
@@ -14,10 +14,10 @@ pub struct RuleHeader {
 }
 
 impl RuleHeader {
-    /// Returns the headers with these names, except duplicates and headers that every file already
-    /// contains.
+    /// Returns the headers with these names, without duplicates and without headers that every file
+    /// already contains.
     pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
-        // The configuration rejects headers that rules must not add.
+        // The configuration rejects headers that rules are not allowed to add.
         let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
         let carried = |name: &HeaderName| *name == header::RETRY_AFTER || name == "x-robots-tag";
         let mut names: Vec<_> = names.filter(|name| !carried(name)).collect();
@@ -28,8 +28,8 @@ impl RuleHeader {
         numbered.collect()
     }
 
-    /// Returns `true` if the header is added to the site's header of the same name instead of
-    /// replacing it.
+    /// Returns `true` if the header is added next to the site's header of the same name instead of
+    /// replacing that header.
     pub(super) fn is_added(&self) -> bool {
         ResponseHeaders::is_list(&self.name)
     }
@@ -40,7 +40,7 @@ impl RuleHeader {
         self.name == header::LINK || self.name == header::WWW_AUTHENTICATE
     }
 
-    /// Returns the name as Caddy spells it in placeholders: `Content-Usage`.
+    /// Returns the header's name as Caddy spells it in placeholders, such as `Content-Usage`.
     pub(super) fn canonical(&self) -> String {
         let words = self.name.as_str().split('-').map(|word| {
             let (first, rest) = word.split_at(word.len().min(1));
@@ -49,7 +49,7 @@ impl RuleHeader {
         words.collect::<Vec<_>>().join("-")
     }
 
-    /// Returns the nginx variable for the header in the site's response.
+    /// Returns the nginx variable that contains this header of the site's response.
     pub(super) fn nginx(&self) -> String {
         format!("$upstream_http_{}", self.name.as_str().replace('-', "_"))
     }

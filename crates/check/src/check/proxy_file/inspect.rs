@@ -1,5 +1,5 @@
 //! Finds places in an nginx configuration, as printed by `nginx -T`, where requests bypass the
-//! query.
+//! query to this program.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,10 +8,10 @@ use std::{
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
-/// nginx location that queries this program.
+/// The nginx location that queries this program.
 const QUERY_LOCATION: &str = "/robot-detection-check";
-/// Directives that an nginx level inherits only if it does not set the same directive itself, each
-/// with the name that our line sets and the part that contains this line.
+/// Directives that an nginx block inherits only if it does not set the same directive itself; each
+/// with the name that the printed line sets, and the `--part` that contains this line.
 const GROUPS: [(&str, &str, &str); 6] = [
     ("proxy_set_header", "X-Robot-Detection", "location"),
     ("grpc_set_header", "X-Robot-Detection", "location"),
@@ -21,20 +21,20 @@ const GROUPS: [(&str, &str, &str); 6] = [
     ("add_header", "X-Robots-Tag", "response"),
 ];
 
-/// A problem at one place in an nginx configuration.
+/// A problem found at one place in an nginx configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
     /// File and line of the problem.
     place: String,
-    /// nginx block with the problem: a location or a server.
+    /// The nginx block that contains the problem: a location or a server.
     block: String,
     text: String,
-    /// Whether requests reach the site without a query; `false` if only a part of the response is
+    /// Whether requests reach the site without a query; if `false`, only a part of the response is
     /// lost.
     pub(crate) escapes: bool,
 }
 
-/// Result of inspecting an nginx configuration.
+/// The result of inspecting an nginx configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
     /// Problems found in the nginx configuration.
@@ -49,11 +49,11 @@ pub struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// For each directive name, the block that provides the effective directives.
+    /// The block that provides the effective directives, by directive name.
     groups: HashMap<&'static str, &'d Directive>,
 }
 
-/// Finds the places in an nginx configuration where requests bypass the query.
+/// Finds the places in an nginx configuration where requests bypass the query to this program.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn inspect(text: &str) -> Result<Inspection, TextError> {
             place: source.name(),
             block: "http".to_owned(),
             text:
-                "no server queries robot-detection; include the file of --part server in each server"
+                "no server queries robot-detection; include the file from --part server in each server"
                     .to_owned(),
             escapes: true,
         });
@@ -83,7 +83,7 @@ pub fn inspect(text: &str) -> Result<Inspection, TextError> {
 }
 
 impl Inspection {
-    /// Returns the number of places where requests bypass the query.
+    /// Returns the number of places where requests bypass the query to this program.
     pub fn escapes(&self) -> usize {
         self.findings.iter().filter(|one| one.escapes).count()
     }
@@ -104,12 +104,12 @@ impl Inspection {
         } else if is_local(server) {
             self.note(
                 server,
-                "this server sends no queries, because it listens only on this machine",
+                "this server sends no queries, because it listens only on loopback or Unix sockets",
             );
         } else {
             self.escape(
                 server,
-                "this server sends no queries to robot-detection; include the file of --part server",
+                "this server sends no queries to robot-detection; include the file from --part server",
             );
         }
     }
@@ -127,7 +127,7 @@ impl Inspection {
         if level.asks() {
             let own_satisfy = block.children("satisfy").next();
             if level.satisfies_any && (is_server || own_satisfy.is_some()) {
-                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any allows requests that robot-detection refuses, and requests that robot-detection passes need no password; use satisfy all");
+                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any allows requests that robot-detection refuses, and requests that robot-detection allows need no password; use satisfy all");
             }
             self.lost(block, above);
         } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
@@ -136,11 +136,11 @@ impl Inspection {
                     "auth_request off: requests bypass robot-detection; remove this line".to_owned()
                 }
                 Some(other) => format!(
-                    "auth_request {} replaces the query to robot-detection; remove this line, and let your application query the other server",
+                    "auth_request {} replaces the query to robot-detection; remove this line, and have your application query the other server",
                     other.first()
                 ),
                 None => {
-                    "requests bypass robot-detection; include the file of --part server in the server"
+                    "requests bypass robot-detection; include the file from --part server in the server"
                         .to_owned()
                 }
             };
@@ -151,8 +151,8 @@ impl Inspection {
         }
     }
 
-    /// Reports the parts of robot-detection's responses that an nginx level loses although it sends
-    /// queries.
+    /// Reports the parts of robot-detection's responses that are lost in an nginx block although
+    /// the block sends queries.
     fn lost(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         for (group, ours, part) in GROUPS {
@@ -165,19 +165,19 @@ impl Inspection {
             let cancelled = inherited.and_then(|all| all.children(group).find(is_other));
             if !own.iter().any(|one| one.first().eq_ignore_ascii_case(ours)) {
                 let what = if part == "response" {
-                    "headers of rules are missing from responses"
+                    "headers added by rules are missing from responses"
                 } else {
                     "the site does not get the robot's identity"
                 };
                 let text = format!(
-                    "{what}: the {group} lines here replace those of robot-detection; include the file of --part {part} next to them"
+                    "{what}: these {group} lines replace the lines of robot-detection; include the file from --part {part} next to them"
                 );
                 self.note(first.within(block), &text);
             } else if let Some(cancelled) = cancelled
                 && own.iter().all(|one| mentions_us(one))
             {
                 let text = format!(
-                    "the {group} lines of the include replace those at {}; repeat those here, or remove the include",
+                    "the {group} lines in the included file replace the lines at {}; repeat those lines here, or remove the include",
                     cancelled.place()
                 );
                 self.note(first.within(block), &text);
@@ -188,25 +188,25 @@ impl Inspection {
         if let Some(first) = sets.peek().copied()
             && !sets.any(mentions_us)
         {
-            self.note(first.within(block), "auth_request_set here replaces the lines of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines of --part server");
+            self.note(first.within(block), "this auth_request_set replaces the lines of robot-detection: the robot's identity is missing, and an internal redirect repeats the query; repeat the lines from --part server");
         }
         for found in block.own("return").filter(|one| returns_content(one)) {
             self.note(
                 found.within(block),
-                "return responds without a query to robot-detection",
+                "this return sends a response without a query to robot-detection",
             );
         }
         if is_server {
             for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
                 let text = format!(
-                    "rewrite in a server also applies to the query: if it matches {QUERY_LOCATION}, every request gets an error; move it into a location"
+                    "this rewrite also applies to the query, because it is in a server: if it matches {QUERY_LOCATION}, every request fails; move it into a location"
                 );
                 self.note(found.within(block), &text);
             }
         }
     }
 
-    /// Reports `error_page` lines that replace robot-detection's responses at an nginx level.
+    /// Reports `error_page` lines in an nginx block that replace robot-detection's responses.
     fn lost_pages(&mut self, block: &Directive, above: &Inherited<'_>) {
         let is_server = block.name == "server";
         let own: Vec<_> = block.children("error_page").collect();
@@ -216,16 +216,16 @@ impl Inspection {
         match first_403 {
             Some(page) if !mentions_us(page) => {
                 let remedy = if is_server {
-                    "include the file of --part server before this line"
+                    "include the file from --part server before this line"
                 } else {
                     "remove this line, or accept this behaviour"
                 };
                 let text = format!(
-                    "error_page 403 replaces the responses of robot-detection: refused and redirected robots get a plain 403; {remedy}"
+                    "this error_page 403 replaces robot-detection's responses: refused and redirected robots get a plain 403; {remedy}"
                 );
                 self.note(page.within(block), &text);
             }
-            None if let Some(page) = own.first() => self.note(page.within(block), "error_page here replaces that of robot-detection: refused and redirected robots get a plain 403; add: error_page 403 = $robot_detection_error_page;"),
+            None if let Some(page) = own.first() => self.note(page.within(block), "this error_page replaces the error_page of robot-detection: refused and redirected robots get a plain 403; add: error_page 403 = $robot_detection_error_page;"),
             _ => {}
         }
         if is_server
@@ -234,7 +234,7 @@ impl Inspection {
             && let Some(page) = above.children("error_page").find(|one| !mentions_us(one))
         {
             let text = format!(
-                "the error_page of the include replaces those at {}; repeat those here",
+                "the error_page in the included file replaces the error_page lines at {}; repeat those lines here",
                 page.place()
             );
             self.note(block.within(block), &text);
@@ -256,14 +256,14 @@ impl Inspection {
             text: text.to_owned(),
             escapes,
         };
-        // A file that two blocks include is reported once.
+        // A problem in a file that two blocks include is reported only once.
         if self.known.insert(finding.clone()) {
             self.findings.push(finding);
         }
     }
 }
 
-/// Position of a directive, with the block that contains it.
+/// The position of a directive, with the block that contains the directive.
 struct Position {
     place: String,
     block: String,
@@ -321,7 +321,7 @@ fn is_question(directive: &Directive) -> bool {
     directive.name == "auth_request" && directive.is(QUERY_LOCATION)
 }
 
-/// Returns `true` if a location comes from the files printed by this program.
+/// Returns `true` if a location comes from a file printed by this program.
 fn is_ours(location: &Directive) -> bool {
     let name = location.args.last().map_or("", String::as_str);
     let passes = location.children("proxy_pass").next();
@@ -335,11 +335,12 @@ fn mentions_us(directive: &Directive) -> bool {
         let arg = arg.to_ascii_lowercase().replace('-', "_");
         arg.contains("robot_detection")
     };
-    // The lines that clear a header of another family have an empty value.
+    // Lines that clear a header for another protocol have an empty value.
     directive.args.iter().any(is_ours) || directive.args.get(1).is_some_and(String::is_empty)
 }
 
-/// Returns `true` if a block or its locations pass requests to a server of the group's protocol.
+/// Returns `true` if a block or one of its locations passes requests to a server that uses the
+/// group's protocol.
 fn uses(block: &Directive, group: &str) -> bool {
     let Some((protocol, _)) = group.split_once('_').filter(|(first, _)| *first != "add") else {
         return true;
@@ -347,19 +348,19 @@ fn uses(block: &Directive, group: &str) -> bool {
     block.any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
 }
 
-/// Returns `true` if a `return` sends a text instead of redirecting or refusing.
+/// Returns `true` if a `return` directive sends a text instead of redirecting or refusing.
 fn returns_content(directive: &Directive) -> bool {
     let status = directive.first().parse::<u16>();
     status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1
 }
 
-/// Returns `true` if a block redirects or refuses all requests and never serves content of the
-/// site.
+/// Returns `true` if a block redirects or refuses all requests and so never serves the site's
+/// content.
 fn refers(block: &Directive) -> bool {
     block.children("return").any(|one| !returns_content(one))
 }
 
-/// Returns `false` if a rewrite's pattern begins with a path other than that of the query location.
+/// Returns `false` if a rewrite's pattern starts with a path other than the query location's path.
 fn may_rewrite_question(directive: &Directive) -> bool {
     let Some(pattern) = directive.first().strip_prefix('^') else {
         return true;
@@ -428,15 +429,15 @@ location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection
     fn each_place_is_reported_with_file_and_line() {
         let found = found(PRINTED);
         let expected = [
-            "/etc/nginx/sites/a.conf:1 server a.example: note: the error_page of the include replaces those at /etc/nginx/nginx.conf:3",
-            "/etc/nginx/sites/a.conf:4 server a.example: note: rewrite in a server",
+            "/etc/nginx/sites/a.conf:1 server a.example: note: the error_page in the included file replaces the error_page lines at /etc/nginx/nginx.conf:3",
+            "/etc/nginx/sites/a.conf:4 server a.example: note: this rewrite also applies",
             "/etc/nginx/sites/a.conf:7 location /api/: escapes: auth_request off",
             "/etc/nginx/sites/a.conf:8 location ~ ^/x{1,2}/: escapes: satisfy any",
             "/etc/nginx/sites/a.conf:9 location /sso/: escapes: auth_request /sso",
             "/etc/nginx/sites/a.conf:10 location /own/: note: the site does not get",
-            "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
-            "/etc/nginx/sites/a.conf:11 location /text: note: return",
-            "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: this error_page replaces",
+            "/etc/nginx/sites/a.conf:11 location /text: note: this return",
+            "/etc/nginx/sites/a.conf:14 location /forbidden: note: this error_page 403",
             "/etc/nginx/nginx.conf:6 server b.example: escapes: this server sends no queries",
             "/etc/nginx/nginx.conf:7 server: note: this server sends no queries",
         ];

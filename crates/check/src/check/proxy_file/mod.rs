@@ -1,8 +1,8 @@
 //! Renders the configuration files with which front proxies query this program.
 //!
 //! The templates contain the text in each proxy's own language; this module provides the values. A
-//! value with a special meaning for any proxy is refused and not escaped, because each of these
-//! languages has different escape rules.
+//! value that has a special meaning for any of the proxies is refused instead of escaped, because
+//! each of these languages has different escape rules.
 
 mod files;
 mod front;

@@ -1,21 +1,22 @@
-//! Parses an nginx configuration as printed by `nginx -T`, in which each file follows its name.
+//! Parses an nginx configuration as printed by `nginx -T`, where a line with a file's name precedes
+//! the file.
 
 use std::{iter::Peekable, mem, str::Chars};
 
 /// Maximum nesting of blocks and included files.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of directives; a file's directives are counted each time the file is included.
+/// Maximum number of directives; the directives of an included file are counted for each include.
 const MAX_DIRECTIVES: usize = 500_000;
-/// Line with which `nginx -T` starts a file.
+/// Start of the line that `nginx -T` prints before each file.
 const MARK: &str = "# configuration file ";
 
-/// Files of an nginx configuration, starting with the main file.
+/// The files of an nginx configuration, starting with the main file.
 #[derive(Debug)]
 pub(super) struct Source<'t> {
     files: Vec<(&'t str, &'t str)>,
 }
 
-/// An nginx directive and, if it has one, its block.
+/// An nginx directive and, if present, its block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directive {
     pub(super) name: String,
@@ -25,7 +26,7 @@ pub(super) struct Directive {
     line: usize,
 }
 
-/// Error for an nginx configuration that cannot be parsed.
+/// The error returned for an nginx configuration that cannot be parsed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct TextError {
@@ -34,9 +35,9 @@ pub struct TextError {
 }
 
 impl<'t> Source<'t> {
-    /// Splits a text into files; a text without file names is treated as one file.
+    /// Splits a text into files; a text that contains no file names is treated as a single file.
     pub(super) fn of(text: &'t str) -> Self {
-        // Name, start and end of each file; nginx's output before the first is not configuration.
+        // Name, start and end of each file; any output before the first file is not configuration.
         let mut found: Vec<(&str, usize, usize)> = Vec::new();
         let mut at = 0;
         for line in text.split_inclusive('\n') {
@@ -65,7 +66,7 @@ impl<'t> Source<'t> {
         self.files.first().map_or("", |(name, _)| name).to_owned()
     }
 
-    /// Returns the files that match the path of an `include`, or its pattern with `*` and `?`.
+    /// Returns the files that match an `include`: a path, or a pattern that contains `*` and `?`.
     fn included(&self, pattern: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
         let main = self.name();
         let directory = main.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -79,7 +80,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Parses the main file and inserts the files that it includes.
+/// Parses the main file, with included files in place of the `include` directives.
 pub(super) fn parse(source: &Source<'_>) -> Result<Vec<Directive>, TextError> {
     let mut reader = Reader {
         source,
@@ -164,7 +165,7 @@ impl Reader<'_, '_> {
 }
 
 impl Directive {
-    /// Returns the directive's first argument, or an empty text.
+    /// Returns the directive's first argument, or an empty text if there is none.
     pub(super) fn first(&self) -> &str {
         self.args.first().map_or("", String::as_str)
     }
@@ -174,12 +175,12 @@ impl Directive {
         self.args.len() == 1 && self.first() == arg
     }
 
-    /// Returns the directives with the given name in the block.
+    /// Returns the directives with the given name directly in the block.
     pub(super) fn children<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         self.block.iter().filter(move |one| one.name == name)
     }
 
-    /// Returns the directives with the given name in the block and in its `if` blocks.
+    /// Returns the directives with the given name directly in the block or in its `if` blocks.
     pub(super) fn own<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
         let conditional = self.children("if").flat_map(move |one| one.children(name));
         self.children(name).chain(conditional)
@@ -203,7 +204,7 @@ enum Word {
     End,
 }
 
-/// Reader that splits an nginx file into words.
+/// A reader that splits an nginx file into words.
 struct Words<'t> {
     file: &'t str,
     /// Line number of the last character read.
@@ -236,7 +237,7 @@ impl Words<'_> {
         while self.next_char().is_some_and(|c| c != '\n') {}
     }
 
-    /// Reads a quoted word up to its closing quote, or up to the end of a truncated text.
+    /// Reads a quoted word up to its closing quote, or to the end of the text.
     fn quoted(&mut self, quote: char) -> String {
         let mut text = String::new();
         while let Some(c) = self.next_char() {
@@ -251,7 +252,7 @@ impl Words<'_> {
         text
     }
 
-    /// Reads a word without quotes; a brace after a dollar sign belongs to the word.
+    /// Reads an unquoted word; a brace after a dollar sign is part of the word.
     fn bare(&mut self, first: char) -> String {
         let mut text = String::from(first);
         let mut is_escaped = first == '\\';
@@ -292,9 +293,9 @@ impl Words<'_> {
     }
 }
 
-/// Returns `true` if a name matches a pattern; `*` and `?` do not match a slash.
+/// Returns `true` if a file name matches a pattern; `*` and `?` do not match a slash.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // Position of the last star, and the end of the part of the name that it matched.
+    // Position of the last star, and the end of the part of the name that this star matched.
     let (mut star, mut p, mut n) = (None, 0, 0);
     while let Some(&c) = name.get(n) {
         match pattern.get(p) {

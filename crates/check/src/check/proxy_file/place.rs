@@ -1,12 +1,12 @@
-//! Server addresses, spelled as each proxy requires.
+//! Server addresses in the spelling that each proxy requires.
 
 use std::fmt;
 
-/// Address of a server: a host with a port, or a Unix socket.
+/// The address of a server: a host and port, or a Unix socket.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Place {
     protocol: Protocol,
-    /// Host and port of the server, or the path of its socket.
+    /// Host and port of the server, or the path of its Unix socket.
     at: String,
 }
 
@@ -20,7 +20,7 @@ enum Protocol {
     Unix,
 }
 
-/// Error for a value that a proxy's file cannot contain.
+/// The error for a value that must not appear in a proxy's file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlaceError(pub String);
@@ -30,10 +30,10 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// Returns an error for any other text, or if a path follows the port.
+    /// Returns an error for any other text, including a URL that has a path.
     pub fn parse(text: &str) -> Result<Self, PlaceError> {
         if let Some(path) = text.strip_prefix("unix:") {
-            // Each proxy resolves relative paths from its own directory.
+            // Each proxy resolves relative paths against a different directory.
             if !path.starts_with('/') {
                 let text = format!("{text} is not an absolute path, as a proxy's file requires");
                 return Err(PlaceError(text));
@@ -53,7 +53,7 @@ impl Place {
         });
         let wrong = || {
             PlaceError(format!(
-                "{text:?} is not the address of a server, such as http://127.0.0.1:3000"
+                "{text:?} is not a server address such as http://127.0.0.1:3000"
             ))
         };
         let (rest, protocol, port) = found.next().ok_or_else(wrong)?;
@@ -119,16 +119,16 @@ impl Place {
         }
     }
 
-    /// Returns the server's URL without its path.
+    /// Returns the server's URL, without a path.
     pub(super) fn url(&self) -> String {
         match self.protocol {
-            // The socket is configured separately.
+            // The socket's path is configured separately.
             Protocol::Unix => "http://robot-detection".to_owned(),
             _ => self.caddy(),
         }
     }
 
-    /// Returns the server's port, or an empty text for a Unix socket.
+    /// Returns the server's port, or an empty text if the server listens on a Unix socket.
     pub(super) fn port(&self) -> &str {
         self.at.rsplit_once(':').map_or("", |(_, port)| port)
     }

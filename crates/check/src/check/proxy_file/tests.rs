@@ -186,7 +186,7 @@ fn forged_headers_do_not_reach_the_site() {
     assert!(text.contains(regex), "{text}");
 }
 
-/// Traefik rejects a file in which a map contains the same key twice.
+/// Traefik rejects a file that contains a map with a duplicate key.
 #[test]
 fn header_occurs_once_in_each_traefik_map() {
     let mut front = front();
@@ -344,7 +344,7 @@ fn unsupported_options_are_reported() {
     assert!(proxy_file(ProxyFile::Nginx, &front, standalone(false)).is_err());
 }
 
-/// Caddy requires one scheme for all upstreams of a handler.
+/// Caddy requires that all upstreams of a handler have the same scheme.
 #[test]
 fn caddy_fallback_upstream_has_the_endpoint_scheme() {
     let mut front = front();

@@ -7,7 +7,7 @@ fn entry(line: &str) -> Option<(&str, u64)> {
     Some((std::str::from_utf8(entry.user_agent).unwrap(), entry.bytes))
 }
 
-/// Checks how a line is parsed; `TIME` is a placeholder for a time.
+/// Asserts the result of parsing a line, in which `TIME` is a placeholder for a time.
 fn assert_read(line: &str, user_agent: &str, bytes: u64) {
     let line = line.replace("TIME", TIME);
     assert_eq!(entry(&line), Some((user_agent, bytes)), "{line}");
@@ -16,7 +16,7 @@ fn assert_read(line: &str, user_agent: &str, bytes: u64) {
 #[test]
 fn formats_of_both_servers_are_parsed() {
     for (line, user_agent, bytes) in [
-        // Combined.
+        // Lines in the combined format.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 512 "-" "A/1""#,
             "A/1",
@@ -33,7 +33,7 @@ fn formats_of_both_servers_are_parsed() {
             0,
         ),
         (r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 0 "" """#, "", 0),
-        // Common.
+        // Lines in the common format.
         (r#"192.0.2.1 - - TIME "GET / HTTP/1.0" 200 512"#, "", 512),
         (r#"192.0.2.1 - - TIME "GET / HTTP/1.0" 404 -"#, "", 0),
         (
@@ -41,7 +41,7 @@ fn formats_of_both_servers_are_parsed() {
             "",
             512,
         ),
-        // With a virtual host.
+        // Lines that start with a virtual host.
         (
             r#"www.example:443 192.0.2.1 - - TIME "GET / HTTP/1.1" 200 512 "-" "A/1""#,
             "A/1",
@@ -65,7 +65,7 @@ fn formats_of_both_servers_are_parsed() {
 #[test]
 fn addresses_users_and_additional_fields_are_skipped() {
     for (line, user_agent, bytes) in [
-        // Addresses and users.
+        // Lines with unusual addresses and user names.
         (
             r#"2001:db8::7:1 - - TIME "GET / HTTP/1.1" 200 5 "-" "A/1""#,
             "A/1",
@@ -96,7 +96,7 @@ fn addresses_users_and_additional_fields_are_skipped() {
             "A/1",
             5,
         ),
-        // More fields than the format has.
+        // Lines with additional fields.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 5 "-" "A/1" "192.0.2.9""#,
             "A/1",
@@ -120,7 +120,7 @@ fn addresses_users_and_additional_fields_are_skipped() {
 #[test]
 fn invalid_requests_and_quotes_do_not_affect_other_fields() {
     for (line, user_agent, bytes) in [
-        // Invalid requests.
+        // Lines that contain invalid requests.
         (r#"192.0.2.1 - - TIME "-" 408 - "-" "-""#, "-", 0),
         (r#"192.0.2.1 - - TIME "" 400 0 "-" "-""#, "-", 0),
         (
@@ -148,7 +148,7 @@ fn invalid_requests_and_quotes_do_not_affect_other_fields() {
             "A/1",
             9,
         ),
-        // Quotes in fields.
+        // Lines with quotes inside fields.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 5 "\"a\" \"b\"" "say \"A/1\"""#,
             r#"say \"A/1\""#,
@@ -164,7 +164,7 @@ fn invalid_requests_and_quotes_do_not_affect_other_fields() {
             r"ends in \\",
             5,
         ),
-        // Numbers that overflow.
+        // Lines with a number that overflows.
         (
             r#"192.0.2.1 - - TIME "GET / HTTP/1.1" 200 99999999999999999999 "-" "A/1""#,
             "A/1",

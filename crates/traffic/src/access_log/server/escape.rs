@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
-/// Length of the longest escape sequence: a JSON character outside the basic multilingual plane.
+/// Length of the longest escape sequence, which represents a character outside the basic
+/// multilingual plane in JSON.
 const MAX_ESCAPE_BYTES: usize = 12;
 
-/// Appends the content of a quoted field, escaped as nginx does: `\xHH` in upper case.
+/// Appends the content of a quoted field with nginx's escape sequences: `\xHH` in upper case.
 ///
 /// Quotes, backslashes and all bytes other than printable ASCII are escaped.
 pub(super) fn quoted(text: &[u8], limit: usize, out: &mut Vec<u8>) {
@@ -20,13 +21,15 @@ pub(super) fn word(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     escape(text, limit, |byte| matches!(byte, b'"' | b'\\' | b' '), out);
 }
 
-/// Appends a JSON string in pure ASCII (RFC 8259 §7); invalid UTF-8 becomes U+FFFD.
+/// Appends a JSON string that contains only ASCII characters (RFC 8259 §7); invalid UTF-8 becomes
+/// U+FFFD.
 pub(super) fn json(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     let end = out.len().saturating_add(limit);
     for chunk in text.utf8_chunks() {
         let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
         for letter in chunk.valid().chars().chain(invalid) {
-            // Stop unless the longest escape sequence fits: half a sequence could not be parsed.
+            // Stop unless the longest escape sequence fits, because a truncated sequence could not
+            // be parsed.
             if out.len() + MAX_ESCAPE_BYTES > end {
                 return;
             }
@@ -54,8 +57,8 @@ fn escape(text: &[u8], limit: usize, is_special: impl Fn(u8) -> bool, out: &mut 
         if out.len() + MAX_ESCAPE_BYTES > end {
             return;
         }
-        // A line break in a header would forge a log line, and an ESC would send commands to the
-        // reader's terminal.
+        // A line break in a header could forge a log line, and an ESC could send commands to the
+        // terminal of whoever reads the log.
         if is_special(byte) || !matches!(byte, b' '..=b'~') {
             let _ = write!(out, "\\x{byte:02X}");
         } else {

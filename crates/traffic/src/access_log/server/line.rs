@@ -1,4 +1,4 @@
-//! Access log lines as written by this server.
+//! Access log lines, as written by this server.
 
 use std::{io::Write as _, net::IpAddr, str::FromStr, time::Duration};
 
@@ -8,10 +8,10 @@ use robot_detection_layer::suspect::Reasons;
 
 use super::escape::{json, quoted, word};
 
-/// Maximum length of a field in bytes, including escape sequences; a longer field is truncated.
+/// Maximum length of the target in bytes, including escape sequences; a longer target is truncated.
 ///
-/// The sum of all maximum lengths is below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES),
-/// so that every line can be read back.
+/// The sum of the maximum lengths of all fields is below
+/// [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so that every line can be read back.
 const MAX_TARGET_BYTES: usize = 24 * 1024;
 const MAX_USER_AGENT_BYTES: usize = 16 * 1024;
 const MAX_REFERER_BYTES: usize = 8 * 1024;
@@ -21,19 +21,19 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Format of written access log lines.
+/// The format in which access log lines are written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LineFormat {
-    /// Common log format, followed by additional words.
+    /// The common log format, followed by additional words.
     Common,
-    /// Combined log format, followed by additional quoted fields.
+    /// The combined log format, followed by additional quoted fields.
     #[default]
     Combined,
-    /// One JSON object per line.
+    /// A JSON object on each line.
     Json,
 }
 
-/// Error for the name of an unknown access log format.
+/// The error for an unknown access log format.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unknown access log format {0:?}: expected common, combined or json")]
 pub struct UnknownLineFormat(String);
@@ -60,25 +60,26 @@ pub struct Line<'a> {
     pub received_ms: i64,
     /// Requested host.
     pub host: Option<&'a [u8]>,
-    /// HTTP method; empty, like target and version, if the request head could not be parsed.
+    /// HTTP method; empty, like the target and version, if the request head could not be parsed.
     pub method: &'a str,
     /// Path and query of the request.
     pub target: &'a str,
     /// HTTP version of the request.
     pub version: &'a str,
-    /// Response to the request; `None` if another server sent the response.
+    /// Response to the request; `None` if another server responded.
     pub answer: Option<LoggedAnswer>,
-    /// `Referer` header.
+    /// Value of the `Referer` header.
     pub referer: Option<&'a [u8]>,
-    /// `User-Agent` header.
+    /// Value of the `User-Agent` header.
     pub user_agent: Option<&'a [u8]>,
     /// Name of the site.
     pub site: &'a str,
-    /// Robot id; `None` for a person.
+    /// ID of the robot; `None` for a person.
     pub robot: Option<&'a str>,
-    /// `person`, `listed` or `unlisted`; `-` for an administrator and the site robot.
+    /// Kind of visitor: `person`, `listed` or `unlisted`; `-` for an administrator and the site
+    /// robot.
     pub visitor: &'a str,
-    /// Decision for the request, even if not enforced (dry run).
+    /// Decision on the request, even if the decision was not enforced (dry run).
     pub decision: &'a str,
     /// Reason for the decision.
     pub cause: &'a str,
@@ -88,19 +89,19 @@ pub struct Line<'a> {
     pub reasons: Reasons,
 }
 
-/// Response to a request, as written to the access log.
+/// The response to a request, as written to the access log.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedAnswer {
     /// HTTP status of the response.
     pub status: u16,
     /// Number of body bytes sent.
     pub body_bytes: u64,
-    /// Time from the request to the end of the body.
+    /// Time from the start of the request to the end of the response body.
     pub duration: Duration,
 }
 
 impl Line<'_> {
-    /// Appends the log line without its line ending.
+    /// Appends the log line, without a line ending.
     pub fn write(&self, format: LineFormat, out: &mut Vec<u8>) {
         match format {
             LineFormat::Common => {
@@ -122,7 +123,7 @@ impl Line<'_> {
         // Writing to memory never fails.
         let _ = write!(
             out,
-            // The two unknown fields are the user names from identd and HTTP authentication.
+            // The two unknown fields are the user names from identd and from HTTP authentication.
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
             self.client,
             at.day(),
@@ -228,7 +229,7 @@ impl Line<'_> {
         ] {
             member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
         }
-        // Written without an allocation: the codes are plain words.
+        // Written without an allocation, because the codes are plain words.
         if self.reasons.is_empty() {
             out.extend_from_slice(b",\"suspect\":null}");
         } else {
@@ -237,7 +238,7 @@ impl Line<'_> {
     }
 }
 
-/// Appends a member to an object that already has members; `None` is written as `null`.
+/// Appends a member to an object that already contains members; `None` is written as `null`.
 fn member(name: &str, text: Option<&[u8]>, limit: usize, out: &mut Vec<u8>) {
     let _ = write!(out, ",\"{name}\":");
     match text {

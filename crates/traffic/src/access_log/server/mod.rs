@@ -1,4 +1,4 @@
-//! Writer and reader of this server's access log lines.
+//! Writes and reads the access log lines of this server.
 
 mod escape;
 mod line;

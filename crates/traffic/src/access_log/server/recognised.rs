@@ -1,4 +1,4 @@
-//! Recognizes fields in the lines of a log with an unknown format.
+//! Recognizes the fields in the lines of a log whose format is unknown.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
@@ -10,10 +10,10 @@ use crate::access_log::{
     logged_request::HOSTS,
 };
 
-/// Name of the User-Agent field; without this field, every visitor is counted as nameless.
+/// Name of the User-Agent field; if this field is missing, every visitor is counted as nameless.
 const USER_AGENT: &str = "User-Agent";
 
-/// Fields recognized in the lines of a log.
+/// The fields recognized in the lines of a log.
 #[derive(Clone, Debug, Default)]
 pub struct RecognisedFields {
     form: &'static str,
@@ -38,12 +38,12 @@ impl RecognisedFields {
         }
     }
 
-    /// Returns `true` if at least one line can be counted.
+    /// Returns `true` if at least one line was in a known format.
     pub fn has_readable_line(&self) -> bool {
         self.has_readable_line
     }
 
-    /// Returns `true` if at least one line has a User-Agent field, even an empty one.
+    /// Returns `true` if at least one line contains a User-Agent field, even an empty one.
     pub fn has_user_agent(&self) -> bool {
         self.fields.contains_key(USER_AGENT)
     }
@@ -76,7 +76,7 @@ impl RecognisedFields {
 impl fmt::Display for RecognisedFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fields.is_empty() {
-            return f.write_str("no known field found");
+            return f.write_str("no known fields found");
         }
         write!(f, "{} with", self.form)?;
         for (number, (meaning, field)) in self.fields.iter().enumerate() {
@@ -90,14 +90,14 @@ impl fmt::Display for RecognisedFields {
     }
 }
 
-/// Fields that describe a response in a log line, in escaped form.
+/// The fields of a log line that describe a response, in escaped form.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Whole<'a> {
     /// Time of the response, such as `01/Mar/2026:10:00:00 +0000`.
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
     pub(super) bytes: u64,
-    /// Referer of the request; `None` in the common format.
+    /// Value of the `Referer` header; `None` in the common format.
     pub(super) referrer: Option<&'a [u8]>,
     pub(super) user_agent: &'a [u8],
     /// Quoted fields after the User-Agent.
@@ -106,14 +106,14 @@ pub(super) struct Whole<'a> {
     pub(super) rest: &'a [u8],
 }
 
-/// Parses all fields of a log line; returns `None` for lines that [`read`] cannot parse.
+/// Parses all fields of a log line; returns `None` for a line that [`read`] cannot parse.
 pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
     let RawEntry { user_agent, bytes } = read(line)?;
     let request = request(line)?;
     let (_, mut rest, end) = after_request_at(request)?;
     let status = request.get(end + 2..).map(word).unwrap_or_default().0;
     let before = line.get(..line.len() - request.len())?;
-    // `[time] "` precedes the request.
+    // The request is preceded by `[time] "`.
     let time = before.strip_suffix(b"] \"")?;
     let time = time.get(memchr::memrchr(b'[', time)? + 1..)?;
     // The first two fields are Referer and User-Agent.

@@ -1,4 +1,4 @@
-//! Parses responses and clients from access log lines.
+//! Parses the responses and clients that access log lines describe.
 
 use std::{borrow::Cow, net::IpAddr, sync::LazyLock};
 
@@ -10,7 +10,7 @@ use crate::access_log::{
     FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS, parser::client,
 };
 
-/// Names of JSON fields in order of preference; at most eight in each list.
+/// Names of JSON fields, in order of preference; each list has at most eight names.
 pub(super) const TIMES: &[&str] = &[
     "time",
     "time_iso8601",
@@ -23,7 +23,7 @@ pub(super) const TIMES: &[&str] = &[
 ];
 pub(super) const STATUSES: &[&str] = &[
     "status",
-    // Traefik, the Elastic Common Schema and Google.
+    // Written by Traefik, the Elastic Common Schema and Google.
     "DownstreamStatus",
     "http.response.status_code",
     "httpRequest.status",
@@ -34,38 +34,42 @@ pub(super) const STATUSES: &[&str] = &[
 pub struct LoggedResponse<'a> {
     /// Time of the response, in seconds since 1970.
     pub at_s: i64,
-    /// HTTP status; 0 if the line has no status.
+    /// HTTP status; 0 if the line contains no status.
     pub status: u16,
     /// Number of bytes in the response body.
     pub bytes: u64,
-    /// Duration in microseconds; 0 if the line has no duration.
+    /// Duration in microseconds; 0 if the line contains no duration.
     pub micros: u64,
-    /// User-Agent as sent by the client; `None` if it is absent, empty or `-`.
+    /// User-Agent as sent by the client; `None` if the log line contains no User-Agent, or an empty
+    /// one or `-`.
     pub user_agent: Option<&'a [u8]>,
     /// Requested host.
     pub host: Option<Cow<'a, str>>,
     /// Name of the site; present only in logs written by this project's server.
     pub site: Option<Cow<'a, str>>,
-    /// Decision for the request; present only in logs written by this project's server.
+    /// Decision on the request; present only in logs written by this project's server.
     pub decision: Option<Cow<'a, str>>,
     /// Verdict on the robot's claim; present only in logs written by this project's server.
     pub verdict: Option<Cow<'a, str>>,
 }
 
-/// Parser for the responses in access log lines, called for each line in turn.
+/// A parser for the responses that access log lines describe; the lines are passed to it one after
+/// the other.
 #[derive(Debug, Default)]
 pub struct ResponseParser {
     /// Buffer for the unescaped User-Agent.
     unescaped: Vec<u8>,
-    /// Text of the time parsed last, because many consecutive lines have the same time.
+    /// Text of the time that was parsed most recently, because many consecutive lines contain the
+    /// same time.
     time: Vec<u8>,
     at_s: i64,
 }
 
 impl ResponseParser {
-    /// Parses a line in common, combined or JSON format (a line that starts with a brace).
+    /// Parses a line in the common, combined or JSON format; a line that starts with a brace is
+    /// JSON.
     ///
-    /// Returns `None` if the line has another format or no time.
+    /// Returns `None` if the line is in another format or contains no time.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<LoggedResponse<'a>> {
         if line.trim_ascii_start().starts_with(b"{") {
             self.read_json(line)
@@ -105,7 +109,7 @@ impl ResponseParser {
         let time = TIME.read(line)?;
         let at_s = match self.second(time.user_agent, "") {
             Some(at_s) => at_s,
-            // Not all versions of nginx can write a number without quotes.
+            // Some versions of nginx can only write a number in quotes.
             None => number(time.user_agent)
                 .or(i64::try_from(time.bytes).ok())
                 .filter(|at_s| *at_s > 0)?,
@@ -130,8 +134,8 @@ impl ResponseParser {
         })
     }
 
-    /// Parses a time in the given format, or in RFC 3339 if the format is empty; returns seconds
-    /// since 1970.
+    /// Parses a time in the given format, or in RFC 3339 format if the given format is empty.
+    /// Returns seconds since 1970.
     fn second(&mut self, time: &[u8], format: &str) -> Option<i64> {
         if time != self.time || time.is_empty() {
             let text = str::from_utf8(time).ok()?;
@@ -159,7 +163,7 @@ impl ResponseParser {
     }
 }
 
-/// Fields that this server writes after the User-Agent.
+/// The fields that this server writes after the User-Agent.
 struct OwnFields<'a> {
     decision: &'a [u8],
     verdict: Option<&'a [u8]>,
@@ -171,7 +175,7 @@ impl<'a> OwnFields<'a> {
         let [Some(_robot), Some(visitor), Some(decision), Some(verdict)] = whole.more else {
             return None;
         };
-        // Other servers also write quoted fields there, such as `X-Forwarded-For`.
+        // Other servers also write quoted fields in this place, such as `X-Forwarded-For`.
         let is_ours = matches!(
             visitor,
             b"person" | b"listed" | b"unlisted" | b"nameless" | b"shared" | b"-"
@@ -184,13 +188,13 @@ impl<'a> OwnFields<'a> {
     }
 }
 
-/// Returns the integer part of a number.
+/// Returns the integer part of a number such as `1772359200.25`.
 fn number(digits: &[u8]) -> Option<i64> {
     let whole = digits.split(|byte| *byte == b'.').next()?;
     str::from_utf8(whole).ok()?.parse().ok()
 }
 
-/// Parses a number of seconds such as `0.001234`; returns microseconds.
+/// Parses a number of seconds such as `0.001234`, and returns microseconds.
 fn micros(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text.trim_ascii()).ok()?;
     let (seconds, fraction) = text.split_once('.')?;
@@ -231,7 +235,7 @@ pub(super) fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
     Fields::new(paths(texts), paths(numbers))
 }
 
-/// Names of JSON fields in order of preference; at most eight.
+/// Names of JSON fields, in order of preference; at most eight names.
 const REFERRERS: &[&str] = &[
     "http_referer",
     "request.headers.Referer",
@@ -242,17 +246,18 @@ const REFERRERS: &[&str] = &[
     "httpRequest.referer",
 ];
 
-/// Client address and presence of a referrer in an access log line.
+/// The client address in an access log line, and whether the line contains a referrer.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoggedClient {
-    /// Client address, if the line has one.
+    /// Client address, if the log line contains an address.
     pub client: Option<IpAddr>,
     /// Whether the request has a `Referer` header.
     pub has_referrer: bool,
 }
 
 impl LoggedClient {
-    /// Parses a line in common, combined or JSON format (a line that starts with a brace).
+    /// Parses a line in the common, combined or JSON format; a line that starts with a brace is
+    /// JSON.
     pub fn read(line: &[u8]) -> Self {
         static REFERRER: LazyLock<Fields> = LazyLock::new(|| fields(REFERRERS, &[]));
 

@@ -2,10 +2,10 @@
 
 use crate::summary::Grouping;
 
-/// Declares all groupings in one list, each with its words.
+/// Declares all groupings in a single list, each with its words.
 macro_rules! groupings {
     ($($(#[$attribute:meta])* $By:ident = $word:literal, $plural:literal;)*) => {
-        /// Attribute by which traffic is grouped.
+        /// An attribute by which traffic is grouped.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         #[derive(clap::ValueEnum)]
         pub enum By {
@@ -13,7 +13,7 @@ macro_rules! groupings {
         }
 
         impl By {
-            /// All groupings, in the order in which tables are shown.
+            /// All groupings, in the order in which their tables are shown.
             pub const ALL: &'static [Self] = &[$(Self::$By),*];
 
             /// Returns the word for this grouping in parameters and options.
@@ -35,11 +35,11 @@ macro_rules! groupings {
 groupings! {
     /// Group by robot
     Robot = "robot", "robots";
-    /// Group by operator: company or project that runs the robots
+    /// Group by operator, the company or project that runs a robot
     Operator = "operator", "operators";
-    /// Group by purpose of the robots
+    /// Group by purpose of the robot
     Purpose = "purpose", "purposes";
-    /// Group by robot and verdict on its claim
+    /// Group by robot and by the verdict on its claim
     Verdict = "verdict", "verdicts";
     /// Group by decision
     Decision = "decision", "decisions";
@@ -47,14 +47,14 @@ groupings! {
     Cause = "cause", "causes";
     /// Group by site
     Site = "site", "sites";
-    /// Group by class of HTTP statuses
+    /// Group by class of the HTTP status
     Status = "status", "statuses";
-    /// Group by kind of visitor: people, robots, unlisted robots, and requests without User-Agent
+    /// Group by kind of visitor: people, robots, unlisted robots, and requests without a User-Agent
     Total = "total", "totals";
 }
 
 impl By {
-    /// Returns the grouping for a word.
+    /// Returns the grouping with the given word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|by| by.as_str() == word)
     }

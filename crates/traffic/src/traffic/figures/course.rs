@@ -1,4 +1,4 @@
-//! Traffic figures over time.
+//! Traffic figures as a time series.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::{By, Figures};
 const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
 
-/// Step widths for charts: maximum duration in minutes, span of the figures to read, and minutes
-/// per step. Each fits the chart, and no more figures are read than are shown.
+/// Step widths for charts: the maximum duration in minutes, the span of the counts to read, and the
+/// minutes per step. Each width fits the chart, and no more counts are read than are shown.
 const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (2 * HOUR, TrafficSpan::Minute, 1),
     (6 * HOUR, TrafficSpan::Minute, 5),
@@ -22,37 +22,37 @@ const STEPS: &[(i64, TrafficSpan, i64)] = &[
     (i64::MAX, TrafficSpan::Day, 30 * DAY),
 ];
 
-/// Offset of the first Monday, because 1970 began on a Thursday and weeks begin on Mondays.
+/// Offset of the first Monday in minutes: 1970 began on a Thursday, and weeks begin on Mondays.
 const MONDAY: i64 = 3 * DAY;
 
-/// Time divided into equal steps for a chart.
+/// A period divided into equal steps for a chart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TimeSteps {
     /// First minute of the first step.
     pub began: i64,
     /// Number of minutes in each step.
     pub step: i64,
-    /// Number of steps.
+    /// Number of steps in the chart.
     pub steps: usize,
-    /// Whether the first step begins before the requested period and is therefore incomplete.
+    /// Whether the first step starts before the requested period and is therefore incomplete.
     pub begins_late: bool,
     /// Whether the last step ends after the requested period.
     pub is_cut: bool,
 }
 
-/// Figures of one group over time.
+/// The counts of one group over time.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Cells that identify the group.
+    /// Cells that identify the group in a table.
     pub cells: Vec<Option<String>>,
-    /// Total count of all steps.
+    /// Requests and bytes in all steps together.
     pub count: Count,
-    /// Count of each step.
+    /// Requests and bytes in each step.
     pub steps: Vec<Count>,
 }
 
 impl TimeSteps {
-    /// Returns the longest span with figures that are detailed enough for a range of minutes.
+    /// Returns the longest span whose stored counts are detailed enough for a range of minutes.
     pub fn span(minutes: &Range<i64>) -> TrafficSpan {
         Self::step(minutes).0
     }
@@ -65,10 +65,11 @@ impl TimeSteps {
         })
     }
 
-    /// Creates the steps for the figures of a range of minutes.
+    /// Creates the steps of a chart for a range of minutes.
     pub fn new(minutes: &Range<i64>, counted: &[TrafficStep]) -> Self {
         let (_, step) = Self::step(minutes);
-        // Old figures are stored by day only: an hourly step would show a whole day's requests.
+        // Old counts are stored only by day, so an hourly step would show the requests of a whole
+        // day.
         let longest = counted.iter().map(|step| step.span.minutes()).max();
         let step = step.max(longest.unwrap_or(1));
         let offset = if step == 7 * DAY { MONDAY } else { 0 };
@@ -97,7 +98,8 @@ impl TimeSteps {
 }
 
 impl<'d> Figures<'d> {
-    /// Returns the number of requests in each step whose key matches `is_of`.
+    /// Returns the number of requests in each step, counting only keys for which `is_of` returns
+    /// `true`.
     pub fn requests_per_step(
         &self,
         course: &TimeSteps,
@@ -119,7 +121,7 @@ impl<'d> Figures<'d> {
         steps
     }
 
-    /// Returns each key with the last step in which the key's requests were counted.
+    /// Returns each key with the last step in which requests were counted for the key.
     pub fn last_seen(&self) -> impl Iterator<Item = (&TrafficKey, &'d TrafficStep)> {
         let mut steps: Vec<&'d TrafficStep> = self.steps().iter().collect();
         steps.sort_by_key(|step| step.began + step.span.minutes());
@@ -135,7 +137,7 @@ impl<'d> Figures<'d> {
         keys.filter_map(|(key, last)| Some((key, last?)))
     }
 
-    /// Returns the figures of each table row over time, sorted by hits, most first.
+    /// Returns the counts of each table row over time, sorted by number of requests, highest first.
     pub fn lines(&self, by: By, course: &TimeSteps) -> Vec<Line> {
         let (places, rows) = self.groups(by);
         let line = |cells| Line {

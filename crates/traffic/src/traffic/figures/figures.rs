@@ -11,32 +11,32 @@ use robot_detection_store::store::{
 
 use super::{By, TrafficFilter};
 
-/// Index of the registry's robots by ID.
+/// An index of the registry's robots by ID.
 #[derive(Clone, Debug)]
 pub struct KnownRobots<'d> {
     by_id: HashMap<&'d str, &'d Robot>,
 }
 
-/// Traffic counts for a period, with the robots that sent the requests.
+/// The traffic counts of a period, with the robots that sent the requests.
 #[derive(Debug)]
 pub struct Figures<'d> {
-    /// Keys of the counts; cells refer to keys by their index.
+    /// Keys of the counts; table cells refer to keys by index.
     keys: Cow<'d, [TrafficKey]>,
-    /// Count of each key; zero for keys that the filter excludes.
+    /// Count of each key; zero for a key that the filter excludes.
     counts: Vec<Count>,
-    /// Counts over time, if requested, including those that the filter excludes.
+    /// Counts over time, if requested, including the counts that the filter excludes.
     steps: &'d [TrafficStep],
     robots: KnownRobots<'d>,
 }
 
-/// Cells of a table row; `None` means that the value is unknown.
+/// The cells of a table row; a `None` cell means that the value is unknown.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// Groups of a table, with the row number of each key and the cells of each row.
+/// The groups of a table: the row number of each key, and the cells of each row.
 pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
-    /// Creates an index of a detector's robots.
+    /// Creates an index of the robots that a detector knows.
     pub fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -56,7 +56,7 @@ impl<'d> KnownRobots<'d> {
 }
 
 impl<'d> Figures<'d> {
-    /// Computes the figures from traffic sums, without a time series.
+    /// Computes the traffic figures from traffic sums, without a time series.
     pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
         let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
         let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
@@ -69,7 +69,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Computes the figures and a time series from traffic sums.
+    /// Computes the traffic figures and a time series from traffic sums.
     pub fn over_time(
         keys: &'d [TrafficKey],
         part: &'d TrafficRange,
@@ -84,7 +84,7 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Creates empty figures.
+    /// Creates traffic figures without any counts.
     pub fn none(robots: KnownRobots<'d>) -> Self {
         Self {
             keys: Cow::Borrowed(&[]),
@@ -94,18 +94,19 @@ impl<'d> Figures<'d> {
         }
     }
 
-    /// Returns the counts over time, including those rejected by [`Self::is_counted`].
+    /// Returns the counts over time, including the counts for which [`Self::is_counted`] returns
+    /// `false`.
     pub fn steps(&self) -> &'d [TrafficStep] {
         self.steps
     }
 
-    /// Returns `true` if the filter includes the key of a cell.
+    /// Returns `true` if the filter includes a cell's key.
     pub fn is_counted(&self, cell: &TrafficCell) -> bool {
         let count = self.counts.get(cell.place());
         count.is_some_and(|count| count.hits > 0)
     }
 
-    /// Returns the keys with their counts, without keys that have no requests.
+    /// Returns the keys that have requests, with their counts.
     pub fn sums(&self) -> impl Iterator<Item = (&TrafficKey, Count)> {
         let counted = self.keys.iter().zip(&self.counts);
         counted
@@ -113,12 +114,12 @@ impl<'d> Figures<'d> {
             .map(|(key, count)| (key, *count))
     }
 
-    /// Returns the robots of the registry.
+    /// Returns the index of the registry's robots.
     pub fn robots(&self) -> &KnownRobots<'d> {
         &self.robots
     }
 
-    /// Returns all keys; cells refer to keys by their index.
+    /// Returns all keys; table cells refer to keys by index.
     pub(super) fn keys(&self) -> &[TrafficKey] {
         &self.keys
     }
@@ -191,7 +192,7 @@ impl<'d> Figures<'d> {
     }
 }
 
-/// Returns the count of each key; zero for keys that the filter excludes.
+/// Returns the count of each key; zero for a key that the filter excludes.
 fn filtered_counts(
     keys: &[TrafficKey],
     counts: &[TrafficCount],
@@ -214,7 +215,7 @@ fn filtered_counts(
         .collect()
 }
 
-/// Names of the totals, as in `identify --summary`.
+/// Names of the totals, as in the output of `identify --summary`.
 const TOTALS: [(Kind, &str); 5] = [
     (Kind::Person, "people"),
     (Kind::Shared, "shared"),
@@ -256,7 +257,7 @@ impl Summary for Figures<'_> {
             By::Status => &["status"],
             By::Total => {
                 let named = self.totals().into_iter().chain([("all", self.all())]);
-                // Totals keep their order.
+                // Totals are not sorted.
                 return Rows {
                     columns: &["total"],
                     rows: named.map(total_row).collect(),
@@ -272,7 +273,7 @@ impl Summary for Figures<'_> {
     }
 }
 
-/// Returns `true` if a request came from a listed or unlisted robot.
+/// Returns `true` if the requests came from a listed or unlisted robot.
 pub(super) fn names_robot(key: &TrafficKey) -> bool {
     [Kind::Listed, Kind::Unlisted]
         .iter()

@@ -12,13 +12,13 @@ use robot_detection_layer::{
 };
 use robot_detection_store::store::{Store, StoreError, TrafficKey, TrafficSpan};
 
-/// Word that stands for an unknown operator or purpose.
+/// The word for an unknown operator or purpose.
 pub const NONE_KNOWN: &str = "-";
 
-/// Word for all decisions that prevent a request from reaching the upstream.
+/// The word for all decisions that keep a request from reaching the upstream.
 pub const KEPT_FROM_UPSTREAM: &str = "spared";
 
-/// Words for groups of visitors, each with the kinds of visitors that the word includes.
+/// The words for groups of visitors, each with the kinds of visitors in the group.
 pub const VISITORS: &[(&str, &[Kind])] = &[
     ("people", Kind::PEOPLE),
     ("robots", Kind::ROBOTS),
@@ -29,22 +29,22 @@ pub const VISITORS: &[(&str, &[Kind])] = &[
     ("nameless", &[Kind::Nameless]),
 ];
 
-/// Conditions that requests must meet; `None` matches all requests.
+/// Conditions that requests must meet; a condition of `None` matches all requests.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrafficFilter {
-    /// Kinds of visitors, as a word of [`VISITORS`].
+    /// Kinds of visitors, specified by a word from [`VISITORS`].
     pub visitors: Option<String>,
     /// Name of the site.
     pub site: Option<String>,
     /// ID of the robot.
     pub robot: Option<String>,
-    /// Operator of the robot: a company or project.
+    /// Operator of the robot, which is a company or project.
     pub operator: Option<String>,
     /// Purpose of the robot.
     pub purpose: Option<String>,
     /// Verdict on the robot's claim.
     pub verdict: Option<String>,
-    /// Decision for the request, or [`KEPT_FROM_UPSTREAM`].
+    /// Decision on the request, or [`KEPT_FROM_UPSTREAM`].
     pub decision: Option<String>,
     /// Cause of the decision.
     pub cause: Option<String>,
@@ -62,7 +62,7 @@ impl TrafficFilter {
         let is = |wanted: &Option<String>, found: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == found)
         };
-        // Only listed and unlisted robots have an operator or purpose, possibly unknown.
+        // Only listed and unlisted robots have an operator and a purpose, which may be unknown.
         let is_of = |wanted: &Option<String>, found: Option<&str>| {
             let found = found.unwrap_or(NONE_KNOWN);
             wanted.is_none() || (names_robot(key) && is(wanted, found))
@@ -99,7 +99,7 @@ impl TrafficFilter {
     }
 }
 
-/// Returns `true` if a decision prevented a request from reaching the upstream; `false` for dry-run
+/// Returns `true` if a decision kept requests from reaching the upstream; `false` for dry-run
 /// decisions.
 pub fn is_spared(decision: &str) -> bool {
     let mut others = Action::ALL.iter().filter(|action| **action != Action::Pass);
@@ -109,11 +109,11 @@ pub fn is_spared(decision: &str) -> bool {
 /// Returns all words for verdicts, including `none`.
 pub fn verdict_words() -> Vec<&'static str> {
     let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
-    // For requests without a claim, or without verification.
+    // This word stands for requests without a claim or without verification.
     words.chain(["none"]).collect()
 }
 
-/// Returns all words for decisions, including those of dry runs and [`KEPT_FROM_UPSTREAM`].
+/// Returns all words for decisions, including dry-run decisions and [`KEPT_FROM_UPSTREAM`].
 pub fn decision_words() -> Vec<&'static str> {
     let done = Action::ALL.iter().map(|action| action.words().word);
     let would = Action::ALL.iter().filter(|action| **action != Action::Pass);
@@ -123,7 +123,7 @@ pub fn decision_words() -> Vec<&'static str> {
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Start and end of the reported period.
+/// The start and end of the reported period.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeRange {
     /// Start of the period.
@@ -132,10 +132,10 @@ pub struct TimeRange {
     pub until: Option<Moment>,
 }
 
-/// Error for an invalid period.
+/// The error for an invalid period.
 #[derive(Debug, thiserror::Error)]
 pub enum TimesError {
-    /// The end is before the start.
+    /// The end of the period is before its start.
     #[error("--since must not be later than --until")]
     Backwards,
     /// The database query failed.
@@ -154,21 +154,23 @@ impl TimeRange {
         self.within(first, now_ms).ok_or(TimesError::Backwards)
     }
 
-    /// Returns the period in minutes; `first` is the first day with counts. Returns `None` if
-    /// `since` is later than `until`.
+    /// Returns the period in minutes since 1970; `first` is the first day that has counts. Returns
+    /// `None` if `since` is later than `until`.
     pub fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
-        // The current minute counts too.
+        // The current minute is included.
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
         let first = first.unwrap_or(now);
         let until = self.until.map_or(now, |until| until.minute(now, first));
         let since = self.since.minute(now, first.min(until));
-        // Limit the period to minutes with counts, so that a period since 1970 is not slow.
+        // The period is limited to minutes that have counts, so that a period since 1970 is not
+        // slow.
         let bounded = |minute: i64| minute.clamp(first.min(now), now);
         (since <= until).then(|| bounded(since)..bounded(until))
     }
 }
 
-/// Returns the reported period, extended to whole hours or days if only these are stored.
+/// Returns the reported period, extended to whole hours or days if counts are stored only by hour
+/// or day.
 pub fn told(minutes: &Range<i64>, now_ms: i64) -> Range<i64> {
     let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
     TrafficSpan::covered(&pieces).unwrap_or(minutes.clone())

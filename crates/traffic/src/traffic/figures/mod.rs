@@ -1,4 +1,4 @@
-//! Calculates figures from the stored traffic, for pages, JSON, CSV and commands.
+//! Computes traffic figures from the stored counts, for pages, JSON, CSV and commands.
 
 mod by;
 mod course;

@@ -1,4 +1,4 @@
-//! Points in time as written in options and parameters.
+//! Points in time, as specified in options and parameters.
 
 use std::str::FromStr;
 
@@ -8,16 +8,16 @@ use chrono_tz::Tz;
 /// An absolute or relative point in time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moment {
-    /// Start of all stored data.
+    /// The start of all stored data.
     All,
-    /// Number of minutes ago.
+    /// A number of minutes before the current time.
     Ago(i64),
-    /// Minutes since 1970.
+    /// A number of minutes since 1970.
     At(i64),
 }
 
 impl Moment {
-    /// Returns the time in minutes since 1970; `first` is the first minute with stored data.
+    /// Returns the time in minutes since 1970; `first` is the first minute that has stored data.
     pub fn minute(self, now: i64, first: i64) -> i64 {
         match self {
             Self::All => first,
@@ -28,7 +28,7 @@ impl Moment {
 }
 
 impl Moment {
-    /// Parses a point in time; a time without a zone is interpreted in `zone`.
+    /// Parses a point in time; a time without a time zone is interpreted in `zone`.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Moment {
             _ => ago(text).or_else(|| at(text, zone)),
         };
         found.ok_or_else(|| {
-            "write 30m, 24h, 7d, 4w, a date such as 2026-11-01, a time such as 2026-11-01T08:00Z, or all"
+            "use 30m, 24h, 7d, 4w, a date such as 2026-11-01, a time such as 2026-11-01T08:00Z, or all"
                 .to_owned()
         })
     }
@@ -58,7 +58,7 @@ fn ago(text: &str) -> Option<Moment> {
     let (number, minutes) = [("m", 1), ("h", 60), ("d", 24 * 60), ("w", 7 * 24 * 60)]
         .into_iter()
         .find_map(|(unit, minutes)| Some((text.strip_suffix(unit)?, minutes)))?;
-    // A duration has no sign.
+    // A sign before the number is not allowed.
     let number: u32 = number.parse().ok().filter(|_| !number.starts_with('+'))?;
     Some(Moment::Ago(i64::from(number) * minutes))
 }
@@ -74,7 +74,7 @@ fn at(text: &str, zone: Tz) -> Option<Moment> {
     } else {
         NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok()?
     };
-    // A local time skipped by daylight saving is interpreted as UTC.
+    // A local time that daylight saving time skips is interpreted as UTC.
     let found = zone.from_local_datetime(&time).earliest();
     let seconds = found.map_or(time.and_utc().timestamp(), |time| time.timestamp());
     Some(Moment::At(seconds.div_euclid(60)))

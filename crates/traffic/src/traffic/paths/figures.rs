@@ -1,4 +1,4 @@
-//! Calculates path counts for pages, reports and JSON.
+//! Computes path counts for pages, reports and JSON.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,56 +14,56 @@ use robot_detection_store::store::{
 
 use super::{OTHER, form::Form};
 
-/// Word that represents people where a robot ID would otherwise be used.
+/// The word for people where a robot ID would otherwise be used.
 pub const PEOPLE: &str = "people";
 
-/// Pattern that matches every path.
+/// The pattern that matches every path.
 const TOP: &str = "/*";
 
-/// Filter for path figures.
+/// A filter for path counts.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PathFilter {
-    /// Robot id, or [`PEOPLE`].
+    /// ID of the robot, or [`PEOPLE`].
     pub robot: Option<String>,
-    /// Path or pattern; a `*` matches one segment, a final `*` matches all remaining segments.
+    /// Path or pattern; a `*` matches one segment, and a final `*` matches all remaining segments.
     pub path: Option<String>,
 }
 
-/// Attribute by which path figures are grouped.
+/// An attribute by which path counts are grouped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PathGroup {
-    /// Group by stored path; folded paths are grouped under their pattern.
+    /// Group by stored path; folded paths are counted under their pattern.
     Path,
-    /// Group by pattern of two segments.
+    /// Group by a pattern that consists of two segments.
     Pattern,
-    /// Group by the next segment below the filter's pattern.
+    /// Group by the next segment after the filter's pattern.
     Below,
-    /// Group by visitor: each robot, and people.
+    /// Group by visitor: each robot, and people as a whole.
     Visitor,
-    /// Group by the document format that robots requested: pages, Markdown, feeds.
+    /// Group by the document format that robots requested: pages, Markdown or feeds.
     Form,
 }
 
-/// Number of requests for a path or group; the count may be too low by at most `more`.
+/// The number of requests for a path or group; the number may be too low by at most `more`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PathFigure {
     /// Path, pattern, visitor or document format.
     pub name: String,
-    /// Minimum number of requests.
+    /// Number of requests that were counted; the actual number may be higher.
     pub count: PathCount,
     /// Number of human requests in `count`.
     pub people: u64,
-    /// Maximum number of requests missing from the count.
+    /// Maximum number of requests that are missing from the count.
     pub more: u64,
 }
 
-/// Path counts for a period, each with its maximum error.
+/// The path counts for a period, each with its maximum error.
 #[derive(Debug)]
 pub struct PathFigures {
     rows: Vec<PathSum>,
     cuts: BTreeMap<String, PathOmissions>,
     filter: PathFilter,
-    /// Requests counted under a pattern: the visitors and their numbers of requests, by site and
+    /// Requests counted under a pattern: visitors with their numbers of requests, by site and
     /// pattern.
     folded: HashMap<(String, String), Vec<(String, u64)>>,
 }
@@ -74,7 +74,7 @@ impl PathFigure {
         self.count.requests.saturating_sub(self.people)
     }
 
-    /// Returns the figure as JSON, with its name stored under `key`.
+    /// Returns the count as JSON, with its name stored under `key`.
     pub fn to_json(&self, key: &str) -> Value {
         json!({
             key: self.name,
@@ -88,7 +88,7 @@ impl PathFigure {
         })
     }
 
-    /// Returns the maximum error as text; empty if the figure is exact.
+    /// Returns the maximum error as a text; empty if the count is exact.
     pub fn bound(&self) -> String {
         match self.more {
             0 => String::new(),
@@ -98,7 +98,7 @@ impl PathFigure {
 }
 
 impl PathFigures {
-    /// Creates figures from stored path sums.
+    /// Computes path counts from stored path sums.
     pub fn new(sums: PathSums, filter: PathFilter) -> Self {
         let mut folded = HashMap::<_, Vec<_>>::new();
         for row in sums.rows.iter().filter(|row| row.key.path.ends_with('*')) {
@@ -115,7 +115,8 @@ impl PathFigures {
         }
     }
 
-    /// Returns the `top` most frequent groups (0: all groups) and the total number of groups.
+    /// Returns the `top` most frequent groups, or all groups if `top` is 0, and the total number of
+    /// groups.
     pub fn top(&self, group: PathGroup, top: usize) -> (Vec<PathFigure>, usize) {
         let mut figures = BTreeMap::<String, PathFigure>::new();
         for row in &self.rows {
@@ -126,7 +127,7 @@ impl PathFigures {
         let all = figures.len();
         let named = |(name, figure)| PathFigure { name, ..figure };
         let mut figures: Vec<_> = figures.into_iter().map(named).collect();
-        // The sort is stable, so equal figures stay sorted by name.
+        // The sort is stable, so groups with equal counts stay sorted by name.
         figures.sort_by_key(|figure| std::cmp::Reverse(figure.count.requests));
         if top > 0 {
             figures.truncate(top);
@@ -137,7 +138,7 @@ impl PathFigures {
         (figures, all)
     }
 
-    /// Returns the sum of all requests that match the filter.
+    /// Returns the total of all requests that match the filter.
     pub fn total(&self) -> PathFigure {
         let mut total = PathFigure::default();
         for row in &self.rows {
@@ -159,7 +160,7 @@ impl PathFigures {
             )),
             PathGroup::Visitor if row.key.robot.is_empty() => Some(PEOPLE.to_owned()),
             PathGroup::Visitor => Some(row.key.robot.clone()),
-            // For people only patterns are stored, which lack the end of the path.
+            // For people, only patterns are stored, which lack the end of the path.
             PathGroup::Form => {
                 (!row.key.robot.is_empty()).then(|| Form::of(path).word().to_owned())
             }
@@ -172,7 +173,7 @@ impl PathFigures {
         match group {
             PathGroup::Path | PathGroup::Pattern | PathGroup::Below => self.more(name, robot),
             PathGroup::Visitor => self.more(path, Some(name)),
-            // Folded paths may have had any document format.
+            // Folded paths may be of any document format.
             PathGroup::Form => {
                 let is_open = |row: &&PathSum| {
                     !row.key.robot.is_empty() && Form::of(&row.key.path) == Form::Unknown
@@ -188,7 +189,7 @@ impl PathFigures {
         }
     }
 
-    /// Returns the maximum number of requests missing from a path's or pattern's count.
+    /// Returns the maximum number of requests that are missing from the count of a path or pattern.
     ///
     /// A folded request is counted under a more general pattern, for the same visitor or for
     /// `other`. For each visitor, the number of omitted requests limits the number of folded
@@ -242,7 +243,7 @@ impl PathFilter {
     }
 }
 
-/// Formats figures as CSV that is safe to open in spreadsheets.
+/// Formats path counts as CSV that is safe to open in spreadsheets.
 pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     let mut csv = format!(
         "{heading},requests,at_most_more,robots,people,redirects,client_errors,server_errors\n"
@@ -254,7 +255,7 @@ pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
             client_errors,
             server_errors,
         } = figure.count;
-        // Writing to a string never fails.
+        // Writing to a `String` never fails.
         let _ = writeln!(
             csv,
             "{},{requests},{},{},{},{redirects},{client_errors},{server_errors}",
@@ -267,7 +268,7 @@ pub fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
     csv
 }
 
-/// Returns `true` if the filter's robot matches a visitor.
+/// Returns `true` if the filter's robot includes a visitor.
 fn matches_robot(robot: Option<&str>, visitor: &str) -> bool {
     match robot {
         None => true,
@@ -276,7 +277,7 @@ fn matches_robot(robot: Option<&str>, visitor: &str) -> bool {
     }
 }
 
-/// Returns `true` if a path equals the given path or matches the given pattern.
+/// Returns `true` if a path equals the filter's path or matches the filter's pattern.
 fn is_below(pattern: &str, path: &str) -> bool {
     let mut segments = path.split('/');
     let mut asked = pattern.split('/').peekable();
@@ -294,7 +295,7 @@ fn is_below(pattern: &str, path: &str) -> bool {
     segments.next().is_none()
 }
 
-/// Returns the group of a path in the level below a pattern.
+/// Returns the group of a path among the groups one level below a pattern.
 fn group_below(pattern: &str, path: &str) -> String {
     let level = pattern.matches('/').count();
     if !pattern.ends_with("/*") || level > 2 {
@@ -408,7 +409,7 @@ mod tests {
         assert_eq!(more("/docs/guide/a", None), 9 + 3 + 2 + 4);
         assert_eq!(more("/docs/guide/a", Some("cat")), 3 + 2 + 4);
         assert_eq!(more("/docs/guide/a", Some(PEOPLE)), 4);
-        // No pattern above has folded requests except those of `other`.
+        // No pattern above has folded requests, except for the folded requests of `other`.
         assert_eq!(more("/docs/guide/*", None), 2 + 4);
         assert_eq!(more(TOP, None), 4);
     }

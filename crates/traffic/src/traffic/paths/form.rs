@@ -1,14 +1,14 @@
-//! Document format of a requested page, derived from its path.
+//! The document format of a requested page, derived from the page's path.
 
-/// Document format of a requested page.
+/// The document format of a requested page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     Html,
     Markdown,
-    /// Feeds and sitemaps, which list pages for programs.
+    /// A feed or sitemap, which lists pages for programs.
     Feed,
     Other,
-    /// Unknown format, because only a pattern is stored.
+    /// The format is unknown, because only a pattern of the path is stored.
     Unknown,
 }
 
@@ -16,11 +16,11 @@ const HTML: &[&str] = &["html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cg
 const MARKDOWN: &[&str] = &["md", "markdown", "mdx"];
 const FEEDS: &[&str] = &["rss", "atom", "rdf"];
 
-/// File names of feeds, with any extension.
+/// File names of feeds, regardless of the extension.
 const FEED_NAMES: &[&str] = &["feed", "rss", "atom"];
 
 impl Form {
-    /// Returns the document format of a stored path.
+    /// Returns the document format that a stored path indicates.
     pub(super) fn of(path: &str) -> Self {
         if path.ends_with('*') {
             return Self::Unknown;

@@ -1,10 +1,10 @@
-//! Approximate counts of requested pages: sketches of paths and their patterns.
+//! Approximate counts of requested pages: sketches of paths and of their patterns.
 //!
-//! Visitor, path and status of a request are stored in a slot of a [`PathSlots`]. Once a second,
-//! the slots are moved to a [`Window`] of at most a few thousand paths. A path that does not fit is
-//! counted under its pattern, and a pattern under the next more general pattern. The sums are
-//! therefore exact, and each count is too low by at most the number of folded requests. For people,
-//! only patterns are stored, which contain no IDs or secrets.
+//! The visitor, path and status of a request are stored in a slot of a [`PathSlots`]. Once a
+//! second, the content of the slots is moved to a [`Window`] of at most a few thousand paths. A
+//! path that does not fit is counted under its pattern, and a pattern under the next more general
+//! pattern. The sums are therefore exact, and each count is too low by at most the number of folded
+//! requests. For people, only patterns are stored, which contain no IDs or secrets.
 
 mod figures;
 mod form;
@@ -18,5 +18,5 @@ pub use note::ShortPath;
 pub(super) use ring::{PathSlots, RecordedPath};
 pub use window::{Window, shared_name};
 
-/// Robot name under which robots beyond the limit are counted.
+/// The name under which robots beyond the limit are counted.
 const OTHER: &str = "other";

@@ -1,9 +1,9 @@
-//! Request paths that are stored without an allocation.
+//! Request paths that are stored without allocating memory.
 
 use robot_detection_layer::policy::with_normal_path;
 use robot_detection_store::store::{MAX_PATH_BYTES, path_pattern, stored_path};
 
-/// First bytes of a request's path, stored without an allocation.
+/// The first bytes of a request's path, stored without allocating memory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ShortPath {
     bytes: [u8; MAX_PATH_BYTES],
@@ -12,7 +12,7 @@ pub struct ShortPath {
 }
 
 impl ShortPath {
-    /// Copies the path of a request, truncated to the maximum length.
+    /// Copies the path of a request, and truncates the copy to the maximum length.
     pub fn new(path: &str) -> Self {
         let (kept, is_cut) = first_bytes(path);
         let mut bytes = [0; MAX_PATH_BYTES];
@@ -26,12 +26,12 @@ impl ShortPath {
         }
     }
 
-    /// Creates a path from a slot's content.
+    /// Creates a path from the content of a slot.
     pub(super) fn read(bytes: [u8; MAX_PATH_BYTES], len: u8, is_cut: bool) -> Self {
         Self { bytes, len, is_cut }
     }
 
-    /// Returns the text to store: the path or, for people, the path's pattern.
+    /// Returns the text to store: the path or, for people, the pattern of the path.
     pub fn kept_text(&self, is_person: bool) -> String {
         let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
         with_normal_path(kept, |normal| {
@@ -43,7 +43,7 @@ impl ShortPath {
         })
     }
 
-    /// Returns the bytes up to the last complete segment.
+    /// Returns the bytes of the path up to its last complete segment.
     fn kept(&self) -> &[u8] {
         let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
         if !self.is_cut {
@@ -56,7 +56,7 @@ impl ShortPath {
     }
 }
 
-/// Returns the bytes of a path that are stored, and whether the path has more bytes.
+/// Returns the bytes of a path that are stored, and whether the path was truncated.
 #[inline]
 pub(super) fn first_bytes(path: &str) -> (&[u8], bool) {
     let path = path.as_bytes();

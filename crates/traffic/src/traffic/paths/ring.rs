@@ -1,4 +1,4 @@
-//! Slots in which request paths are stored.
+//! The slots in which request paths are stored.
 
 use robot_detection_store::store::MAX_PATH_BYTES;
 
@@ -8,17 +8,17 @@ use crate::slots::{Slots, Ticket, Words};
 /// Number of slots in a process (half a megabyte); enough for the requests between two drains.
 const SLOTS: usize = 4_096;
 
-/// Bit positions of the path length and of the flag for a truncated path in the slot's state.
+/// Positions of the path length and of the flag for a truncated path in the bits of a slot's state.
 const LENGTH_AT: u32 = 8;
 const IS_CUT: u64 = 1 << 2;
-/// Bit positions of the status class and the visitor number in the slot's state.
+/// Positions of the status class and of the visitor number in the bits of a slot's state.
 const CLASS_AT: u32 = 16;
 const VISITOR_AT: u32 = 32;
 
-/// Slots for the paths of all requests.
+/// The slots for the paths of all requests.
 pub(in crate::traffic) type PathSlots = Slots<Words<{ MAX_PATH_BYTES / 8 }>, SLOTS>;
 
-/// Content of the slot of a finished request.
+/// The content of a slot whose request has finished.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::traffic) struct RecordedPath {
     pub(in crate::traffic) visitor: u32,
@@ -38,14 +38,14 @@ impl PathSlots {
         })
     }
 
-    /// Records the visitor and status class for a stored path, so that the request is counted.
+    /// Records the visitor and status class for a stored path, so that the request will be counted.
     #[inline]
     pub(in crate::traffic) fn settle_path(&self, ticket: Ticket, visitor: u32, class: u8) {
         let class = u64::from(class) << CLASS_AT;
         self.settle(ticket, u64::from(visitor) << VISITOR_AT | class);
     }
 
-    /// Empties the slots of finished requests, and returns the number of emptied slots.
+    /// Empties the slots of finished requests, and returns the number of slots that were emptied.
     pub(in crate::traffic) fn drain_paths(&self, mut take: impl FnMut(&RecordedPath)) -> usize {
         self.drain(|words, told| {
             let [_, length, class, ..] = told.to_le_bytes();

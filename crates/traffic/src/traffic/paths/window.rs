@@ -1,4 +1,4 @@
-//! A limited number of paths and their counts.
+//! A limited number of paths, with the number of requests for each path.
 
 use std::{
     cmp::Reverse,
@@ -13,24 +13,25 @@ use robot_detection_store::store::{
 
 use super::OTHER;
 
-/// Maximum number of separately counted paths and patterns, of about two hundred bytes each.
+/// Maximum number of separately counted paths and patterns, which take about two hundred bytes
+/// each.
 const MAX_ENTRIES: usize = 4_096;
 
 /// Maximum number of rows that are written to the database for one site and minute.
 const MAX_OF_SITE: usize = 512;
 
-/// Sketch of the paths requested in a period.
+/// A sketch of the paths requested in a period.
 ///
-/// If there is no room, paths are folded into the entries of their patterns: smallest counts first,
-/// paths before patterns. No request is lost, so sums are exact. A path may have been requested
-/// more often than counted, by at most its [`PathOmissions`].
+/// If the window is full, paths are folded into the entries of their patterns: entries with the
+/// smallest counts first, and paths before patterns. No request is lost, so sums are exact. The
+/// actual number of requests for a path exceeds its count by at most the path's [`PathOmissions`].
 #[derive(Debug, Default)]
 pub struct Window {
     entries: HashMap<Entry, PathCount>,
     cuts: BTreeMap<Arc<str>, PathOmissions>,
 }
 
-/// Site, robot and path for which requests are counted.
+/// The site, robot and path for which requests are counted.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 struct Entry {
     site: Arc<str>,
@@ -40,7 +41,7 @@ struct Entry {
 }
 
 impl Window {
-    /// Counts requests for a path or, for people, a pattern.
+    /// Counts requests for a path or, if the requests are from people, for a pattern.
     pub fn add(&mut self, site: &Arc<str>, robot: &Arc<str>, path: &str, count: PathCount) {
         let entry = Entry {
             site: Arc::clone(site),
@@ -49,7 +50,7 @@ impl Window {
         };
         *self.entries.entry(entry).or_default() += count;
         if self.entries.len() > MAX_ENTRIES {
-            // Fold half of them, so that not every further path sorts all entries.
+            // Half of the entries are folded, so that not every further path sorts all entries.
             self.fold(|_| true, MAX_ENTRIES / 2);
         }
     }
@@ -61,7 +62,7 @@ impl Window {
         }
     }
 
-    /// Adds the counts of another window.
+    /// Adds the counts from another window.
     pub fn merge(&mut self, counted: CountedPaths) {
         let mut names = HashSet::<Arc<str>>::new();
         for (key, count) in counted.rows {
@@ -78,12 +79,12 @@ impl Window {
         self.entries.is_empty() && self.cuts.is_empty()
     }
 
-    /// Returns the number of paths and patterns.
+    /// Returns the number of separately counted paths and patterns.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Empties the window, and returns the rows to store for a minute (in minutes since 1970).
+    /// Empties the window, and returns the rows to store for a minute, given in minutes since 1970.
     pub fn take(&mut self, minute: i64) -> CountedPaths {
         let mut sites = HashMap::<Arc<str>, usize>::new();
         for entry in self.entries.keys() {
@@ -98,7 +99,7 @@ impl Window {
             .into_iter()
             .map(|(entry, count)| (entry.key(), count))
             .collect();
-        // Instances that add to the same rows use the same order.
+        // Instances that add to the same rows must use the same order.
         rows.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let cuts = std::mem::take(&mut self.cuts).into_iter();
         CountedPaths {
@@ -116,20 +117,20 @@ impl Window {
                 .map(|(entry, count)| (entry.clone(), count.requests))
                 .partition(|(entry, _)| entry.is_path());
             let too_many = (paths.len() + patterns.len()).saturating_sub(left);
-            // Patterns get half of the room, plus room that paths do not need.
+            // Patterns get half of the entries, and any that paths do not need.
             let room = left - paths.len().min(left / 2);
             let patterns_left = patterns.len().min(room);
             let of_patterns = patterns.len() - patterns_left;
             let folded = self.fold_smallest(patterns, of_patterns, |cut| &mut cut.patterns)
                 + self.fold_smallest(paths, too_many - of_patterns, |cut| &mut cut.paths);
-            // Patterns created by folding take up room too.
+            // Patterns created by folding also need entries.
             if folded == 0 {
                 return;
             }
         }
     }
 
-    /// Folds the `number` smallest entries, and returns the number of folded entries.
+    /// Folds the `number` smallest entries, and returns the number of entries that were folded.
     fn fold_smallest(
         &mut self,
         entries: Vec<(Entry, u64)>,
@@ -171,8 +172,8 @@ impl Entry {
         path_pattern(self.path.as_bytes(), false) != *self.path
     }
 
-    /// Returns the number of patterns more general than this entry's pattern; 0 for an entry that
-    /// is a path.
+    /// Returns the number of patterns that are more general than this entry's pattern; 0 if the
+    /// entry is a path.
     fn depth(&self) -> usize {
         if self.is_path() {
             return 0;
@@ -189,7 +190,7 @@ impl Entry {
                 ..self.clone()
             });
         }
-        // People are never counted with robots.
+        // Requests from people are never counted together with requests from robots.
         let is_last = self.robot.is_empty() || *self.robot == *OTHER;
         let robot = || Self {
             robot: OTHER.into(),
@@ -207,7 +208,7 @@ impl Entry {
     }
 }
 
-/// Returns the shared copy of a name, which is created for a new name.
+/// Returns the shared copy of a name; for a new name, the copy is created.
 pub fn shared_name<S: BuildHasher>(names: &mut HashSet<Arc<str>, S>, name: &str) -> Arc<str> {
     if let Some(known) = names.get(name) {
         return Arc::clone(known);
@@ -271,7 +272,7 @@ mod tests {
         assert!(counted.rows.iter().any(|(key, _)| key.robot == OTHER));
     }
 
-    /// Generates requests with a few frequent paths among many rare ones.
+    /// Generates requests for a few frequent paths and many rare ones.
     fn asked() -> impl Strategy<Value = Vec<(u8, u16)>> {
         let path = prop_oneof![0..20_u16, 0..3_000_u16];
         prop::collection::vec((0..3_u8, path), 0..20_000)

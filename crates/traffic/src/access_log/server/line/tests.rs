@@ -40,7 +40,7 @@ fn text(line: &Line<'_>, format: LineFormat) -> String {
     String::from_utf8(written(line, format)).unwrap()
 }
 
-/// Returns the quoted fields of a line, unescaped.
+/// Returns the quoted fields of a line in unescaped form.
 fn quoted_fields(line: &[u8]) -> Vec<Vec<u8>> {
     let pieces = line.split(|byte| *byte == b'"');
     let fields = pieces.skip(1).step_by(2);
@@ -144,8 +144,8 @@ fn line_with_the_longest_fields_can_be_read_back() {
     }
 }
 
-/// Generates texts in which bytes that are significant in log formats are more frequent than
-/// others.
+/// Generates texts in which bytes that have a meaning in log formats are more frequent than other
+/// bytes.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let telling = b"\"\\ []{}:,-x019u\n".to_vec();
     let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
