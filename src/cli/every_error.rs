@@ -22,7 +22,7 @@ pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors 
     let mut loader = loader.clone();
     let (mut loaded, mut errors) = loader.read();
     let is_whole = errors.is_empty();
-    // A reference to a list is valid if only the list itself is invalid.
+    // A reference to a list is not reported if only the list itself is invalid.
     let mut has_lists = !errors.iter().any(is_of_list);
     // Tables from which a value was removed.
     let mut changed = BTreeSet::new();

@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of bytes read from the response.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Arguments of `health`.
+/// Arguments of the `health` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "If no URL is given, requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.

@@ -93,7 +93,7 @@ struct CommandLine {
     command: Command,
 }
 
-/// Commands.
+/// Subcommands of `robot-detection`.
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
     /// Run the server: proxy, detection, robot heaven and admin console
@@ -101,7 +101,7 @@ enum Command {
     /// Show, refresh and edit the robots table
     #[command(subcommand)]
     Registry(RegistryCommand),
-    /// Identify the robot of each User-Agent or log line, or summarize access logs
+    /// Identify the robot behind each User-Agent or log line, or summarize access logs
     Identify(IdentifyArgs),
     /// Show visitor statistics
     #[command(subcommand)]
@@ -175,7 +175,8 @@ pub fn main() -> ExitCode {
     if let Command::SiteRobot(command) = &line.command {
         line.cli.robot_conf = command.robot_conf().map(str::to_owned);
     }
-    // ring is the only provider in the tree; a second call fails because it is already installed.
+    // ring is the only cryptography provider in use; a second call fails because it is installed
+    // already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(&line.cli, &line.command) {
         Ok(code) => code,

@@ -111,7 +111,7 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
         new.set_permissions(old.permissions())?;
     }
     new.write_all(text.as_bytes())?;
-    // Before the rename, so that a crash cannot leave an empty file under the new name.
+    // Synced before the rename, so that a crash cannot leave an empty file under the new name.
     new.sync_all()?;
     fs::rename(beside, file)
 }

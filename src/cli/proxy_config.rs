@@ -23,7 +23,7 @@ use super::{
 /// Maximum size of an nginx configuration to inspect.
 const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 
-/// Arguments of `proxy-config`.
+/// Arguments of the `proxy-config` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "The configuration is generated from check.listen, check.fails, the sites and their upstream servers. It contains check.token, which is secret.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"

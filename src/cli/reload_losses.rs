@@ -1,4 +1,4 @@
-//! Removals by a reload that require confirmation.
+//! Detects removals by a reload that require confirmation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,8 +51,8 @@ impl Extent {
         }
     }
 
-    /// Returns what a new configuration would remove, one sentence each; if empty, it may be
-    /// applied.
+    /// Returns the parts that a new configuration would remove, one sentence each; if none, it may
+    /// be applied.
     pub(super) fn losses(&self, new: &Self) -> Vec<String> {
         let mut losses = Vec::new();
         if new.text.trim().is_empty() && !self.text.trim().is_empty() {

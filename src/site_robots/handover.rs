@@ -178,7 +178,7 @@ pub(super) struct Order {
     /// Digest of the settings that the command uses.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
-    /// Whether a server with different settings reloads its configuration first.
+    /// Whether a server with different settings reloads its configuration before the run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) reload: bool,
 }

@@ -355,7 +355,7 @@ impl Server {
         // Address lists are loaded first, because rules about a missing list would not match.
         let wanted = std::mem::take(&mut self.judged.wanted);
         robots.keep_origins(&self.judged.origins, wanted).await;
-        // So that robots are redirected to the heaven page of the requested page.
+        // So that robots are redirected to the heaven page for the requested page.
         self.demo_pages(robots).await
     }
 

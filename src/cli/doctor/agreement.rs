@@ -1,4 +1,4 @@
-//! Statements about the use of content in robots.txt, rules and licences.
+//! Statements that robots.txt, rules and licences make about the use of content.
 
 use crate::config::{Settings, WhenSettings};
 use crate::licensing::{Licensing, TDMREP_PATH, Terms, Usage};
@@ -17,7 +17,7 @@ pub(super) struct Statement {
     allows: bool,
 }
 
-/// Use of content to which a statement applies.
+/// A use of content to which a statement applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Topic {
     Training,
@@ -52,7 +52,7 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
     starts.map(str::to_owned).collect()
 }
 
-/// Returns each statement that contradicts an earlier statement.
+/// Returns a warning for each statement that contradicts an earlier statement.
 pub(super) fn disagreements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -135,7 +135,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
         };
         all.extend(members(&format!("robots_txt.content_usage{of}"), list));
     }
-    // This setting does not have paths, so a usage line for a path may differ from it.
+    // This setting does not support paths, so a Content-Usage line for a path may differ from it.
     if location == "/" {
         all.extend(members(
             "robots_txt.content_signal",
@@ -206,7 +206,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
     all
 }
 
-/// Returns the length of a path if the location is below the path.
+/// Returns the length of `path` if `location` is below that path.
 fn below(path: &str, location: &str) -> Option<usize> {
     let start = path.trim_end_matches(['*', '$']);
     location.starts_with(start).then_some(start.len())

@@ -7,7 +7,7 @@ use crate::app::{self, ServerSettings, SiteRobotSettings};
 use crate::config::{Loaded, Settings, SiteLoaded};
 use crate::store::Store;
 
-/// The settings to check, and the server and database opened with these settings.
+/// The settings to check, with the server settings and the database that they specify.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) loaded: &'a Loaded,

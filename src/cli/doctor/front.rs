@@ -27,7 +27,7 @@ use super::{
     server::RunningServer,
 };
 
-/// Maximum time to wait until the server has stored its notes about the requests.
+/// Maximum time to wait for the server to store its notes about the requests.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Timeout for a response; an unanswered decision query takes 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,7 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BYTES: u64 = 1 << 20;
 /// Client address that the forged headers contain (RFC 5737).
 const FORGED_ADDRESS: &str = "192.0.2.66";
-/// Header names used by this program or by proxies, and names that CGI treats as equal.
+/// Header names to forge: names used by this program or by proxies, and names equal to these in
+/// CGI.
 const FORGED_NAMES: [&str; 5] = [
     "x-robot-detection",
     "x_robot_detection",
@@ -91,11 +92,11 @@ struct Front<'s> {
     key: ProbeKey,
     store: &'s Store,
     clock: Clock,
-    /// Whether the proxy is this program; requests without a note then got an internal page.
+    /// Whether the proxy is this program; a request without a note then got an internal page.
     is_own: bool,
 }
 
-/// Checks the proxy given with `--front`, or this program's own proxy if it is running.
+/// Checks the proxy given with `--front`, or this program's own proxy if the server is running.
 pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
     let name = args.front.as_ref().map_or("own proxy", |_| "front");
     let mut found = FrontChecks::default();
@@ -253,7 +254,7 @@ impl<'s> Front<'s> {
         }
     }
 
-    /// Reads the server's notes, which are stored shortly after each response.
+    /// Reads the server's notes about the requests, which are stored shortly after each response.
     async fn read<'c>(&self, cells: impl Iterator<Item = &'c mut Cell>) -> anyhow::Result<()> {
         let deadline = Instant::now() + MAX_WAIT;
         for cell in cells {
@@ -354,7 +355,7 @@ impl<'s> Front<'s> {
             let cell = self.ask(path, BROWSER, true, headers, false).await;
             if cell.answer.is_ok_and(|answer| answer.status != 400) {
                 faults.push(format!(
-                    "{path}: {IDENTIFICATION_HEADER} is not refused with 400"
+                    "{path}: a request with {IDENTIFICATION_HEADER} is not refused with status 400"
                 ));
             }
         }
@@ -379,7 +380,7 @@ impl<'s> Front<'s> {
         let mut checks = Vec::new();
         match echo {
             None => {
-                let text = "not checked at the site: to check, specify a page that prints its request headers with --echo";
+                let text = "not checked at the site: to check, use --echo with a page that prints its request headers";
                 checks.push(summary(name, &faults, "X-Robot-Detection is refused"));
                 checks.push(Check::warning("echo", text.to_owned()));
             }
@@ -560,7 +561,7 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
                 ));
             }
             if note.door == ProbePoint::Endpoint && note.target != *path {
-                faults.push(format!("{path}: queried as {}", note.target));
+                faults.push(format!("{path}: the query contained {}", note.target));
             }
         }
     }

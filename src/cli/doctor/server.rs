@@ -37,9 +37,9 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Binds each address; an address in use by a running server with this configuration is accepted.
+/// Binds each listen address; addresses in use by a running server with this configuration pass.
 ///
-/// The result includes the warnings of the running server.
+/// The result includes the warnings from the running server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
@@ -110,7 +110,7 @@ fn is_served(addr: &ListenAddr) -> bool {
     matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
 
-/// Readiness report from a running server with this configuration.
+/// A readiness report from a running server with this configuration.
 pub(super) struct RunningServer(Value);
 
 impl RunningServer {
@@ -127,7 +127,7 @@ impl RunningServer {
         self.texts("listeners").any(|text| text == addr.to_string())
     }
 
-    /// Returns the strings of one member of the report.
+    /// Returns the strings in one member of the readiness report.
     fn texts(&self, member: &str) -> impl Iterator<Item = &str> {
         let texts = self.0.get(member).and_then(Value::as_array);
         texts.into_iter().flatten().filter_map(Value::as_str)

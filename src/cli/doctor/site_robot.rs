@@ -12,7 +12,7 @@ use crate::store::{RunCommand, Store, StoreError, StoredRun};
 /// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// systemd unit that the packages install.
+/// Name of the systemd unit that the packages install.
 const SERVICE: &str = "robot-detection.service";
 
 /// Checks the settings of each site robot, and requests the starting points.

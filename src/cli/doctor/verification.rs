@@ -79,7 +79,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             return vec![failed(format!("{error}; set verify.dns_servers: {advice}"))];
         }
     };
-    let whose = if is_named { "" } else { ", of the system," };
+    let whose = if is_named { "" } else { " (system resolver)" };
     let told = checks.into_iter().map(|check| {
         let (server, took_ms) = (check.server, check.took.as_millis());
         match check.error {

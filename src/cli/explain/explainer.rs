@@ -42,7 +42,8 @@ const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept
 pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
-    /// Created at the first request to a site, because creation may download a robots.txt file.
+    /// Context of each site, created at the first request to the site, as this may download
+    /// robots.txt.
     sites: Vec<OnceCell<SiteContext>>,
     /// Live rules, applied before each site's policy, as in the server.
     live_rules: LiveRuleSet,
@@ -52,7 +53,7 @@ pub(in crate::cli) struct Explainer {
     prover: Option<ClaimProver>,
     /// Client address of the requests.
     client: Option<IpAddr>,
-    /// Transport of the requests, if all of their headers are known.
+    /// Transport of the requests; `None` unless all request headers are known.
     transport: Option<Transport>,
     coherence: BrowserCheck,
 }
@@ -101,7 +102,7 @@ impl Explainer {
     /// Creates an explainer for requests whose only known header is the User-Agent.
     pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
-        // Reports an invalid rule of any site now, rather than in the middle of a log.
+        // Reports an invalid rule in any site now, rather than in the middle of a log.
         for settings in index.settings() {
             app::policy(settings)?;
         }
@@ -214,7 +215,8 @@ impl Explainer {
         Some(self.coherence.explain(&asked, self.transport?))
     }
 
-    /// Verifies a claim by the request's address and signature, and identifies an unknown signer.
+    /// Verifies a claim using the request's address and signature, and identifies an unknown
+    /// signer.
     async fn prove(
         &self,
         claim: Option<&mut Claim<'_>>,
@@ -332,7 +334,7 @@ impl SiteContext {
         Some((text, found))
     }
 
-    /// Returns the component of this program that answers a request if it passes.
+    /// Returns the component of this program that answers a request that passes.
     fn answered_by(
         &self,
         request: &ExplainedRequest,

@@ -70,7 +70,7 @@ impl ExplainedRequest {
     }
 }
 
-/// Prints a row for each step; for a log line, also the request before and an empty line after.
+/// Prints a row for each step; for a log line, the request comes first and an empty line last.
 pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     let decided = &explained.decided;
     if let Some(number) = explained.line {

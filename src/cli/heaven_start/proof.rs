@@ -25,8 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a heaven page, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Number of requests to a server that has not loaded the new pages yet, and the pause between
-/// them.
+/// Maximum number of requests to a server that may not have loaded the new pages yet, and the pause
+/// between two requests.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -55,8 +55,8 @@ struct ServerAnswer {
 }
 
 impl Proof {
-    /// Returns `true` if the robot is redirected, will be once a server runs, or does not need a
-    /// redirect.
+    /// Returns `true` if the robot is redirected, will be redirected once a server is running, or
+    /// needs no redirect.
     pub(super) fn is_good(&self) -> bool {
         self.failure.is_none()
     }

@@ -9,7 +9,7 @@ use crate::site_robot::Step;
 /// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// Results of requesting the starting points.
+/// Results of the requests for the starting points.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// Reasons why starting points did not return a page.
@@ -57,7 +57,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
             ""
         };
         let (step, reason) = (step.step, &step.reason);
-        return Ok(Err(format!("is not visited: {step}: {reason}{advice}")));
+        return Ok(Err(format!("is not visited ({step}): {reason}{advice}")));
     }
     Ok(match runs.ask(url).await {
         Ok(answer) => meaning(url, answer.status, answer.location().as_deref()),
@@ -65,7 +65,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     })
 }
 
-/// Returns an error if the site robot would not find pages from a response.
+/// Returns an error if the site robot would find no pages through a response.
 fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String> {
     const LOGIN: &str = "configure the login with site_robot.login or site_robot.login_form";
     match (status, location) {

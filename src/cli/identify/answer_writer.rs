@@ -13,7 +13,7 @@ use super::{input::EntrySink, proving_sink::VerdictSink};
 /// Verdict printed for a line without a claim.
 const NO_VERDICT: &str = "-";
 
-/// Writes results: the robot's id, `-` if no robot was identified, or `?` for an unreadable line.
+/// A writer of results: the robot's id, `-` for no robot, or `?` for an unreadable line.
 #[derive(Debug)]
 pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
@@ -23,7 +23,7 @@ pub(super) struct AnswerWriter<'d, W> {
     verdict: Option<&'static str>,
 }
 
-/// A result as a JSON object.
+/// The result for one line, printed as a JSON object.
 #[derive(Serialize)]
 struct Answer {
     claim: Option<ClaimView>,

@@ -1,4 +1,4 @@
-//! Arguments of `identify`.
+//! Arguments of the `identify` command.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::access_log::FieldPath;
 use crate::cli::summary::SummaryForm;
 use crate::summary::Grouping;
 
-/// Arguments of `identify`.
+/// Arguments of the `identify` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: robot-detection identify --format combined --summary --input access.log access.log.*.gz
@@ -19,7 +19,7 @@ Example: tail -f access.log | robot-detection identify --format combined"
 )]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each one is a command-line flag"
+    reason = "each field is a command-line flag"
 )]
 pub(in crate::cli) struct IdentifyArgs {
     /// User-Agents to identify; if none are given, reads lines from --input

@@ -94,7 +94,7 @@ pub(super) fn read_all(
         };
         if let Some(error) = failure {
             counts.failed += 1;
-            // The progress bar would otherwise be drawn over the line.
+            // The progress bar is suspended, because it would otherwise be drawn over the line.
             bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
         }
     }
@@ -130,7 +130,7 @@ fn read(
     }
 }
 
-/// Returns a progress bar; hidden if there is no terminal or if results are printed to the
+/// Returns a progress bar, which is hidden without a terminal or if results are printed to the
 /// terminal.
 pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     // A progress bar and results on the same terminal would overwrite each other.

@@ -46,7 +46,7 @@ pub(super) struct ProvingSink<'d, S> {
     fetched: BTreeSet<&'d str>,
 }
 
-/// A line that waits for its verdict.
+/// A log line that is waiting for the verdict on its claim.
 #[derive(Debug)]
 struct BufferedLine {
     user_agent: Option<Vec<u8>>,
@@ -103,7 +103,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         let progress = &mut self.progress;
         progress.found(unknown.len());
         let verdicts = runtime.block_on(async {
-            // Each address list is downloaded first, so that verifications do not wait for
+            // The address lists are downloaded first, so that verifications do not wait for
             // downloads.
             prover.refresh(&lists, false).await;
             prove_all(&prover.offline(true), unknown, progress).await

@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
     Ok(exit_code(&counts))
 }
 
-/// Reads the inputs given as arguments.
+/// A reader of the inputs given as arguments.
 struct LogReader<'r> {
     cli: &'r Cli,
     args: &'r IdentifyArgs,

@@ -23,7 +23,7 @@ const MAX_UNLISTED: usize = 10_000;
 /// Number of leading bytes by which User-Agents are distinguished.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
-/// A counter whose memory use depends on the registry, not on the log.
+/// A counter of hits and bytes whose memory use depends on the registry, not on the log.
 #[derive(Debug)]
 pub(in crate::cli) struct Tally<'d> {
     detector: &'d Detector,
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Tally<'d> {
     /// Verdict on the claim in the next line.
     verdict: Option<Verdict>,
     people: Count,
-    /// Requests with a User-Agent that many people share.
+    /// Count of requests with a User-Agent that many people share.
     shared: Count,
     no_user_agent: Count,
     unreadable: Count,
@@ -44,7 +44,7 @@ pub(in crate::cli) struct Tally<'d> {
 /// Counts for one robot.
 #[derive(Debug)]
 struct RobotCount<'d> {
-    /// `None` for unlisted robots.
+    /// The robot; `None` for unlisted robots.
     robot: Option<&'d Robot>,
     purpose: Purpose,
     count: Count,
@@ -215,7 +215,7 @@ fn robot_row(robot_count: &RobotCount<'_>) -> Row {
     }
 }
 
-/// A counter of User-Agents that uses at most a few megabytes.
+/// A counter of User-Agents that uses at most a few megabytes of memory.
 #[derive(Debug, Default)]
 struct UnlistedUserAgents {
     names: HashMap<Box<[u8]>, Count>,
@@ -248,7 +248,7 @@ impl UnlistedUserAgents {
     }
 }
 
-/// A detector and a log with known figures.
+/// A detector, and a log with known counts.
 #[cfg(test)]
 pub(in crate::cli) mod sample {
     use super::*;

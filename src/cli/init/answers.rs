@@ -16,15 +16,15 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
-    /// Asked only if robot heaven is used.
+    /// Visitors that may read robot heaven; asked only if robot heaven is used.
     Readers,
     Certificates,
-    /// Asked only if certificates are files.
+    /// Paths of the certificate files; asked only if certificates are read from files.
     Files,
-    /// Asked only if certificates are requested from an authority.
+    /// Contact address; asked only if certificates are requested from an authority.
     Contact,
     Listen,
-    /// Asked only if certificates are used.
+    /// Listen address for HTTPS; asked only if certificates are used.
     ListenTls,
 }
 
@@ -70,7 +70,7 @@ const AI_ROBOTS: [(&str, AiRobots); 3] = [
     ("refuse", AiRobots::Refuse),
 ];
 
-/// Possible answers about certificates; the last answer requires the feature `acme`.
+/// Possible answers to the question about certificates; the last requires the feature `acme`.
 const CERTIFICATES: [(&str, Certificates); 3] = [
     ("none", Certificates::Elsewhere),
     ("files", Certificates::Files),
@@ -81,7 +81,7 @@ const CERTIFICATES: [(&str, Certificates); 3] = [
 const TRIED: &str = "answers";
 
 impl Question {
-    /// All questions, in the order asked.
+    /// All questions, in the order in which they are asked.
     pub(super) const ALL: [Self; 11] = [
         Self::Upstream,
         Self::Hosts,
@@ -451,7 +451,7 @@ mod tests {
     use super::*;
     use crate::config::Loaded;
 
-    /// Answers the questions in order; questions without a given answer get the default answer.
+    /// Answers the questions in order; a question without a given answer gets the default answer.
     fn answered(given: &[(Question, &str)]) -> Result<Answers, String> {
         let mut answers = Answers::default();
         for question in Question::ALL {
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(text.split_once("\n\n").unwrap().1, expected);
     }
 
-    /// Certificate files as an answer.
+    /// Writes certificate files to a directory, and returns their paths as an answer.
     fn files(directory: &std::path::Path) -> String {
         let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
         let files = [

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::fetch::{DirectClient, DirectSettings};
 
-/// Maximum length of an answer, in bytes.
+/// Maximum length of a typed answer, in bytes.
 const MAX_BYTES: u64 = 8 * 1024;
 
 /// Asks all questions; skips the question about readers of robot heaven if a flag answers it.
@@ -47,7 +47,7 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
         output::text(&format!("[{default}] "))?;
         let Some(line) = read_line()? else {
             if question == Question::Readers {
-                let text = "heaven.open_to: the readers of the pages are not set: use --open-to \
+                let text = "heaven.open_to: the visitors that may read the pages are not set; use --open-to \
                             all, robots or verified";
                 return Err(WrongUsage(text.to_owned()).into());
             }

@@ -17,7 +17,7 @@ use super::{
     show::{NO_ROBOT, detector},
 };
 
-/// Name of the JSON format, which `--json` also selects, in addition to the registry formats.
+/// Name of the JSON format, offered in addition to the registry formats; `--json` also selects it.
 const JSON: &str = "json";
 
 pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {

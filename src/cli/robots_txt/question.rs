@@ -1,4 +1,4 @@
-//! A parsed line of `robots-txt eval`.
+//! A parsed input line of `robots-txt eval`.
 
 use base64::{
     Engine as _,

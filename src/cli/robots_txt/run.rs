@@ -162,9 +162,9 @@ fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
     };
     let group = match permission.group_line() {
         Some(line) if permission.is_fallback() => {
-            format!(" (group of line {line}, for all robots)")
+            format!(" (group at line {line}, for all robots)")
         }
-        Some(line) => format!(" (group of line {line}, for this robot)"),
+        Some(line) => format!(" (group at line {line}, for this robot)"),
         None => String::new(),
     };
     format!("{word}  {url}  {reason}{group}")

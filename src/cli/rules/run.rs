@@ -18,7 +18,7 @@ use crate::policy::{Policy, SharedPolicy};
 
 use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RulesCommand};
 
-/// Result of a command that changes a rule or the pause.
+/// Result of a command that changes a live rule, or pauses or resumes enforcement.
 #[derive(Serialize)]
 struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +222,7 @@ impl Commands<'_> {
         Ok(set)
     }
 
-    /// Returns the context in which rules are checked, including the current live rules.
+    /// Returns the context in which new rules are checked, including the current live rules.
     async fn among(&self, set: &LiveRuleSet) -> anyhow::Result<Surroundings<'_>> {
         let index = SiteIndex::new(self.loaded)?;
         let sites = index.names().iter().zip(index.settings());

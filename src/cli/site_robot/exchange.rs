@@ -116,7 +116,8 @@ fn next_batch(found: &mut Descriptions) -> Option<(Vec<ResourceDescription>, Vec
             Err(error) => unreadable.push(error),
         }
     }
-    // Only the end of the input returns neither; more input may follow a batch of errors.
+    // Only the end of the input yields no descriptions and no errors; a batch may contain only
+    // errors.
     let is_over = batch.is_empty() && unreadable.is_empty();
     (!is_over).then_some((batch, unreadable))
 }

@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Result of handing over a run.
 pub(super) enum HandoverResult {
     Ran(Box<RunResult>),
-    /// The user stopped waiting for the run to finish.
+    /// The user pressed Ctrl-C twice, to stop waiting for the run to finish.
     Interrupted,
     /// No server accepted the run.
     NotTaken,
@@ -84,7 +84,7 @@ pub(super) async fn run(
     Ok(result)
 }
 
-/// Keeps waiting if the database is unavailable, because the server will resume the run.
+/// Continues to wait if the database is unavailable, because the server will resume the run.
 fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<HandoverState> {
     let error = error.into();
     if is_outage(&error) {

@@ -10,7 +10,7 @@ use crate::suspicion::percent;
 /// Maximum number of addresses and networks to print; JSON output contains all.
 const SHOWN: usize = 20;
 
-/// Returns the JSON reports as blocks of text.
+/// Returns the JSON reports on suspects as blocks of text.
 pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
     let mut text = String::new();
     for (number, fleet) in (1..).zip(fleets) {
@@ -67,7 +67,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Adds the time, the reasons and the sample requests.
+/// Adds the time, the reasons and the sample requests of a suspect to the text.
 fn rest(one: &Value, text: &mut String) {
     let mut flagged = words(of(one, "since"));
     if let Some(until) = one.get("until") {

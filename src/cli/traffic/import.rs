@@ -27,7 +27,7 @@ use super::{
     counter::{Counter, Head, LineCounts, Sites},
 };
 
-/// Number of lines between database writes; takes a few seconds to read.
+/// Number of lines read between two database writes, which takes a few seconds.
 const BATCH_LINES: u64 = 200_000;
 
 /// Maximum number of counts in memory before a database write; each uses about a hundred bytes.
@@ -45,13 +45,13 @@ struct Imported {
     known: u64,
 }
 
-/// Number of bytes examined to recognise the fields of an unknown log.
+/// Number of bytes examined to recognise the fields of a log that was never imported.
 const SAMPLE_BYTES: u64 = 1024 * 1024;
 
 /// Number of digits of an import's id to show.
 const ID_DIGITS: usize = 12;
 
-/// Number of imports to list if the id is unknown.
+/// Number of imports to list if the given id is unknown.
 const LISTED: usize = 10;
 
 /// Error for a log that is not imported because its lines cannot be read.
@@ -109,7 +109,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Imports logs.
+/// An importer of access logs.
 struct Importer<'i> {
     args: &'i ImportArgs,
     loaded: &'i Loaded,
@@ -153,7 +153,7 @@ impl Importer<'_> {
             while let Some(line) = lines.next_line() {
                 counter.line(line).await?;
                 in_batch += 1;
-                // An unterminated last line may be incomplete, and is then read again.
+                // An unterminated last line may be incomplete, and is therefore read again later.
                 if lines.was_ended() || counter.was_read() {
                     counted_to = begun + lines.consumed();
                 } else {
@@ -172,7 +172,7 @@ impl Importer<'_> {
         Ok(imported)
     }
 
-    /// Shows the recognised fields of an unknown log, or rejects the log.
+    /// Prints the fields recognised in a log that was never imported, or rejects the log.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
         let mut recognised = RecognisedFields::default();
@@ -200,7 +200,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Opens a log after the part already imported; returns `None` if the log is shorter.
+    /// Opens a log and skips the part already imported; returns `None` if the log is shorter.
     fn behind(&self, path: &Path, counted: u64) -> io::Result<Option<Box<dyn Read>>> {
         let mut file = File::open(path)?;
         if is_packed(&mut file)? {
@@ -273,7 +273,7 @@ impl Importer<'_> {
                 _ = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
-            // A log that is being rotated will soon exist again.
+            // A missing log is probably being rotated, and will soon exist again.
             if !path.exists() {
                 continue;
             }

@@ -44,7 +44,7 @@ section! {
     /// Number of heaven pages to compare with their originals after each run; only pages that the
     /// run did not download in full are chosen, least recently compared first; 0: none
     parity_pages: u32 = "50", 0..=10_000;
-    /// Whether robots are redirected to the heaven page of the requested page, if it exists,
+    /// Whether robots are redirected to the heaven page for the requested page, if it exists,
     /// instead of heaven.path; new pages in a published heaven.directory are found within seconds
     own_pages: bool = "true";
     /// Whether a Markdown file is published next to each heaven page in heaven.directory; pages

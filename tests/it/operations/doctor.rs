@@ -371,7 +371,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "itself, because no filter_pattern matches this URL",
+        "directly, because no filter_pattern matches this URL",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(

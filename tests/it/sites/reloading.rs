@@ -241,7 +241,7 @@ async fn settings_that_need_a_restart_are_named_and_stay_unchanged() {
     house.signal(&format!(
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
-    let named = "changed settings that need a restart: database.url, admin.path, [[source]]";
+    let named = "these changed settings require a restart: database.url, admin.path, [[source]]";
     eventually("the setting is named", || house.log().contains(named));
     let page = house
         .ask("one.example", "/robot-detection/admin/login", FIREFOX)

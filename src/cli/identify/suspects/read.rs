@@ -23,13 +23,13 @@ use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation}
 /// Seconds of log time between evaluations.
 const JUDGED_S: u64 = 60;
 
-/// Minimum number of seconds that a time must go back to be treated as a clock correction.
+/// Minimum backward jump of the log's time, in seconds, that is treated as a clock correction.
 const CLOCK_S: i64 = 2 * 86_400;
 
 /// Number of lines examined to determine the start time of a log.
 const FIRST_LINES: usize = 100;
 
-/// Fixed seed of the sketches, so that the same log produces the same results; need not be secret.
+/// Fixed seed of the sketches, so that a log always produces the same results; not a secret.
 const SEED: u64 = 0;
 
 /// Product token that does not occur in any robots.txt.
@@ -40,16 +40,16 @@ const ANYBODY: &str = "any-other-robot";
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// Requests for pages and their assets with a browser's User-Agent.
+    /// Number of requests with a browser's User-Agent, for pages and their assets.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
-    /// Requests that are older than requests already read, by more than one window.
+    /// Number of requests older than requests already read, by more than one window.
     pub(super) late: u64,
     failed: u64,
 }
 
-/// Evaluates log lines to find suspects.
+/// An evaluator that finds suspects in log lines.
 struct Reader<'r> {
     detector: &'r Detector,
     robots_txt: Option<RobotRules>,
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Evaluates a line; returns `None` if the line contains no request.
+    /// Evaluates a log line; returns `None` if the line contains no request.
     fn line(&mut self, line: &[u8]) -> Option<()> {
         let served = self.lines.read(line)?;
         let (at_s, status) = (served.at_s, served.status);
@@ -212,7 +212,8 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of fleets, and of addresses and networks, to report, most requests first.
+/// Maximum number of fleets, and of addresses and networks, to report, those with the most requests
+/// first.
 const MAX_TOLD: usize = 200;
 
 /// A flagged fleet, address or network.
@@ -223,7 +224,7 @@ pub(super) struct FlaggedUntil<T> {
     pub(super) until_s: i64,
 }
 
-/// All flagged clients.
+/// All clients that were flagged as suspects.
 #[derive(Debug, Default)]
 pub(super) struct FlaggedClients {
     pub(super) fleets: Vec<FlaggedUntil<Fleet>>,
