@@ -148,7 +148,7 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
         let is_set = known.is_some_and(|hash| verify_password(&password, &hash));
         (!is_set).then(|| hash_password(&password)).transpose()
     });
-    // A task that is not cancelled ends, unless it panics.
+    // The task is never cancelled, so awaiting the task fails only if the task panics.
     if let Ok(made) = made.await
         && let Some(hash) = made?
     {
@@ -212,7 +212,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
                 return;
             }
             Ok(None) => return,
-            // Waits for an unavailable database.
+            // If the database is unavailable, waits until it is available again.
             Err(BuildError::Store(error)) => {
                 debug!("cannot create a password for the admin pages yet: {error}");
             }
@@ -245,7 +245,7 @@ async fn first_password(
     }
     // argon2id is deliberately slow and would block requests on a worker thread.
     let made = tokio::task::spawn_blocking(move || hash_password(&password));
-    // A task that is not cancelled ends, unless it panics.
+    // The task is never cancelled, so awaiting the task fails only if the task panics.
     let Ok(made) = made.await else {
         return Ok(None);
     };

@@ -41,15 +41,15 @@ pub(super) async fn watch_database(
             Some(AvailabilityChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
                 info!(away_s, "database available again after {away_s} s");
-                // Before any scheduled work; the next heartbeat repeats it.
+                // The clock is set before any scheduled work; the next heartbeat sets it again.
                 let _ = set_clock(&clock, &store).await;
                 take_over(&refresher, use_bundled).await;
             }
         }
         pause = match store.absence() {
             None => INTERVAL,
-            // The first check after an outage begins is soon, because a restart takes a second or
-            // two.
+            // The first check after an outage begins follows soon, because a database restarts in a
+            // second or two.
             Some(_) if pause == INTERVAL => SHORTEST,
             Some(_) => (pause * 2).min(LONGEST),
         };
@@ -58,7 +58,7 @@ pub(super) async fn watch_database(
 
 /// Waits for the next check; a failed call triggers the check earlier.
 async fn wait(store: &Store, pause: Duration) {
-    // Also limits checks if calls fail constantly, such as on a broken table.
+    // This pause also limits the checks if calls fail constantly, such as on a broken table.
     tokio::time::sleep(SHORTEST).await;
     let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
     // During an outage every call fails, so a failed call is not a reason to check.

@@ -31,7 +31,7 @@ use super::{
     site::{Common, Detection},
 };
 
-/// Handle to a running robot detection; clones share its state.
+/// A handle to a running robot detection; clones share the handle's state.
 ///
 /// The background jobs end at [`RobotDetection::shutdown`], or when the last clone is dropped.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(super) struct Inner {
     pub(super) hosts: Vec<String>,
     #[cfg_attr(
         not(feature = "server"),
-        expect(dead_code, reason = "only the server uses it")
+        expect(dead_code, reason = "only the server uses this field")
     )]
     pub(super) server: ServerParts,
     /// Base URL of health checks, metrics and console; empty while unknown or if no listener serves
@@ -153,7 +153,7 @@ impl RobotDetection {
         &self.inner.operations.robot_runs
     }
 
-    /// Returns the detector.
+    /// Returns the robot detector.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
         &self.inner.common.detector
@@ -177,7 +177,7 @@ impl RobotDetection {
         &self.inner.common.live_rules
     }
 
-    /// Returns the database.
+    /// Returns the database that the handle uses.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.inner.operations.store
@@ -208,7 +208,7 @@ impl RobotDetection {
         &self.inner.operations.settings
     }
 
-    /// Returns the clock.
+    /// Returns the clock that the handle uses.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.inner.common.clock
@@ -287,7 +287,7 @@ impl RobotDetection {
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.operations.tasks.close();
-        // The database is closed last, because ending jobs store their data.
+        // The database is closed last, because the jobs store their data when they end.
         self.inner.operations.tasks.wait().await;
         self.inner.operations.traffic.flush().await;
         self.inner.operations.store.close().await;
@@ -363,7 +363,8 @@ impl RobotDetection {
 
     /// Adds a site to the list, replacing a site with the same name.
     pub(super) fn list_site(&self, site: &Site) {
-        // Two sites may be built at the same time: the loser of the exchange retries with both.
+        // Two sites may be added at the same time: the update that comes second is retried with
+        // both sites.
         self.inner.sites.rcu(|sites| {
             let others = sites.iter().filter(|other| other.name() != site.name());
             let mut sites: Vec<_> = others.cloned().collect();
@@ -395,7 +396,7 @@ impl RobotDetection {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
         self.inner.operations.tasks.spawn(async move {
-            // One of the two tokens ends with the site, the other with the handle.
+            // One of the two tokens is cancelled with the site, the other with the handle.
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });
     }

@@ -165,14 +165,14 @@ impl Site {
 impl RobotDetection {
     /// Returns a builder for an additional site next to the handle's own site.
     ///
-    /// An application that serves several hosts applies to each host the layer of the host's site;
-    /// registry, detector and admin page are shared.
+    /// An application that serves several hosts must apply the layer of the matching site to each
+    /// host; the registry, detector and admin page are shared.
     pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
         SiteBuilder::new(self.clone(), name.into())
     }
 }
 
-/// Builder for an additional [`Site`] next to the handle's own site.
+/// A builder for an additional [`Site`] next to the handle's own site.
 ///
 /// # Example
 ///
@@ -230,7 +230,7 @@ impl SiteBuilder {
         self
     }
 
-    /// Sets the contents of `/robots.txt`; by default the application serves its own.
+    /// Sets the contents of `/robots.txt`; by default, the application serves its own file.
     pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
         self.robots_txt = plan;
         self

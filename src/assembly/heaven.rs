@@ -90,7 +90,8 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());
     }
-    // The only setting that indicates https for visitors even if TLS ends in front of us.
+    // This is the only setting that indicates https for visitors even if a front proxy terminates
+    // TLS.
     let scheme = if settings.admin.secure_cookies {
         "https"
     } else {
@@ -121,7 +122,7 @@ fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     others
 }
 
-/// Returns the question which visitors may read pages behind a login, if `heaven.open_to` is not
+/// Returns the question of which visitors may read pages behind a login, if `heaven.open_to` is not
 /// set.
 pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);

@@ -111,7 +111,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     }
     let server = &settings.server;
     Ok(Some(ListenSettings {
-        // No peer is trusted, because a header of the query names the visitor.
+        // No peer is trusted, because a header of the query specifies the visitor.
         trusted_proxies: match server.client_address_header.clone() {
             Some(name) => TrustedProxies::default().client_header(name),
             None => TrustedProxies::default(),

@@ -71,7 +71,8 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
         }
         (None, Some(password)) => {
             let text = String::from_utf8_lossy(password.bytes()).into_owned();
-            // Such as `c.toml:3`; an environment variable is not a path.
+            // The origin is a place such as `c.toml:3`, or an environment variable, which is not a
+            // path.
             let place = loaded.origin(&KEYS.login_password).rsplit_once(':');
             (
                 text,

@@ -75,7 +75,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
         .spoofed(settings.verify.spoofed)
         .places(origins.places())
         .dry_run(settings.general.mode == Mode::Report);
-    // A rule about `/*` must not lock the administrator out.
+    // A rule for `/*` must not lock the administrator out.
     if settings.admin.enabled {
         builder = builder.never(&*settings.admin.path);
     }
@@ -110,7 +110,8 @@ pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     loaded.settings().suspects.action != SuspectAction::Off
 }
 
-/// Returns the last rule, which applies to suspects that no other rule matches, if configured.
+/// Returns the policy's last rule, which applies to suspects that no other rule matches, if
+/// configured.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let rule = Rule::builder(match loaded.settings().suspects.action {
         SuspectAction::Off | SuspectAction::Report => return None,

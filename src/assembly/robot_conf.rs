@@ -48,7 +48,7 @@ pub(crate) fn robot_conf(
         }
         text
     };
-    // After the lines of the file, because the last value of a repeated key counts.
+    // Added after the lines of the file, because the last value of a repeated key takes effect.
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
     if conf.auto_proxy.as_deref().is_some_and(is_script) {

@@ -10,7 +10,7 @@ use crate::verify::{Signer, SigningKeyError};
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Signing key file, and the site that serves the key directory.
+/// The file of the signing key, and the site that serves the key directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Signing {
     key: PathBuf,

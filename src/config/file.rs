@@ -28,7 +28,7 @@ pub(super) struct FileContent {
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// A repeatable table such as `[[source]]` or `[[rule]]`, whose values have the right kinds.
+/// A repeatable table such as `[[source]]` or `[[rule]]`, with values of the right kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,
@@ -43,7 +43,7 @@ pub(super) struct SiteContent {
     pub(super) content: FileContent,
 }
 
-/// Part of the file that contains a key; determines the key's name.
+/// Part of the file in which a key is set; the part determines the key's name.
 #[derive(Clone, Copy)]
 enum Scope {
     File,
@@ -173,7 +173,7 @@ impl Scope {
         }
     }
 
-    /// Returns a key that exists only in a `[[site]]`.
+    /// Returns the key with the given name that exists only in a `[[site]]` table.
     fn own(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::File => (name == INCLUDE.name).then_some(&INCLUDE),
@@ -402,7 +402,7 @@ impl FileContent {
         }
     }
 
-    /// Returns this content as that of an included file, which must not include other files.
+    /// Converts this content to that of an included file, which must not include other files.
     pub(super) fn into_included(mut self) -> Self {
         for (key, _, line) in self.own.drain(..) {
             let message = format!(
@@ -427,7 +427,7 @@ impl FileContent {
     }
 
     /// Removes the value or table at a line; returns the line of the value's table, or 0 if the
-    /// value is outside of tables.
+    /// value is outside any table.
     pub(super) fn remove(&mut self, line: usize) -> Option<usize> {
         let values = self.values.len() + self.own.len();
         self.values.retain(|(.., at)| *at != line);

@@ -14,7 +14,7 @@ pub struct Key {
     pub short_name: &'static str,
     /// Name of the key in the original package, which is also accepted.
     pub old_name: Option<&'static str>,
-    /// Kind of the value.
+    /// Kind of value that the key accepts.
     pub kind: Kind,
     /// Default value, written as in an environment variable.
     pub default: &'static str,
@@ -31,11 +31,11 @@ pub struct Key {
 /// Places where a key may be set, and how a change takes effect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reach {
-    /// Process-wide setting; a change takes effect at the next start.
+    /// A process-wide setting; a change takes effect at the next start.
     Process,
-    /// Process-wide setting; a change takes effect on reload.
+    /// A process-wide setting; a change takes effect on reload.
     Live,
-    /// Setting that a `[[site]]` may override; a change takes effect on reload.
+    /// A setting that a `[[site]]` may override; a change takes effect on reload.
     Site,
 }
 
@@ -62,7 +62,7 @@ impl Key {
         }
     }
 
-    /// Returns the name of the key's table with a final dot; empty for a key outside of tables.
+    /// Returns the name of the key's table with a final dot; empty for a key outside any table.
     pub(super) fn prefix(&self) -> &'static str {
         self.name.strip_suffix(self.short_name).unwrap_or_default()
     }
@@ -81,7 +81,7 @@ impl Key {
             .find(|key| key.name == name || key.old_name == Some(name))
     }
 
-    /// Returns the secret key `KEY` for a name of the form `KEY_file`.
+    /// Returns the key `KEY`, whose value is a secret, for a name of the form `KEY_file`.
     pub(super) fn of_file(
         name: &str,
         suffix: &str,
@@ -106,32 +106,32 @@ impl Key {
 /// Function that returns the words allowed as a value, in the order used in the documentation.
 pub type Words = fn() -> Vec<&'static str>;
 
-/// Kind of value that a key accepts.
+/// The kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
-    /// String.
+    /// A string.
     Text,
     /// One of several words.
     Word(Words),
-    /// Whole number in a range.
+    /// A whole number in a range.
     Integer {
-        /// Minimum.
+        /// Smallest valid number.
         min: i64,
-        /// Maximum.
+        /// Largest valid number.
         max: i64,
     },
     /// `true` or `false`.
     Bool,
-    /// List of strings, or one comma-separated string.
+    /// A list of strings, or one comma-separated string.
     List,
-    /// List of words, or one comma-separated string.
+    /// A list of words, or one comma-separated string.
     Words(Words),
-    /// List of whole numbers, or a single number.
+    /// A list of whole numbers, or a single number.
     Numbers,
-    /// List of strings, or one string in which a comma is part of the text.
+    /// A list of strings, or one string in which a comma is part of the text.
     Lines,
-    /// Map from names to a string or a list of strings; only in repeatable tables.
+    /// A map from names to a string or a list of strings; only in repeatable tables.
     Map,
 }
 
@@ -168,7 +168,7 @@ impl Kind {
     }
 }
 
-/// Maximum number of errors shown at once.
+/// Maximum number of configuration errors shown at once.
 pub const MOST_ERRORS: usize = 20;
 
 /// A configuration error and its place.

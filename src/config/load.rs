@@ -26,13 +26,14 @@ const DEFAULT: &str = "default";
 /// Loads configuration values from files, the environment and flags.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    /// Shared, because loaded settings store their loader.
+    /// Names and contents of the files; the contents are shared, because loaded settings store
+    /// their loader.
     files: Vec<(String, Arc<FileContent>)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
 }
 
-/// Effective value of a setting and its origin.
+/// The effective value of a setting, and the origin of the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InForce {
     /// The effective value.
@@ -62,7 +63,7 @@ pub struct Loaded {
     loader: Arc<Loader>,
 }
 
-/// Values read so far.
+/// The configuration values that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) values: BTreeMap<&'static str, InForce>,
@@ -273,7 +274,7 @@ impl Reading {
 }
 
 impl Loaded {
-    /// Returns the loader of these settings.
+    /// Returns the loader that loaded these settings.
     #[must_use]
     pub fn loader(&self) -> &Loader {
         &self.loader
@@ -322,10 +323,10 @@ impl Loaded {
             .collect()
     }
 
-    /// Adopts unchangeable settings from the running settings `other`; returns the names of changed
-    /// settings.
+    /// Copies settings that cannot change at run time from `other`, the running settings; returns
+    /// the names of changed settings.
     ///
-    /// Only keys selected by `is_kept` are adopted; rules and sites are not. A name is returned if
+    /// Only keys selected by `is_kept` are copied; rules and sites are not. A name is returned if
     /// the running value differs from the new value.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();

@@ -13,10 +13,10 @@ use super::{
     tables::OF_SITES,
 };
 
-/// Table whose name is omitted from keys in a `[[site]]`.
+/// Prefix that is omitted from the names of keys in a `[[site]]` table.
 const SERVER: &str = "server.";
 
-/// A `[[site]]`: its hosts and path, and all effective settings.
+/// The hosts and path of a `[[site]]` table, and all effective settings of the site.
 #[derive(Clone, Debug)]
 pub struct SiteLoaded {
     parts: Arc<SiteParts>,

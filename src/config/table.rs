@@ -92,7 +92,7 @@ macro_rules! table {
                 &self.place.origin
             }
 
-            /// Returns the place of a key, if it is set.
+            /// Returns the place of a key, if the key is set.
             #[must_use]
             pub fn origin_of(&self, key: &$crate::config::Key) -> Option<&str> {
                 self.place.of(key.short_name)
@@ -131,7 +131,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the place of a key, if it is set.
+    /// Returns the place of a key, if the key is set.
     pub(super) fn of(&self, key: &str) -> Option<&str> {
         self.origins.get(key).map(String::as_str)
     }
@@ -164,7 +164,7 @@ impl PartialEq for Place {
     }
 }
 
-/// Reads the keys of one table.
+/// A reader for the keys of one table.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     file: &'a str,
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets the default of a key that is not set; uses the place of the table.
+    /// Sets a default for an unset key; the table's place is used as the place of the default.
     pub(super) fn suggest(&mut self, key: &'static Key, value: Value) {
         let values = &mut self.table.values;
         if values.iter().all(|(set, ..)| set.name != key.name) {
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the value of a key, if it is set.
+    /// Reads the value of a key, if the key is set.
     pub(super) fn value<T: Setting>(&mut self, key: &Key) -> Option<T> {
         let mut entries = self.table.values.iter();
         let (_, value, line) = entries.find(|(set, ..)| set.name == key.name)?;

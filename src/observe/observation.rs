@@ -21,7 +21,7 @@ use super::{
 /// Status recorded if the client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Word that stands for a missing visitor.
+/// Word that represents a missing visitor in the access log.
 pub(super) const NOBODY: &str = "-";
 
 /// Observation of one request, which is counted and logged when dropped.
@@ -37,7 +37,7 @@ pub(crate) struct Observation {
     outcome: Option<Outcome>,
     /// Ticket for the request's stored path.
     ticket: Option<Ticket>,
-    /// Ticket for the stored data from which the request is evaluated as suspicious.
+    /// Ticket for the stored data that shows whether the request is suspicious.
     slip: Option<ObservationTicket>,
     body_bytes: u64,
     counts: bool,

@@ -67,7 +67,7 @@ impl Handover {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
         let servers = store.orders().servers(now_ms).await?;
-        // A file named by a command may not exist on the server's machine, and a path from the
+        // A file specified by a command may not exist on the server's machine, and a path from the
         // database must not make a server read or write a file.
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Handover {
         Ok(self.store.orders().stop(&self.order_id).await?)
     }
 
-    /// Withdraws the run unless a server has accepted it; returns whether the run was withdrawn.
+    /// Withdraws the run unless a server has accepted it; returns `true` if the run was withdrawn.
     ///
     /// # Errors
     ///
@@ -149,7 +149,8 @@ impl Handover {
         holder: &str,
         now_ms: i64,
     ) -> anyhow::Result<()> {
-        // The server's clock may differ from ours, so only changes of its time count.
+        // The server's clock may differ from ours, so only changes to the heartbeat's time are
+        // evaluated.
         if order.seen_ms != self.seen.0 {
             self.seen = (order.seen_ms, now_ms);
         }

@@ -24,7 +24,7 @@ use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, star
 /// Default value of `email` in robot.conf.
 const NO_EMAIL: &str = "user@domain";
 
-/// A site robot of a configuration, with the steps before and after its runs.
+/// A configured site robot, with the steps before and after its runs.
 ///
 /// After a run, heaven is published if a directory is set, and `cmd-hook` is started if a page was
 /// described.

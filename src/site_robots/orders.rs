@@ -105,7 +105,7 @@ impl Orders {
         } = &*self.inner;
         if let Err(error) = store.orders().remove_server(holder).await {
             tracing::debug!(
-                "cannot report that this server has ended; commands consider it running for another minute: {error}"
+                "cannot report that this server has ended; commands will treat the server as running for another minute: {error}"
             );
         }
         tasks.close();
@@ -222,7 +222,7 @@ impl Orders {
             site,
             "a command requested a run of the site robot of {site}"
         );
-        // The pages show the run of this robot, and afterwards the site's own robot again.
+        // The admin pages show the run of this robot, and afterwards the site's own robot again.
         let before = desk.pages.show(&runs.robot);
         let ran = self.run_robot(&runs, &order.order_id, stop).await;
         if let Some(before) = before {
@@ -242,7 +242,7 @@ impl Orders {
         tokio::pin!(running);
         tokio::select! {
             ran = &mut running => ran,
-            // Ends with the run, because the other branch drops it.
+            // This future ends with the run, because the other branch drops it.
             never = self.accompany(order_id, &handle) => match never {},
             () = stop.cancelled() => {
                 handle.stop();
@@ -282,7 +282,7 @@ impl Orders {
                 "the server was started without a configuration".to_owned()
             ));
         };
-        // The command would show another run than the one of this server.
+        // Otherwise, the command would show a different run from the run on this server.
         if !is_same(&loaded) {
             let reason = if work.reload {
                 "the server was reloaded, but its configuration file has other settings for this site"
@@ -329,7 +329,7 @@ impl Orders {
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
             match store.orders().update(order_id, &text, clock.now_ms()).await {
-                // A run that has not started yet would not receive the stop.
+                // A run that has not started yet would not receive the request to stop.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}
                 Err(error) => tracing::debug!("cannot store the progress of the run: {error}"),

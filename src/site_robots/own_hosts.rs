@@ -64,7 +64,7 @@ impl OwnHosts {
     }
 }
 
-/// Returns the hosts by which this machine can reach a listener of ours.
+/// Returns the hosts through which this machine can reach one of our listeners.
 fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
     let ListenAddr::Tcp(addr) = listen else {
         return Vec::new();

@@ -16,7 +16,7 @@ use super::{SiteRobotRuns, parity::Comparison};
 /// Time limit for all comparisons after a run.
 const MAX_MS: i64 = 5 * 60 * 1_000;
 
-/// Maximum number of characters stored of a sentence.
+/// Maximum number of characters to store from a sentence.
 const SENTENCE_CHARS: usize = 300;
 
 /// Result of comparing heaven pages with their originals after a run.
@@ -29,7 +29,7 @@ pub struct ParityPass {
     pub differing: u64,
     /// The first heaven page with text that its original does not have.
     pub first: Option<Excess>,
-    /// Number of pages withdrawn because their originals lack text.
+    /// Number of heaven pages withdrawn because their originals lack some of their text.
     pub withdrawn: u64,
     /// Number of pages that match their originals again and are therefore shown again.
     pub returned: u64,
@@ -48,8 +48,8 @@ pub struct Excess {
 }
 
 impl SiteRobotRuns {
-    /// Compares the pages whose last comparison is the oldest; after a refresh of single pages,
-    /// only these pages.
+    /// Compares the least recently compared pages; after a refresh of single pages, only the
+    /// refreshed pages.
     ///
     /// Pages that the run downloaded in full are skipped, unless they differed before. A database
     /// failure is logged and changes nothing.
@@ -152,7 +152,8 @@ impl SiteRobotRuns {
     }
 }
 
-/// Decides which pages with additional text are withdrawn; if there are many, no page is withdrawn.
+/// Decides which pages with additional text are withdrawn; if there are many such pages, none are
+/// withdrawn.
 ///
 /// `is_out` specifies for each page whether it is already withdrawn; `withdrawn` and `shown` are
 /// the numbers of withdrawn and shown heaven pages.

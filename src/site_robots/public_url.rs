@@ -21,8 +21,9 @@ pub(super) struct PublicUrl {
 impl PublicUrl {
     /// Replaces the upstream's address in starting points with the site's public URL.
     ///
-    /// This applies to starting points at a server of `server.upstream`, to those with the other
-    /// scheme and, if the public URL is set, to all that are not on the site's hosts.
+    /// This applies to starting points at a server of `server.upstream`, to the same starting
+    /// points with the other scheme and, if the public URL is set, to all that are not on the
+    /// site's hosts.
     pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
         let mut public = Self {
             url: public_url(settings)?,

@@ -64,7 +64,7 @@ impl SiteRobotRuns {
     pub async fn run(&self) -> anyhow::Result<RunResult> {
         let lease = match self.lease().await {
             Ok(lease) => Some(lease),
-            // This process helps the one that holds the lease.
+            // This process helps the process that holds the lease.
             Err(LeaseError::Held(_)) => None,
             Err(error) => return Err(error.into()),
         };
@@ -120,7 +120,7 @@ impl SiteRobotRuns {
             .undo(self.robot.site(), now_ms)
             .await;
         lease.release().await;
-        // After the release, so that an error does not block the robot for two minutes.
+        // Checked after the release, so that an error does not block the robot for two minutes.
         let undone = undone?;
         if undone.is_some() {
             self.publish().await?;
@@ -169,8 +169,8 @@ impl SiteRobotRuns {
         }
         let ended = CancellationToken::new();
         let running = async {
-            // Also dropped if the robot fails: otherwise `join!` would wait for the renewal for
-            // ever.
+            // The guard is also dropped if the robot fails: otherwise `join!` would wait for the
+            // renewal forever.
             let _ended = ended.clone().drop_guard();
             let may_publish: &PublishPermission<'_> = &|| Box::pin(may_publish(lease));
             let terms = PublishConditions {

@@ -23,10 +23,10 @@ use crate::operations::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
 use crate::store::{LeaseError, RunCommand, StoredRun};
 
-/// Second, minute, hour, day, month, weekday.
+/// Cron expression for every minute: second, minute, hour, day, month, weekday.
 const EVERY_MINUTE: &str = "0 * * * * *";
 
-/// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
+/// Time for active visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
 /// Site robots that run on a schedule, or when a run is requested on an admin page.
@@ -101,7 +101,7 @@ impl Schedules {
                 }
             }
         }
-        // Only now, when no new runs can start, so that all runs end in order.
+        // Runs are stopped only now, when no new runs can start, so that all runs end in order.
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
@@ -219,7 +219,8 @@ impl Schedules {
         Ok(())
     }
 
-    /// Runs the site robot unless another process is running it; returns whether the run finished.
+    /// Runs the site robot unless another process is running it; returns `true` if the run
+    /// finished.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
         let running = runs.run_if_free(accept);
@@ -274,7 +275,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_MINUTE, move |_, _| {
-        // A pending trigger covers this one too.
+        // A pending trigger also covers this trigger.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;
@@ -333,7 +334,7 @@ mod tests {
     use crate::store::Store;
 
     const HOUR_MS: i64 = 3_600_000;
-    /// 2026-11-22T00:00:00Z
+    /// The time 2026-11-22T00:00:00Z, in milliseconds since 1970.
     const MIDNIGHT: i64 = 1_795_305_600_000;
 
     async fn run(finished: bool, wanted: RunCommand) -> StoredRun {

@@ -73,7 +73,7 @@ pub struct SiteRobotSettings {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteRobotChanges {
-    /// Starting points that replace the configured ones.
+    /// Starting points that replace the configured starting points.
     pub urls: Vec<String>,
     /// Pages to visit again instead of visiting the whole site.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,7 +82,7 @@ pub struct SiteRobotChanges {
     pub depth: Option<Option<u32>>,
     /// Pause between two visits to a host.
     pub delay: Option<Duration>,
-    /// Path prefixes to visit; they replace the configured ones.
+    /// Path prefixes to visit, which replace the configured prefixes.
     pub only_below: Vec<String>,
     /// Path of a robot.conf that replaces the configured file.
     #[serde(skip)]
@@ -162,8 +162,8 @@ impl SiteRobotSettings {
         &self.warnings
     }
 
-    /// Returns the question which visitors may read pages behind a login, if no setting specifies
-    /// them.
+    /// Returns the question of which visitors may read pages behind a login, if no setting
+    /// specifies these visitors.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()
@@ -204,17 +204,17 @@ impl SiteRobotSettings {
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
         if self.form_login.is_some() {
-            return Some("by a form");
+            return Some("with a form");
         }
         match &self.own().login {
-            Some(Credentials::Bearer(_)) => Some("by a bearer token"),
-            Some(Credentials::Cookie(_)) => Some("by a cookie"),
-            Some(Credentials::Basic { .. }) => Some("by a name and a password"),
+            Some(Credentials::Bearer(_)) => Some("with a bearer token"),
+            Some(Credentials::Cookie(_)) => Some("with a cookie"),
+            Some(Credentials::Basic { .. }) => Some("with a name and a password"),
             None => self
                 .conf
                 .password
                 .as_ref()
-                .map(|_| "by a name and a password"),
+                .map(|_| "with a name and a password"),
         }
     }
 
@@ -337,7 +337,7 @@ fn heaven(
     first: Option<&Url>,
 ) -> Result<HeavenSettings, ConfigErrors> {
     let site = match settings.heaven.url.as_str() {
-        // With files only, no page is in heaven, so any site will do.
+        // If all starting points are files, no page is in heaven, so any site URL is sufficient.
         "" => first.map_or_else(
             || "http://localhost".to_owned(),
             |first| first.origin().ascii_serialization(),
@@ -354,7 +354,7 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
         "" => String::new(),
         path => read_text(path).map_err(wrong)?,
     };
-    // Errors need a name for the bundled filters too.
+    // Error messages need a file name for the bundled filters too.
     let named = if path.is_empty() { "filter.conf" } else { path };
     let files = ConfigFiles::beside(Path::new(named));
     let filters = Filters::compile(named, &text, &Functions::new(), &files);

@@ -19,7 +19,7 @@ const BOUNDS: [(u64, &str); 9] = [
     (60_000_000, "60"),
 ];
 
-/// Histogram of durations, with buckets from a millisecond to a minute.
+/// A histogram of durations, with buckets from a millisecond to a minute.
 ///
 /// The counters use relaxed ordering: under load, a scrape may find a duration in its bucket but
 /// not yet in the sum.

@@ -1,4 +1,4 @@
-//! Writer of lines that never blocks requests on disk I/O.
+//! A writer of log lines that never blocks requests on disk I/O.
 
 use std::{
     cell::RefCell,
@@ -34,7 +34,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Permissions of a new log file, which contains visitors' addresses.
 const FILE_MODE: u32 = 0o640;
 
-/// Writer of lines to a file or to standard output, in a separate thread.
+/// A writer of lines to a file or to standard output, which runs in a separate thread.
 ///
 /// Lines stay in memory for at most a second. Lines that arrive faster than they can be written are
 /// dropped and counted, so that no request waits for a disk. A file that was moved or removed is
@@ -208,11 +208,11 @@ impl Job {
     fn flush(&mut self) {
         mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
         if !self.spare.is_empty() {
-            // Once per flush and not per line, because it is a system call.
+            // Checked once per flush and not for each line, because the check is a system call.
             self.sink.reopen_if_moved();
             self.write();
             self.spare.clear();
-            // Returns the memory after a burst.
+            // Releases the memory after a burst of lines.
             self.spare.shrink_to(2 * WAKE_BYTES);
         }
         self.report();

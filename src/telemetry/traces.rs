@@ -23,14 +23,14 @@ use tracing::warn;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Export of spans to a collector; spans are dropped if the queue is full.
+/// An exporter of spans to a collector; spans are dropped if the queue is full.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
-/// Trace span of one request.
+/// The trace span of one request.
 #[derive(Debug)]
 pub struct RequestSpan(Span);
 

@@ -64,7 +64,7 @@ const NOTED_FOR_MS: i64 = 60_000;
 /// Future of a response that cannot be sent immediately.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Service that makes decisions about the requests that front proxies describe.
+/// A service that makes decisions about the requests that front proxies describe.
 #[derive(Clone, Debug)]
 pub(super) struct CheckService {
     shared: Arc<Shared>,
@@ -86,7 +86,7 @@ struct Shared {
     noted_ms: AtomicI64,
 }
 
-/// State needed to answer a query after its decision.
+/// The state needed to answer a query after the decision is made.
 struct Question {
     dialect: Dialect,
     observation: Observation,
@@ -202,7 +202,7 @@ impl CheckService {
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         if question.method() != Method::POST {
             let mut refusal = status(StatusCode::METHOD_NOT_ALLOWED);
-            // A 405 response has to name the allowed methods (RFC 9110 §15.5.6).
+            // A 405 response must list the allowed methods (RFC 9110 §15.5.6).
             let allowed = HeaderValue::from_static("POST");
             refusal.headers_mut().insert(header::ALLOW, allowed);
             return ServiceResponse::Now(refusal);
@@ -269,8 +269,8 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Returns the entries with an unknown site or a site that ignores marks; no visitor is marked
-    /// then.
+    /// Returns an error that lists entries with an unknown site or a site that ignores marks; no
+    /// visitor is then marked.
     fn take(&self, all: &[VisitorReport]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), EntryErrors::default());

@@ -27,7 +27,7 @@ const WAY_OUT: &str = "way-out";
 /// program may set.
 const FORGED_HEADER: &str = "forged-header";
 
-/// Finds the destination of a request, for the proxy and for the decision endpoint.
+/// A finder of request destinations, for the proxy and for the decision endpoint.
 #[derive(Debug)]
 pub(super) struct Destinations {
     pub(super) serving: Arc<Serving>,
@@ -35,7 +35,7 @@ pub(super) struct Destinations {
     nowhere: SiteObserver,
 }
 
-/// Destination of a request, with its observer.
+/// The destination of a request, with the request's observer.
 #[derive(Debug)]
 pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,
@@ -45,7 +45,7 @@ pub(super) struct Arrived<'s> {
     pub(super) probe: Option<Box<Probe>>,
 }
 
-/// Destination of a request.
+/// The destination of a request.
 #[derive(Debug)]
 pub(super) enum Destination<'s> {
     /// A page served by this program: the console or an operational endpoint.

@@ -16,7 +16,7 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-/// Names and help texts of metrics.
+/// Names and help texts of the counters in `/metrics`.
 const COUNTERS: &str = "\
 robot_detection_requests_total Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision
 robot_detection_robot_requests_total Requests by robot, the first 200 by name, and decision
@@ -31,7 +31,7 @@ robot_detection_reloads_total Reloads of the configuration by result: done or fa
 robot_detection_upstream_requests_total Requests forwarded to upstreams, by site and server
 ";
 
-/// Names and help texts of metrics.
+/// Names and help texts of the gauges in `/metrics`.
 const GAUGES: &str = "\
 robot_detection_upstream_up 1 if requests are forwarded to the server, by site and server
 robot_detection_upstream_in_flight Requests with an unfinished response, by site and server
@@ -64,7 +64,8 @@ pub(super) async fn exposition(
     observer: &Observer,
     listeners: &ListenerMetrics,
 ) -> String {
-    // Before the recorder, which is thread-local and must not cross an await point.
+    // Loaded before the recorder is created, which is thread-local and must not cross an await
+    // point.
     let counts = robots.store().robots().counts().await.ok();
     let refreshed = refreshed(robots).await;
     // A new recorder for each scrape: values live in our own counters, so removed sites and servers
@@ -83,7 +84,7 @@ pub(super) async fn exposition(
         database(robots, counts.is_some());
     });
     let mut text = handle.render();
-    // Written here, because the recorder only supports histograms with every single value.
+    // Histograms are written here, because the recorder would need every single value.
     histograms(observer, &mut text);
     text
 }
@@ -129,7 +130,7 @@ fn suspects(robots: &RobotDetection) {
     }
 }
 
-/// The number of labels is bounded: all robots beyond a site's first 200 share one label.
+/// Records the robots.txt metrics of a site; robots beyond the first 200 share one label.
 fn robots_txt(site: &str, enforcer: &Enforcer) {
     for count in enforcer.robot_counts() {
         for (broken, answer, number) in [
@@ -150,7 +151,7 @@ fn robots_txt(site: &str, enforcer: &Enforcer) {
     }
 }
 
-/// The upstream servers come from the settings, so the number of labels is bounded.
+/// Records the metrics of an upstream server; the number of labels is bounded by the settings.
 fn upstream(site: &str, server: ServerState) {
     let labels = [("site", site.to_owned()), ("server", server.url)];
     let up = f64::from(u8::from(server.is_healthy));

@@ -224,7 +224,7 @@ impl MadePages {
                 return Some(self.told_apart(page));
             }
         }
-        // The bundled page is shown until there are pages.
+        // The bundled page is shown until generated pages exist.
         let below = asked.uri.path().strip_prefix(base)?;
         if heaven.catalogue().is_empty() {
             return None;
@@ -314,7 +314,7 @@ impl MarkdownPages for MadePages {
     }
 }
 
-/// Returns which part of a page a visitor may read; `robot` is the verdict on a robot's claim.
+/// Returns the part of a page that a visitor may read; `robot` is the verdict on a robot's claim.
 fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
     match (open_to, robot) {
         (OpenTo::All, _)

@@ -61,7 +61,8 @@ impl Heaven {
         }
     }
 
-    /// Starts to track changes of a site's page descriptions until all clones are dropped.
+    /// Starts to track changes to a site's page descriptions; tracking ends when all clones are
+    /// dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -153,7 +154,7 @@ impl Heaven {
             .unwrap_or_default();
         let served = request.extensions().get::<ServedDirectly>();
         if below.is_empty() && served.is_none() {
-            // Relative links of the page would be wrong without the slash.
+            // Without the slash, relative links on the page would have wrong targets.
             return redirect(&self.path);
         }
         match (&self.directory, served) {
@@ -232,8 +233,8 @@ impl Heaven {
                 let mut response = self.with_prefix(response.map(Body::new));
                 if self.negotiates() {
                     let accept = HeaderValue::from_static("Accept");
-                    // Also set on HTML responses: a cache must not serve them to clients that
-                    // prefer Markdown (RFC 9110 §12.5.5).
+                    // `Vary` is also set on HTML responses: a cache must not serve them to clients
+                    // that prefer Markdown (RFC 9110 §12.5.5).
                     response.headers_mut().append(header::VARY, accept);
                 }
                 response
@@ -273,7 +274,7 @@ fn markdown_of(page: &str) -> String {
     format!("{page}{file}.md")
 }
 
-/// Returns the pages that may answer for a URL, the best match first.
+/// Returns the pages that may be served for a URL, the best match first.
 ///
 /// The page with the same path below heaven's directory comes first, then the page at `below`.
 /// Either may be a directory.
@@ -329,7 +330,7 @@ fn redirect(location: &str) -> Response<Body> {
     response
 }
 
-/// Returns a short plain-text response that contains its status.
+/// Returns a short plain-text response whose text is the status.
 pub(super) fn status(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;

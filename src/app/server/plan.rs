@@ -38,7 +38,8 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
-    /// Policy and enforcement of the site; `None` if the plan's common ones apply.
+    /// Policy and enforcement of the site; `None` if the plan's common policy and enforcement
+    /// apply.
     pub(super) detection: Option<Detection>,
     /// Whether suspects are detected.
     pub(super) finds_suspects: bool,
@@ -84,13 +85,13 @@ impl Plan {
         demo: bool,
         known: &mut Vec<Arc<Upstream>>,
     ) -> Result<Self, ConfigErrors> {
-        // Checked even if every site has its own settings.
+        // The common settings are checked even if every site has its own settings.
         heaven(loaded)?;
         let _ = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
-        // Only used to find sites with the same host and path.
+        // This table is only used to find sites with the same host and path.
         let mut places = Table::new(None::<()>);
         for table in &tables {
             let site = site(table, known)?;
@@ -138,7 +139,7 @@ impl Plan {
     }
 }
 
-/// Index that finds the site of a configuration for a request.
+/// An index that finds the configured site for a request.
 #[derive(Clone, Debug)]
 pub struct SiteIndex {
     table: Table<usize>,
@@ -277,7 +278,7 @@ impl About {
     }
 }
 
-/// Destination of the requests that pass.
+/// The destination of the requests that pass.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,
@@ -286,7 +287,7 @@ pub(super) enum Target {
     Upstream(Arc<Upstream>),
 }
 
-/// Proxy shared by all sites with the same upstream settings.
+/// A proxy shared by all sites with the same upstream settings.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) proxy: Proxy,
@@ -326,7 +327,8 @@ impl Upstream {
             self.requests.wait().await;
             self.proxy.tunnels_ended().await;
         };
-        // At shutdown the listeners have drained already, so the remaining requests had their time.
+        // At shutdown, the listeners have already been drained, so remaining requests had time to
+        // finish.
         stop.run_until_cancelled(ended).await;
         self.proxy.close().await;
     }

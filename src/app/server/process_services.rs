@@ -1,4 +1,4 @@
-//! The process-wide services, which answer on every site.
+//! The process-wide services, which answer requests on every site.
 
 use std::collections::BTreeSet;
 use std::convert::identity;
@@ -25,7 +25,7 @@ use crate::traffic::Traffic;
 use crate::traps::{TrapPages, TrapPaths};
 use crate::way_out::ConfirmationKeys;
 
-/// Process-wide services, which answer on every site.
+/// The process-wide services, which answer requests on every site.
 ///
 /// Requests are answered on the runtime on which the services were created, because the database
 /// and the jobs run there. The connections may be served by other threads.
@@ -73,7 +73,7 @@ pub(super) struct UntrustedProxies {
 }
 
 impl UntrustedProxies {
-    /// Counts a request; a peer is logged once.
+    /// Counts a request from a peer; each peer is logged only once.
     pub(super) fn note(&self, client: ClientAddr) {
         if client.direct || client.trusted {
             return;
@@ -125,7 +125,7 @@ pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
     /// Clients that requested robots.txt on sites with traps.
     pub(super) readers: Marks,
-    /// Seed of traps and keys; `None` if it could not be read from the database.
+    /// Seed for traps and keys; `None` if the seed could not be read from the database.
     seed: Option<[u64; 2]>,
 }
 
@@ -167,7 +167,7 @@ impl KnownVisitors {
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.pace().seed(own).await;
-    // Traps created from a seed other than that of the links in the site's pages would catch no
+    // Traps whose seed differs from the seed of the links in the site's pages would catch no
     // robots.
     seed.inspect_err(
         |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),

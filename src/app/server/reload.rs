@@ -9,7 +9,7 @@ use super::{
     RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
 };
 
-/// Result of a reload, with the applied changes and those that need a restart.
+/// The result of a reload, with the applied changes and the changes that need a restart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Reloaded {
@@ -30,7 +30,7 @@ pub struct Reloaded {
 ///
 /// # Errors
 ///
-/// Returns an error that shows the place of each invalid value; nothing is changed then.
+/// Returns an error that shows the place of each invalid value; in this case, nothing is changed.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
     // Settings that need a restart are checked too: otherwise the reload would announce a restart
     // that fails.

@@ -7,16 +7,17 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{RequestCount, Traffic};
 
-/// Maximum number of robots with their own time series; applies to each site if counted by site.
+/// Maximum number of robots with their own time series; per site for metrics that are counted by
+/// site.
 const MAX_ROBOTS: usize = 200;
 
-/// Label of all robots beyond the maximum.
+/// Label for all robots beyond the maximum number.
 const OTHER_ROBOTS: &str = "other";
 
 /// Status classes; in [`RequestCount`], they follow the count of statuses without a class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Robots with their own label; the robots seen first are used, so that no time series ends.
+/// The robots with their own label; the robots seen first are used, so that no time series ends.
 #[derive(Default)]
 struct Names<'c>(BTreeSet<&'c str>);
 

@@ -38,7 +38,7 @@ pin_project! {
         },
         /// A body from the upstream; its beginning is analysed while it is forwarded.
         Read {
-            // Boxed, because it is rare.
+            // Boxed, because this variant is rare.
             body: Pin<Box<CanonicalBody<ServerBody>>>,
         },
         /// A page served by this program.

@@ -246,7 +246,7 @@ async fn settle(
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(verdict).await;
-    // The time spent waiting here must not be measured as the upstream's.
+    // The time spent waiting here must not be measured as the upstream's response time.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {

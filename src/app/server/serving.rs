@@ -74,7 +74,7 @@ pub(super) struct Serving {
 /// Sites that are in use until the next reload.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// Sites by host and path.
+    /// Sites, indexed by host and path.
     pub(super) places: Table<Arc<ServedSite>>,
     all: Vec<Arc<ServedSite>>,
 }
@@ -378,7 +378,8 @@ impl Serving {
             }
         }
         for upstream in retired {
-            // In the background: a download may last for hours, and a reload does not wait for it.
+            // Closed in the background: a download may last for hours, and a reload must not wait
+            // for it.
             self.retired.spawn(upstream.retire(self.stop.clone()));
         }
     }

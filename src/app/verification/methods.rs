@@ -150,7 +150,7 @@ fn methods(
                 && before.allow_private_addresses == settings.allow_private_addresses
         };
         let known = before.filter(|(before, _)| is_same(before));
-        // Keeps the cache, so that a reload does not repeat all DNS queries.
+        // The cache is kept, so that a reload does not repeat all DNS queries.
         let known = known.and_then(|(_, methods)| methods.reverse_dns.clone());
         methods.reverse_dns = Some(known.unwrap_or_else(|| dns(settings, clock)));
     }

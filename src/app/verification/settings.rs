@@ -151,7 +151,7 @@ impl Proving {
         }
     }
 
-    /// Loads the address lists from the database; returns whether the database could be read.
+    /// Loads the address lists from the database; returns `true` if the database could be read.
     pub(in crate::app) async fn load_lists(&self) -> bool {
         match self.refresher().load().await {
             Ok(()) => true,

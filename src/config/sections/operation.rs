@@ -126,10 +126,10 @@ section! {
     workers: usize = "0", 0..=1_024;
     /// File permissions of Unix sockets
     unix_socket_mode: UnixMode = "660";
-    /// Upstream servers with the same content: http(s)://HOST:PORT, h2c://HOST:PORT or unix:/PATH;
-    /// empty: a demonstration site is served
+    /// Upstream servers, which must have the same content: http(s)://HOST:PORT, h2c://HOST:PORT or
+    /// unix:/PATH; empty: a demonstration site is served
     @site upstream: Vec<String>;
-    /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use it
+    /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use HTTP/2
     @site upstream_http2: bool = "false";
     /// File with the certificates (PEM) of the certificate authorities trusted for https://
     /// upstreams; empty: the system's certificate authorities

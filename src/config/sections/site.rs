@@ -22,7 +22,7 @@ section! {
     serve: bool = "true";
     /// URL path of robot heaven
     path: OwnPath = "/robot-heaven/";
-    /// Directory of heaven pages; empty: a bundled page
+    /// Directory that contains the heaven pages; empty: a bundled page is served
     directory: String;
     /// Source of heaven pages: files (in heaven.directory), or database (generated on request from
     /// the site robot's descriptions)
@@ -125,8 +125,8 @@ section! {
     /// Purposes of robots to redirect; unknown: robots without a known purpose, such as most
     /// unlisted robots; empty: all purposes except library, automation, monitoring and preview
     @site redirect_purposes: Vec<Purpose>;
-    /// Ids of robots that always pass; takes precedence over all rules except live rules; unlisted:
-    /// robots that are not in any registry; nameless: clients without a User-Agent
+    /// Ids of robots that always pass; this setting overrides all rules except live rules;
+    /// unlisted: robots that are not in any registry; nameless: clients without a User-Agent
     @site allow_robots: Vec<String>;
     /// Ids of robots that are redirected from every filtered path regardless of their purpose;
     /// allow_robots takes precedence

@@ -134,10 +134,10 @@ impl Tables {
         }
     }
 
-    /// Adopts the running process's tables that cannot change at run time; returns the tables that
-    /// differ.
+    /// Replaces tables that cannot change at run time with those of the running process; returns
+    /// the names of the tables that differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
-        // These three are only read when the process starts.
+        // These three tables are only read when the process starts.
         let are_same = [
             ("[[source]]", keep(&mut self.sources, &running.sources)),
             (
@@ -154,7 +154,7 @@ impl Tables {
     }
 }
 
-/// Replaces new tables with the tables in use; returns `true` if they were equal.
+/// Replaces new tables with the tables in use; returns `true` if the tables were equal.
 fn keep<T: Clone + PartialEq>(wanted: &mut Vec<T>, running: &[T]) -> bool {
     let wanted = std::mem::replace(wanted, running.to_vec());
     wanted == running

@@ -121,7 +121,7 @@ impl Setting for HeaderName {
 pub struct Asn(u32);
 
 impl Asn {
-    /// Returns the number.
+    /// Returns the autonomous system number.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
@@ -170,7 +170,7 @@ impl Networks {
         &self.lists
     }
 
-    /// Returns the set for looking up addresses.
+    /// Returns the set of networks, for looking up addresses.
     #[must_use]
     pub fn set(&self) -> &Arc<RangeSet> {
         &self.set

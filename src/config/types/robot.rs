@@ -14,14 +14,14 @@ use crate::site_robot::source::Credentials;
 pub struct Depth(Option<u32>);
 
 impl Depth {
-    /// Returns the number; `None` means no limit.
+    /// Returns the maximum number of links; `None` means no limit.
     #[must_use]
     pub fn links(self) -> Option<u32> {
         self.0
     }
 }
 
-/// A negative number means no limit.
+/// A negative depth means no limit.
 impl Setting for Depth {
     const KIND: Kind = Kind::Integer {
         min: -1,
@@ -127,7 +127,7 @@ impl fmt::Debug for FormFields {
 pub struct HostRobots(Vec<(String, Option<bool>)>);
 
 impl HostRobots {
-    /// Returns the hosts that have their own setting, each with whether its robots.txt is obeyed.
+    /// Returns the hosts that have their own setting, each with `true` if its robots.txt is obeyed.
     #[must_use]
     pub fn obeyed(&self) -> Vec<(String, bool)> {
         let said = self.0.iter();

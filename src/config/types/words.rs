@@ -177,7 +177,8 @@ impl Item for Purpose {
 
     fn read_item(word: &str) -> Result<Self, String> {
         match Self::from_word(word.trim()) {
-            // This word is probably meant to exempt human visitors, but is not a purpose of robots.
+            // The word `shared` is probably meant to exempt human visitors, but is not a purpose of
+            // robots.
             Some(Self::Shared) => {
                 let reason = "shared is not a purpose of robots; to match User-Agents that many people share, use a rule with visitors = [\"shared\"]";
                 Err(reason.to_owned())
@@ -215,7 +216,7 @@ impl Item for Source {
 pub struct Visitors(Vec<detect::Kind>);
 
 impl Visitors {
-    /// Returns the kinds.
+    /// Returns the kinds of visitors.
     #[must_use]
     pub fn kinds(&self) -> &[detect::Kind] {
         &self.0

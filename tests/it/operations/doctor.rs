@@ -301,7 +301,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         &["2 pages", "heaven.own_pages = false"],
     );
     let words = [
-        "logs in by a bearer token",
+        "logs in with a bearer token",
         "run 1",
         "finished",
         "2 described resources",

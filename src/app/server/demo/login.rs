@@ -67,7 +67,7 @@ pub(super) fn form(to: &'static str, said: &str) -> Response<Body> {
     response
 }
 
-/// Logs a visitor in if the submitted password is right.
+/// Logs a visitor in if the submitted password is correct.
 pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     let body = time::timeout(FORM_TIMEOUT, to_bytes(request.into_body(), MAX_FORM_BYTES));
     let Ok(Ok(body)) = body.await else {

@@ -109,7 +109,7 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
     paths.find(|known| known.starts_with(MEMBERS) && *known == path)
 }
 
-/// Page of the demonstration site.
+/// A page of the demonstration site.
 ///
 /// The page is parsed from a bundled file: lines such as `title: …`, an empty line, and the markup
 /// of the main part.

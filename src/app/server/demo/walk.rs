@@ -17,7 +17,7 @@ use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
 use crate::operations::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 
-/// Time for which the server's start waits for the first run; the run then continues in the
+/// Maximum time that the server's startup waits for the first run; the run then continues in the
 /// background.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -93,7 +93,7 @@ fn robot(robots: &RobotDetection, site: &str) -> Result<SiteRobot, SiteRobotErro
         .build()
 }
 
-/// Runs of the demonstration's site robot, one after the other.
+/// The runs of the demonstration's site robot, one after the other.
 struct Walks {
     robot: SiteRobot,
     heaven: ServedHeaven,
