@@ -160,7 +160,7 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
     Ok(())
 }
 
-/// Initial administrator password.
+/// The initial administrator password.
 #[derive(Debug)]
 pub(crate) enum FirstPassword {
     /// The password is in a file provided by the operator.

@@ -36,7 +36,7 @@ struct Inner {
     _ends: DropGuard,
 }
 
-/// Policy and enforcement of a site.
+/// The policy and enforcement of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Detection {
     pub(super) policy: Policy,
@@ -44,7 +44,7 @@ pub(super) struct Detection {
     pub(super) robots_txt: RobotsTxtPlan,
 }
 
-/// State shared by all sites of a handle.
+/// The state shared by all sites of a handle.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) detector: SharedDetector,

@@ -279,7 +279,7 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Address of the decision endpoint.
+/// The address of the decision endpoint.
 enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),

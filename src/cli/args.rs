@@ -158,7 +158,7 @@ pub(super) struct TokenArgs {
     pub(super) remove: bool,
 }
 
-/// Permissions of an API token.
+/// The permissions of an API token.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(super) enum TokenScopeArg {
     /// Read only
@@ -252,7 +252,7 @@ pub(super) struct InitArgs {
     pub(super) host: String,
 }
 
-/// Preset of a generated configuration.
+/// A preset for a generated configuration.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PresetArg {
     /// Search engines may read everything; AI training requires a licence

@@ -132,7 +132,7 @@ fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
 /// Exit code for wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;
 
-/// Error for arguments that are valid individually, but not in combination or for this program.
+/// An error for arguments that are valid individually, but not in combination or for this program.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WrongUsage(pub(super) String);

@@ -63,7 +63,7 @@ pub(super) struct FileWatch {
     polls: Interval,
 }
 
-/// Path, modification time and size, to distinguish two states of a file.
+/// The path, modification time and size of a file, to distinguish two states of the file.
 type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {

@@ -16,7 +16,7 @@ const FEWEST_RULES: usize = 3;
 #[error("held for review: {}; to apply the configuration, run `robot-detection reload --accept`", .0.join("; "))]
 pub(super) struct HeldBack(pub(super) Vec<String>);
 
-/// Parts of a configuration that a reload might remove.
+/// The parts of a configuration that a reload might remove.
 #[derive(Debug)]
 pub(super) struct Extent {
     /// Text of the file, for detecting an emptied or truncated file.

@@ -41,7 +41,7 @@ pub fn with_settings(
     Ok(edited)
 }
 
-/// Position at which a setting is written.
+/// The position at which a setting is written.
 #[derive(Debug)]
 enum Place {
     /// Range of the existing value to replace.

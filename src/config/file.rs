@@ -17,7 +17,7 @@ const MAX_SYNTAX_ERRORS: usize = 100;
 /// Maximum length of a key name in an error message, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 
-/// Parsed contents of a configuration file.
+/// The parsed contents of a configuration file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
@@ -43,7 +43,7 @@ pub(super) struct SiteContent {
     pub(super) content: FileContent,
 }
 
-/// Part of the file in which a key is set; the part determines the key's name.
+/// The part of the file in which a key is set; the part determines the key's name.
 #[derive(Clone, Copy)]
 enum Scope {
     File,
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str) -> FileContent {
     content
 }
 
-/// Converts byte positions to line numbers, given the end positions of all lines.
+/// A converter of byte positions to line numbers, based on the end positions of all lines.
 #[derive(Clone, Copy)]
 struct Lines<'e>(&'e [usize]);
 

@@ -28,7 +28,7 @@ pub struct Key {
     pub is_secret: bool,
 }
 
-/// Places where a key may be set, and how a change takes effect.
+/// The places where a key may be set, and how a change takes effect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reach {
     /// A process-wide setting; a change takes effect at the next start.
@@ -103,7 +103,7 @@ impl Key {
     }
 }
 
-/// Function that returns the words allowed as a value, in the order used in the documentation.
+/// A function that returns the words allowed as a value, in the order used in the documentation.
 pub type Words = fn() -> Vec<&'static str>;
 
 /// The kind of value that a key accepts.

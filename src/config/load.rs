@@ -23,7 +23,7 @@ const VARIABLE: &str = "environment variable ";
 /// Origin of a value that is not set.
 const DEFAULT: &str = "default";
 
-/// Loads configuration values from files, the environment and flags.
+/// A loader of configuration values from files, the environment and flags.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
     /// Names and contents of the files; the contents are shared, because loaded settings store
@@ -42,7 +42,7 @@ pub struct InForce {
     pub origin: String,
 }
 
-/// Result of [`Loader::remove`].
+/// The result of [`Loader::remove`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Removed {
     /// A value was removed; contains the place of its table, as used in errors.
@@ -51,7 +51,7 @@ pub enum Removed {
     Table,
 }
 
-/// Loaded settings, each with its origin.
+/// The loaded settings, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,

@@ -23,7 +23,7 @@ pub struct SiteLoaded {
     loaded: Loaded,
 }
 
-/// Contents of a `[[site]]` table.
+/// The contents of a `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteParts {
     table: SiteTable,

@@ -123,7 +123,7 @@ macro_rules! table {
 
 pub(super) use table;
 
-/// Places of a table and its keys in the file.
+/// The places of a table and its keys in the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) origin: String,

@@ -59,7 +59,7 @@ impl Metrics {
     }
 }
 
-/// Observer of requests to one site.
+/// An observer of requests to one site.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteObserver {
     pub(super) shared: Arc<Shared>,

@@ -13,11 +13,11 @@ use super::request_head::RequestHead;
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings;
 
-/// Export of spans; empty in this build.
+/// An exporter of spans; empty in this build.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport;
 
-/// Span of one request; empty in this build.
+/// A span of one request; empty in this build.
 #[derive(Debug)]
 pub(super) struct Span;
 

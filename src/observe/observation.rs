@@ -24,7 +24,7 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 /// Word that represents a missing visitor in the access log.
 pub(super) const NOBODY: &str = "-";
 
-/// Observation of one request, which is counted and logged when dropped.
+/// An observation of one request, which is counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Observation {
     site: SiteObserver,

@@ -26,11 +26,11 @@ pub(super) struct TraceSettings {
     endpoint: Option<String>,
 }
 
-/// Export of spans, if configured.
+/// An exporter of spans, if configured.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport(Option<Traces>);
 
-/// Span of one request, if spans are exported.
+/// A span of one request, if spans are exported.
 #[derive(Debug)]
 pub(super) struct Span(Option<RequestSpan>);
 
@@ -95,7 +95,7 @@ impl Span {
     }
 }
 
-/// HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
+/// An HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
 #[derive(Debug)]
 struct RuntimeClient {
     poster: Poster,

@@ -32,7 +32,7 @@ pub struct Handover {
     seen: (Option<i64>, i64),
 }
 
-/// State of a run that was handed over to a server.
+/// The state of a run that was handed over to a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoverState {
@@ -184,7 +184,7 @@ pub(super) struct Order {
     pub(super) reload: bool,
 }
 
-/// Outcome of a run that was handed over.
+/// The outcome of a run that was handed over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OrderOutcome {

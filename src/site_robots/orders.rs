@@ -37,13 +37,13 @@ const MAX_AT_ONCE: usize = 4;
 /// Time for active page visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// Reloads the list of heaven pages, if heaven is served.
+/// A type that can reload the list of heaven pages, if heaven is served.
 pub(crate) trait HeavenReload: Clone + Send + Sync + 'static {
     /// Reloads the list of heaven pages.
     fn reload(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Queue of runs that commands hand over to this server; clones share the queue.
+/// A queue of runs that commands hand over to this server; clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     inner: Arc<Desk>,

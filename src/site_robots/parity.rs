@@ -14,7 +14,7 @@ use super::SiteRobotRuns;
 /// Maximum number of page descriptions in memory at a time.
 const PIECE: u32 = 50;
 
-/// Result of comparing heaven pages with their originals.
+/// The result of comparing heaven pages with their originals.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Parity {
@@ -39,7 +39,7 @@ pub struct Disparity {
     pub sentences: Vec<String>,
 }
 
-/// Result of comparing a heaven page with its original.
+/// The result of comparing a heaven page with its original.
 #[derive(Debug)]
 pub(super) enum Comparison {
     /// The original contains all sentences of the heaven page.

@@ -19,7 +19,7 @@ const MAX_MS: i64 = 5 * 60 * 1_000;
 /// Maximum number of characters to store from a sentence.
 const SENTENCE_CHARS: usize = 300;
 
-/// Result of comparing heaven pages with their originals after a run.
+/// The result of comparing heaven pages with their originals after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ParityPass {

@@ -8,7 +8,7 @@ use crate::site_robot::{move_to_site, source::FormLogin};
 
 use super::starts::{Start, is_of};
 
-/// Public URL of a site, and the addresses of its upstream.
+/// The public URL of a site, and the addresses of its upstream.
 #[derive(Clone, Debug)]
 pub(super) struct PublicUrl {
     pub(super) url: Url,

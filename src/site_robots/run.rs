@@ -19,7 +19,7 @@ const LEASE: Duration = Duration::from_mins(2);
 // A quarter of `LEASE`: the database may be unavailable for two renewals.
 const RENEW: Duration = Duration::from_secs(30);
 
-/// Result of a run; a server passes it to the command that handed the run over.
+/// The result of a run; a server passes it to the command that handed the run over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct RunResult {
@@ -37,7 +37,7 @@ pub struct RunResult {
     pub hook_failure: Option<String>,
 }
 
-/// Counts of a published heaven's pages and files.
+/// The counts of a published heaven's pages and files.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedFiles {

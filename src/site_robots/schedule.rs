@@ -286,7 +286,7 @@ async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobScheduler
 /// Pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
 
-/// Run that was stopped, and the time when the stop was first seen.
+/// A run that was stopped, and the time when the stop was first seen.
 pub(super) type Stopped = (i64, i64);
 
 /// Returns the start time of a loop's next round (`onCompletion=loop`) after the last round ended.

@@ -32,7 +32,7 @@ use super::{
     starts::{Start, only, starts},
 };
 
-/// Checked settings for the site robot of one site.
+/// The checked settings for the site robot of one site.
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,

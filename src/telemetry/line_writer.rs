@@ -59,7 +59,7 @@ struct Shared {
     closed: CancellationToken,
 }
 
-/// Destination of the lines.
+/// The destination of the lines.
 #[derive(Debug)]
 enum Sink {
     Output,

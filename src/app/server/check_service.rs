@@ -61,7 +61,7 @@ const ODD_QUESTION: &str = "odd-question";
 /// Minimum time between two logged query errors.
 const NOTED_FOR_MS: i64 = 60_000;
 
-/// Future of a response that cannot be sent immediately.
+/// A future that resolves to a response that cannot be sent immediately.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
 /// A service that makes decisions about the requests that front proxies describe.

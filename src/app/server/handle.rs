@@ -28,7 +28,7 @@ use super::{
 /// Settings that the process started with, if they came from a configuration.
 pub(in crate::app) type Started = Option<Loaded>;
 
-/// Server state stored in a handle.
+/// The server state stored in a handle.
 #[derive(Debug)]
 pub(in crate::app) struct ServerParts {
     started: Started,

@@ -40,7 +40,7 @@ pub(super) struct Operations {
     pub(super) started_seconds: u64,
 }
 
-/// Response body of `/readyz`.
+/// The response body of `/readyz`.
 #[derive(Serialize)]
 struct Readiness {
     ready: bool,

@@ -46,7 +46,7 @@ use super::{
 /// Name of the optional listener for health checks and metrics.
 pub(crate) const OPERATION: &str = "operation listen";
 
-/// Checked settings of the server.
+/// The checked settings of the server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     listens: Listens,
@@ -494,7 +494,7 @@ fn no_addr() -> SocketAddr {
     (Ipv4Addr::UNSPECIFIED, 0).into()
 }
 
-/// Guard that allows reloads to replace the running server's sites until it is dropped.
+/// A guard that allows reloads to replace the running server's sites until it is dropped.
 struct ReloadGuard<'r> {
     robots: &'r RobotDetection,
     serving: Arc<Serving>,

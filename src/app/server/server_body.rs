@@ -17,11 +17,11 @@ use crate::canonical::{CanonicalBody, CanonicalReader};
 use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
-/// Response body of the server.
+/// The response body of the server.
 pub(super) type ServerBody = ObservedBody<Source>;
 
 pin_project! {
-    /// Source of a response body.
+    /// The source of a response body.
     #[derive(Debug)]
     #[project = SourceProjection]
     pub(super) enum Source {

@@ -45,7 +45,7 @@ use super::{
     table::{SiteHost, SitePath, Table},
 };
 
-/// Creates sites and lists them for applications and the admin page.
+/// An owner of sites, which creates sites and lists them for applications and the admin page.
 pub(super) trait SiteKeeper {
     /// Returns the handle's own site.
     fn main_site(&self) -> &Site;
@@ -59,7 +59,7 @@ pub(super) trait SiteKeeper {
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
-/// Current sites, and replaced sites that still have active requests.
+/// The current sites, and replaced sites that still have active requests.
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,

@@ -208,7 +208,7 @@ pub(super) fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
 }
 
 pin_project! {
-    /// Future of a site's response.
+    /// A future that resolves to a site's response.
     #[project = SiteProjection]
     pub(super) enum SiteFuture {
         Ready {

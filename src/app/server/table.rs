@@ -20,11 +20,11 @@ pub(super) struct Table<T> {
     other: Option<T>,
 }
 
-/// Sites of one host, longest path first.
+/// The sites of one host, longest path first.
 #[derive(Clone, Debug)]
 struct Paths<T>(Vec<(SitePath, T)>);
 
-/// Result of looking up a host and a path.
+/// The result of looking up a host and a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SiteMatch<'t, T> {
     Site(&'t T),
@@ -33,7 +33,7 @@ pub(super) enum SiteMatch<'t, T> {
     NoHost,
 }
 
-/// Host of a site: a name, or a pattern for all subdomains of a name.
+/// A host of a site: a name, or a pattern for all subdomains of a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct SiteHost {
     name: String,

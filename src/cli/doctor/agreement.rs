@@ -24,7 +24,7 @@ enum Topic {
     Search,
 }
 
-/// Response headers set by a rule, with the path prefixes to which the rule applies.
+/// The response headers set by a rule, with the path prefixes to which the rule applies.
 pub(super) struct RuleWords<'r> {
     pub(super) label: &'r str,
     pub(super) headers: &'r ResponseHeaders,

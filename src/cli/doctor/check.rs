@@ -18,7 +18,7 @@ pub(super) struct Subject<'a> {
     pub(super) store: Option<Store>,
 }
 
-/// Result of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub(super) struct Check {
     name: String,

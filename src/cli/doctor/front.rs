@@ -68,7 +68,7 @@ const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("sec-fetch-mode"), "navigate"),
 ];
 
-/// Results of requests sent through a proxy.
+/// The results of requests sent through a proxy.
 #[derive(Debug, Default)]
 pub(super) struct FrontChecks {
     pub(super) checks: Vec<Check>,
@@ -76,7 +76,7 @@ pub(super) struct FrontChecks {
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// Response to one simulated visitor for one path.
+/// The response to one simulated visitor for one path.
 #[derive(Debug)]
 pub(super) struct Cell {
     id: String,

@@ -190,7 +190,7 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Redirect target for robots that request a stored page.
+/// A redirect target for robots that request a stored page.
 struct SentTo {
     text: String,
     is_as_meant: bool,

@@ -38,7 +38,7 @@ const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// Description of the component that answers with a page's Markdown.
 const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept header prefers";
 
-/// Explains decisions, using a detector and the policy of each site.
+/// An explainer of decisions, which uses a detector and the policy of each site.
 pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
@@ -58,7 +58,7 @@ pub(in crate::cli) struct Explainer {
     coherence: BrowserCheck,
 }
 
-/// Policy of a site, and the components that answer requests to the site.
+/// The policy of a site, and the components that answer requests to the site.
 struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::output;
 use crate::cli::output::write_file;
 
-/// Old and new text of a configuration file.
+/// The old and new text of a configuration file.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
     path: PathBuf,

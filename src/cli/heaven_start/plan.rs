@@ -16,7 +16,7 @@ use crate::config::{
     ServerSection, Settings, SiteRobotSection, StartingPoint, Value, is_host_of,
 };
 
-/// Missing settings for robot heaven, and notes about the existing settings.
+/// The missing settings for robot heaven, and notes about the existing settings.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,

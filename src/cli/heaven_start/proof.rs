@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Result of a robot's request for one page.
+/// The result of a robot's request for one page.
 #[derive(Debug)]
 pub(super) struct Proof {
     /// URL and title of the requested page.
@@ -47,7 +47,7 @@ pub(super) struct Proof {
     failure: Option<String>,
 }
 
-/// Response from a server.
+/// A response from the queried server.
 struct ServerAnswer {
     server: SocketAddr,
     status: u16,

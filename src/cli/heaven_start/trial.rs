@@ -9,7 +9,7 @@ use crate::site_robot::Step;
 /// Maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// Results of the requests for the starting points.
+/// The results of the requests for the starting points.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// Reasons why starting points did not return a page.

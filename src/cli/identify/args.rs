@@ -72,7 +72,7 @@ pub(in crate::cli) struct IdentifyArgs {
     pub(super) bundled: bool,
 }
 
-/// Input format of `identify`.
+/// The input format for the `identify` command.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum LogFormat {
     /// One User-Agent per line
@@ -95,7 +95,7 @@ impl LogFormat {
     }
 }
 
-/// Grouping of the summary.
+/// The grouping of the summary that `identify` prints.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// Group by robot

@@ -23,7 +23,7 @@ pub(super) trait EntrySink {
     fn pause(&mut self) -> io::Result<()>;
 }
 
-/// Counts of the lines that were read.
+/// The counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadCounts {
     pub(super) lines: u64,
@@ -157,7 +157,7 @@ pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// Progress of verification: the number of verified claims out of all claims found.
+/// The progress of verification: the number of verified claims out of all claims found.
 ///
 /// Each combination of robot and address is counted once. Reading pauses during verification, so a
 /// bar that shows only bytes would appear to hang.

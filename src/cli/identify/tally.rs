@@ -41,7 +41,7 @@ pub(in crate::cli) struct Tally<'d> {
     unreadable: Count,
 }
 
-/// Counts for one robot.
+/// The counts for one robot.
 #[derive(Debug)]
 struct RobotCount<'d> {
     /// The robot; `None` for unlisted robots.

@@ -28,7 +28,7 @@ pub(super) enum Question {
     ListenTls,
 }
 
-/// Answers given so far; missing answers have default values.
+/// The answers given so far; missing answers have default values.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     upstream: String,
@@ -48,7 +48,7 @@ pub(super) struct Answers {
     listen: [String; 2],
 }
 
-/// Action for robots that collect pages to train models.
+/// The action for robots that collect pages to train models.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AiRobots {
     Pass,
@@ -56,7 +56,7 @@ enum AiRobots {
     Refuse,
 }
 
-/// Source of certificates for HTTPS.
+/// The source of certificates for HTTPS.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Certificates {
     Elsewhere,

@@ -12,7 +12,7 @@ use crate::robots_txt::{Access, Dialect, Escapes, RobotRules, RobotsTxt};
 /// Maximum number of robots whose rules are cached for one file.
 const MAX_ROBOTS: usize = 256;
 
-/// Evaluates lines, and caches the robots.txt file from the previous line.
+/// An evaluator of input lines, which caches the robots.txt file from the previous line.
 #[derive(Debug, Default)]
 pub(super) struct Evaluator {
     cached: Option<CachedFile>,
@@ -66,7 +66,7 @@ impl Evaluator {
     }
 }
 
-/// Evaluates a query about a robots.txt file.
+/// The evaluation of a query about a robots.txt file.
 struct Evaluation<'a> {
     question: &'a Question,
     access: Option<Access>,

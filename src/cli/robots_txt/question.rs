@@ -35,7 +35,7 @@ pub(super) struct Question {
     want: Option<Vec<String>>,
 }
 
-/// Fields that a query requests, and whether any of these fields are unknown.
+/// The fields that a query requests, and whether any of these fields are unknown.
 #[derive(Debug, Default)]
 pub(super) struct RequestedFields {
     pub(super) fields: Vec<Field>,

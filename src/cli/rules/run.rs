@@ -18,7 +18,7 @@ use crate::policy::{Policy, SharedPolicy};
 
 use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RulesCommand};
 
-/// Result of a command that changes a live rule, or pauses or resumes enforcement.
+/// The result of a command that changes a live rule, or pauses or resumes enforcement.
 #[derive(Serialize)]
 struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ struct RuleFile {
     rule: Vec<RuleFields>,
 }
 
-/// Results of `rules apply`.
+/// The results of the `rules apply` command.
 #[derive(Serialize)]
 struct Applied {
     rules: Vec<AddedRule>,
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// State that all `rules` commands share.
+/// The state that all `rules` commands share.
 struct Commands<'c> {
     loaded: &'c Loaded,
     caller: Caller<'c>,

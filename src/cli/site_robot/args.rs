@@ -251,7 +251,7 @@ pub(in crate::cli) struct ImportArgs {
     pub(super) site: String,
 }
 
-/// File format of descriptions.
+/// A file format for page descriptions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum DescriptionFormat {
     /// Summary Object Interchange Format

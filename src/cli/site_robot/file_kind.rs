@@ -11,7 +11,7 @@ use crate::filter::{
 };
 use crate::site_robot::{RobotConfFile, RobotKey};
 
-/// Kind of a configuration file.
+/// The kind of a configuration file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum FileKind {
     Filter,

@@ -131,7 +131,7 @@ fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Format of a summary.
+/// The format of a summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum SummaryForm {
     /// Table with aligned columns

@@ -152,14 +152,14 @@ pub(in crate::cli) struct ReportArgs {
     pub(super) csv: bool,
 }
 
-/// Grouping of the counts or paths in a report.
+/// The grouping of the counts or paths in a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Group {
     Count(By),
     Path(PathBy),
 }
 
-/// Grouping of paths, whose counts are approximate.
+/// A grouping of paths, for which counts are approximate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum PathBy {
     /// Group by most requested path (approximate); for human visitors, only patterns

@@ -31,7 +31,7 @@ const MARGIN: i64 = 24 * 60;
 /// Maximum response size accepted from one line, so that a forged line cannot distort the total.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// Numbers of log lines that were counted or skipped.
+/// The numbers of log lines that were counted or skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineCounts {
     pub(super) requests: u64,

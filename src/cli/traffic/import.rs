@@ -36,7 +36,7 @@ const BATCH_COUNTS: usize = 50_000;
 /// Interval between checks of a followed log.
 const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 
-/// Result of importing one log.
+/// The result of importing one log.
 #[derive(Debug, Default)]
 struct Imported {
     id: String,
@@ -54,7 +54,7 @@ const ID_DIGITS: usize = 12;
 /// Number of imports to list if the given id is unknown.
 const LISTED: usize = 10;
 
-/// Error for a log that is not imported because its lines cannot be read.
+/// An error for a log that is not imported because its lines cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct RefusedLog(String);

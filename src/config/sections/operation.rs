@@ -15,7 +15,7 @@ use crate::store::AddressRetention;
 use crate::telemetry::LogFormat;
 
 section! {
-    /// Health checks and metrics.
+    /// Settings for health checks and metrics.
     pub struct OperationSection, OperationKeys = "operation." @process;
     /// Address and port on which to serve /healthz, /readyz and /metrics. If the port is in use,
     /// the server starts without this listener. If admin.listen uses the same port, it also serves
@@ -24,7 +24,7 @@ section! {
 }
 
 section! {
-    /// The admin page.
+    /// Settings for the admin page.
     pub struct AdminSection, AdminKeys = "admin." @process;
     /// URL path of the admin page
     path: OwnPath = "/robot-detection/admin";
@@ -48,7 +48,8 @@ section! {
 }
 
 section! {
-    /// The decision endpoint, which a front proxy such as nginx queries for each request.
+    /// Settings for the decision endpoint, which a front proxy such as nginx queries for each
+    /// request.
     pub struct CheckSection, CheckKeys = "check." @process;
     /// Address of the decision endpoint for front proxies: unix:PATH, or IP:PORT, which requires
     /// check.token; empty: no endpoint. To print the proxy's configuration, run robot-detection
@@ -68,7 +69,7 @@ section! {
 }
 
 section! {
-    /// Request counters and stored requests.
+    /// Settings for request counters and stored requests.
     pub struct TrafficSection, TrafficKeys = "traffic." @process;
     /// Whether the database stores the number of requests, bytes and response times, without client
     /// addresses: by minute (kept for 48 hours), by hour (kept for 35 days) and by day
@@ -90,7 +91,7 @@ section! {
 }
 
 section! {
-    /// The access log.
+    /// Settings for the access log.
     pub struct AccessLogSection, AccessLogKeys = "access_log." @process;
     /// Access log file; each line shows a request, its robot and the decision; -: standard output;
     /// empty: no access log
@@ -100,7 +101,7 @@ section! {
 }
 
 section! {
-    /// OpenTelemetry traces.
+    /// Settings for OpenTelemetry traces.
     pub struct OtelSection, OtelKeys = "otel." @process;
     /// URL to which OpenTelemetry traces are posted, such as http://127.0.0.1:4318/v1/traces;
     /// requires a build with the otel feature; empty: no traces
@@ -108,7 +109,7 @@ section! {
 }
 
 section! {
-    /// The program's own log.
+    /// Settings for the program's own log.
     pub struct LogSection, LogKeys = "log." @process;
     /// Log level: error, warn, info, debug, trace, or a filter such as robot_detection=debug
     level: LogFilter = "info";
@@ -117,7 +118,7 @@ section! {
 }
 
 section! {
-    /// Listeners, upstream servers, and limits.
+    /// Settings for listeners, upstream servers, and limits.
     pub struct ServerSection, ServerKeys = "server." @process;
     /// Addresses to listen on: IP:PORT, unix:PATH, systemd or systemd:NAME; for TLS or the PROXY
     /// protocol, use [[listener]]

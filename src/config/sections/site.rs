@@ -16,7 +16,7 @@ use crate::registry::Purpose;
 use crate::verify::Method;
 
 section! {
-    /// Robot heaven.
+    /// Settings for robot heaven.
     pub struct HeavenSection, HeavenKeys = "heaven." @site;
     /// Whether this program serves the pages of robot heaven; false: the upstream serves them
     serve: bool = "true";
@@ -57,7 +57,7 @@ section! {
 }
 
 section! {
-    /// Redirects of robots from a page to its canonical URL.
+    /// Settings for redirecting robots from a page to its canonical URL.
     pub struct CanonicalSection, CanonicalKeys = "canonical." @site;
     /// Purposes of robots, such as ai-training, that are redirected (301) from a page to its
     /// canonical URL without a request to the upstream; empty: no redirects
@@ -67,7 +67,7 @@ section! {
 }
 
 section! {
-    /// Submission of changed pages to search engines through IndexNow.
+    /// Settings for submitting changed pages to search engines through IndexNow.
     pub struct IndexNowSection, IndexNowKeys = "index_now." @site;
     /// Whether pages that a site robot run finds to be new, changed or deleted are submitted to
     /// search engines through IndexNow; only public pages that need neither login nor signature are
@@ -84,7 +84,7 @@ section! {
 }
 
 section! {
-    /// Publication of the terms of each `[[license]]`.
+    /// Settings for publishing the terms of each `[[license]]` table.
     pub struct LicensingSection, LicensingKeys = "licensing." @site;
     /// Path of the RSL document that contains the terms of [[license]], such as /license.xml;
     /// empty: none. A generated robots.txt contains the document's URL if server.hosts is set
@@ -95,7 +95,7 @@ section! {
 }
 
 section! {
-    /// Databases that map addresses to networks and countries.
+    /// Settings for databases that map addresses to networks and countries.
     pub struct GeoIpSection, GeoIpKeys = "geoip." @live;
     /// MaxMind database (MMDB) that maps addresses to autonomous systems, for rules with asns;
     /// reloaded when the file changes
@@ -147,7 +147,7 @@ section! {
 }
 
 section! {
-    /// Database of robots, descriptions and sessions.
+    /// Settings for the database of robots, descriptions and sessions.
     pub struct DatabaseSection, DatabaseKeys = "database." @process;
     /// Database: sqlite://FILE or postgres://USER@HOST/NAME
     url: DatabaseUrl = "sqlite://robot-detection.db";
@@ -156,7 +156,7 @@ section! {
 }
 
 section! {
-    /// Enforcement of robots.txt.
+    /// Settings for the enforcement of robots.txt.
     pub struct EnforcementSection, EnforcementKeys = "robots_txt." @site;
     /// Whether robots.txt is enforced: off, report (violations are counted, but the requests pass),
     /// or on (violations get the response set in robots_txt.refusal)
@@ -170,7 +170,7 @@ section! {
 }
 
 section! {
-    /// Contents of /robots.txt; a `[[robots_txt.host]]` has the same keys.
+    /// Settings for the contents of /robots.txt; a `[[robots_txt.host]]` table has the same keys.
     pub struct RobotsTxtSection, RobotsTxtKeys = "robots_txt." @site;
     /// Source of /robots.txt: pass (the upstream's file), file (robots_txt.file), settings
     /// (generated from the robots_txt settings), or merge (these settings combined with the
@@ -205,7 +205,7 @@ section! {
 }
 
 section! {
-    /// Requests that claim to be from a browser but look automated.
+    /// Settings for requests that claim to be from a browser but look automated.
     pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
     /// Action for suspects that no earlier rule passes: report (suspects are marked in logs and
     /// metrics, and match rules with suspect = true), heaven (a page is replaced by its heaven
@@ -220,7 +220,7 @@ section! {
 }
 
 section! {
-    /// Paths that human visitors cannot see and that robots.txt disallows.
+    /// Settings for traps: paths that human visitors cannot see and that robots.txt disallows.
     pub struct TrapsSection, TrapsKeys = "traps." @site;
     /// Whether each site has traps: secret paths that are disallowed for all robots in a robots.txt
     /// that this program serves or merges; a client that requests a trap is a robot that ignores
@@ -229,7 +229,7 @@ section! {
 }
 
 section! {
-    /// Verification of robots' claims.
+    /// Settings for the verification of robots' claims.
     pub struct VerifySection, VerifyKeys = "verify." @live;
     /// Whether robots' claims are verified; false: every claim is unverifiable
     enabled: bool = "true";

@@ -12,7 +12,7 @@ use crate::filter::CommandLine;
 use crate::site_robot::{Rendering, source::Credentials};
 
 section! {
-    /// The site robot.
+    /// Settings for the site robot.
     pub struct SiteRobotSection, SiteRobotKeys = "site_robot." @site;
     /// URLs at which the site robot starts; empty: no visits
     starting_points: Vec<StartingPoint>;

@@ -79,7 +79,7 @@ impl TableKind {
     }
 }
 
-/// Contents of all repeatable tables, in file order.
+/// The contents of all repeatable tables, in file order.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tables {

@@ -13,7 +13,7 @@ use crate::suspect::Reason;
 const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
 
 section! {
-    /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list is `None` if not set.
+    /// The conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list is `None` if not set.
     pub struct WhenSettings, WhenKeys = "" @process;
     /// Paths to match: globs in which `*` also matches `/`; default: filter_pattern for a [[rule]],
     /// every path for an [[x_robots_tag]]

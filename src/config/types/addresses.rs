@@ -223,7 +223,7 @@ impl Setting for UnixMode {
     }
 }
 
-/// Address of a DNS resolver; the default port is 53.
+/// The address of a DNS resolver; the default port is 53.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Resolver(SocketAddr);
 
@@ -251,7 +251,7 @@ impl Item for Resolver {
     }
 }
 
-/// URL at which the site robot starts a run.
+/// A URL at which the site robot starts a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StartingPoint(Url);
 
@@ -288,7 +288,7 @@ impl Item for StartingPoint {
     }
 }
 
-/// URL of a site, without a path.
+/// A URL of a site, without a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SiteUrl(Url);
 

@@ -9,7 +9,7 @@ use crate::config::{
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
 
-/// Maximum number of links to follow from a starting point.
+/// The maximum number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Depth(Option<u32>);
 

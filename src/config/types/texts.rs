@@ -140,7 +140,7 @@ impl Setting for Tz {
     }
 }
 
-/// Schedule of site robot runs, as a cron expression in UTC.
+/// The schedule of site robot runs, as a cron expression in UTC.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     cron: Cron,

@@ -18,7 +18,7 @@ use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
 robot_detection_layer::words! {
-    /// Whether decisions are enforced.
+    /// The enforcement mode, which specifies whether decisions are enforced.
     pub enum Mode {
         /// All decisions are enforced.
         On = "on",
@@ -28,7 +28,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Source of heaven pages.
+    /// The source of heaven pages.
     pub enum HeavenSource {
         /// Files in a directory.
         Files = "files",
@@ -50,7 +50,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Action for heaven pages that contain text missing from the original pages.
+    /// The action for heaven pages that contain text missing from the original pages.
     pub enum ParityAction {
         /// Differing pages are reported.
         Report = "report",
@@ -60,7 +60,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Source of /robots.txt.
+    /// The source of /robots.txt.
     pub enum RobotsTxtSource {
         /// The upstream's robots.txt.
         Pass = "pass",
@@ -74,7 +74,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Behaviour of a front proxy while the decision endpoint does not respond.
+    /// The behaviour of a front proxy while the decision endpoint does not respond.
     pub enum FailMode {
         /// Refuse requests.
         Closed = "closed",
@@ -84,7 +84,7 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Action for suspects.
+    /// The action to take for suspects.
     pub enum SuspectAction {
         /// Suspects are not detected.
         Off = "off",
@@ -209,7 +209,7 @@ impl Item for Source {
     }
 }
 
-/// Kinds of visitors; `robots` means all kinds except people, and `all` means every kind.
+/// The kinds of visitors; `robots` means all kinds except people, and `all` means every kind.
 ///
 /// Rules match human visitors only if their User-Agent is shared: other human visitors always pass.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -38,7 +38,7 @@ static TOKEN: LazyLock<String> = LazyLock::new(|| {
     format!("{:016x}{:016x}", random(1), random(2))
 });
 
-/// Request extension that identifies a member without a cookie: our own site robot.
+/// A request extension that identifies a member without a cookie: our own site robot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member;
 

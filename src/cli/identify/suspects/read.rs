@@ -35,7 +35,7 @@ const SEED: u64 = 0;
 /// Product token that does not occur in any robots.txt.
 const ANYBODY: &str = "any-other-robot";
 
-/// Counts of the lines that were read.
+/// The counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
