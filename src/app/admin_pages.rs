@@ -20,7 +20,7 @@ use crate::operations::{
 };
 use crate::store::Store;
 
-/// Delay before the password is looked up again in a database that was unavailable.
+/// The delay before the password is looked up again in a database that was unavailable.
 const RETRY: Duration = Duration::from_secs(30);
 
 impl RobotDetection {

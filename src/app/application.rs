@@ -14,7 +14,7 @@ use tower_layer::Layer as _;
 
 use super::{RobotDetection, TrafficBody, admin_pages::FirstPassword, site::ADMIN_PATH};
 
-/// Maximum time for active requests to finish at shutdown.
+/// The maximum time for active requests to finish at shutdown.
 const DRAIN: Duration = Duration::from_secs(30);
 
 impl RobotDetection {

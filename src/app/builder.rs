@@ -33,7 +33,7 @@ use super::{
     verification::{Proving, Verification, client},
 };
 
-/// Last known URL of the Web Robots Database, a flat text file.
+/// The last known URL of the Web Robots Database, a flat text file.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
 /// A builder for a [`RobotDetection`].

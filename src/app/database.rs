@@ -9,15 +9,15 @@ use crate::instances::set_clock;
 use crate::refresh::Refresher;
 use crate::store::{AvailabilityChange, Store};
 
-/// Interval between two checks of an available database.
+/// The interval between two checks of an available database.
 // A failed call triggers an earlier check; the interval only detects an outage while there are no
 // calls.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Minimum time between two checks triggered by failed calls.
+/// The minimum time between two checks triggered by failed calls.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// Maximum time between two checks of an unavailable database.
+/// The maximum time between two checks of an unavailable database.
 const LONGEST: Duration = Duration::from_secs(15);
 
 /// Checks the database in an endless loop, and applies its contents when it becomes available

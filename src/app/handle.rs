@@ -41,7 +41,7 @@ pub struct RobotDetection {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// State that administrators can view and change.
+    /// The state that administrators can view and change.
     pub(super) operations: Operations,
     /// Parts shared by all sites.
     pub(super) common: Common,
@@ -53,7 +53,7 @@ pub(super) struct Inner {
     pub(super) bundled: bool,
     /// Whether session cookies are sent only over https.
     pub(super) secure_cookies: bool,
-    /// Time zone for times on the admin pages.
+    /// The time zone for times on the admin pages.
     pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
     #[cfg_attr(
@@ -61,8 +61,8 @@ pub(super) struct Inner {
         expect(dead_code, reason = "only the server uses this field")
     )]
     pub(super) server: ServerParts,
-    /// Base URL of health checks, metrics and console; empty while unknown or if no listener serves
-    /// them.
+    /// The base URL of health checks, metrics and console; empty while unknown or if no listener
+    /// serves them.
     pub(super) address: watch::Sender<String>,
     pub(super) stop: CancellationToken,
 }

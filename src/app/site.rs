@@ -13,7 +13,7 @@ use crate::layer::{RobotDetectionLayer, SiteRobotKey, Stats, VisitSwitch};
 use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
 
-/// Path at which applications nest the admin pages.
+/// The path at which applications nest the admin pages.
 pub(super) const ADMIN_PATH: &str = "/robot-detection/admin";
 
 /// A site with its own policy, robots.txt and counters.
@@ -50,11 +50,11 @@ pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
-    /// Key that identifies our own site robot on these sites, whichever process runs it.
+    /// The key that identifies our own site robot on these sites, whichever process runs it.
     pub(super) own_robot: SiteRobotKey,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
-    /// Switch that selects which visits are described for the evidence and for observers.
+    /// A switch that selects which visits are described for the evidence and for observers.
     pub(super) visits: VisitSwitch,
     /// Live rules, applied on top of each site's policy.
     pub(super) live_rules: LiveRules,

@@ -3,7 +3,7 @@
 use crate::alerts::{Alert, Trigger, Watch, Webhook};
 use crate::config::{AlertSettings, ConfigErrors, Loaded};
 
-/// Maximum length of an alert's name, in characters.
+/// The maximum length of an alert's name, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the alerts that the settings specify.

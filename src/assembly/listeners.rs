@@ -82,12 +82,12 @@ pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     (!is_shared).then(|| listen(loaded, addr))
 }
 
-/// Maximum size of a query to the decision endpoint; request heads are limited to 32 KiB by nginx,
-/// 60 KiB by Envoy, and 16 KiB by HAProxy.
+/// The maximum size of a query to the decision endpoint; request heads are limited to 32 KiB by
+/// nginx, 60 KiB by Envoy, and 16 KiB by HAProxy.
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
 const MAX_QUESTION_HEADERS: usize = 8_192;
-/// Minimum length of a token for the decision endpoint; shorter tokens could be guessed.
+/// The minimum length of a token for the decision endpoint; shorter tokens could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 
 /// Returns the listener for the decision endpoint.

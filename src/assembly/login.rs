@@ -11,7 +11,7 @@ use super::read_text;
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Permission bits of a file for users other than its owner and group.
+/// The permission bits of a file for users other than its owner and group.
 const OTHERS: u32 = 0o007;
 
 /// Reads a site's form login; returns the login and warnings about its password.

@@ -102,7 +102,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     builder
 }
 
-/// Label of the suspects rule in reasons, logs and bans.
+/// The label of the suspects rule in reasons, logs and bans.
 const LABEL: &str = "suspects";
 
 /// Returns `true` if suspects are detected.

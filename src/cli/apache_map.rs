@@ -27,22 +27,23 @@ use crate::listen::ListenAddr;
 
 use super::{Cli, context, output::WrongUsage};
 
-/// Timeout for an answer from the worker process.
+/// The timeout for an answer from the worker process.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);
-/// Maximum time for a worker process to start and reach the endpoint; a slower one is restarted.
+/// The maximum time for a worker process to start and reach the endpoint; a slower one is
+/// restarted.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
-/// Interval between two probes of the worker process.
+/// The interval between two probes of the worker process.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
-/// Timeout for the decision endpoint's response; the parent process gives up on the worker much
+/// The timeout for the decision endpoint's response; the parent process gives up on the worker much
 /// earlier.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Maximum length of an answer to Apache, in bytes.
+/// The maximum length of an answer to Apache, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Answer given while the decision endpoint is unavailable.
+/// The answer given while the decision endpoint is unavailable.
 const AWAY: &[u8] = b"away";
-/// Answer to a request line that cannot be converted to a query.
+/// The answer to a request line that cannot be converted to a query.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
 /// Health query that the parent sends to the worker, and the worker's answer.
 const HEALTH: &[u8] = b"health";
@@ -117,7 +118,7 @@ struct Workers {
 struct Worker {
     child: Child,
     stream: BufReader<UnixStream>,
-    /// Number of queries so far; each answer starts with the number of its query.
+    /// The number of queries so far; each answer starts with the number of its query.
     asked: u64,
 }
 

@@ -15,7 +15,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Interval between two database queries.
+/// The interval between two database queries.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Arguments of the `bans` command.

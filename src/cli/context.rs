@@ -23,7 +23,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Name shown in the audit log as the author of changes made by commands.
+/// The name shown in the audit log as the author of changes made by commands.
 pub(super) const ACTOR: &str = "command line";
 
 /// Arguments that all commands accept.
@@ -40,7 +40,7 @@ pub(super) struct Cli {
     pub(super) robot_conf: Option<String>,
 }
 
-/// Default configuration file.
+/// The default configuration file.
 const DEFAULT_FILE: &str = "robot-detection.toml";
 
 /// Reads the configuration file, the environment and the global flags.

@@ -15,10 +15,10 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Timeout for the request; container engines allow thirty seconds for a health check.
+/// The timeout for the request; container engines allow thirty seconds for a health check.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum number of bytes read from the response.
+/// The maximum number of bytes read from the response.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Arguments of the `health` command.

@@ -8,7 +8,7 @@ use std::{
 
 use super::output::{self, WrongUsage};
 
-/// Maximum number of invalid answers to a question.
+/// The maximum number of invalid answers to a question.
 pub(super) const MAX_WRONG: usize = 20;
 
 /// Returns `true` if a file name means standard input.

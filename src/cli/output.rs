@@ -80,7 +80,7 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// File mode bit that allows all users to read a file.
+/// The file mode bit that allows all users to read a file.
 const READ_BY_ALL: u32 = 0o004;
 
 /// Replaces a file atomically: writes a new file in the same directory and renames it.
@@ -129,7 +129,7 @@ fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Exit code for wrong usage or configuration.
+/// The exit code for wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;
 
 /// An error for arguments that are valid individually, but not in combination or for this program.

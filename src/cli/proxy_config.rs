@@ -20,7 +20,7 @@ use super::{
     traps,
 };
 
-/// Maximum size of an nginx configuration to inspect.
+/// The maximum size of an nginx configuration to inspect.
 const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 
 /// Arguments of the `proxy-config` command.

@@ -29,7 +29,7 @@ use super::{
     serve_settings,
 };
 
-/// Interval at which the configuration file is checked for changes.
+/// The interval at which the configuration file is checked for changes.
 // Polled, because file system events do not work on every mount, nor for a file whose symbolic link
 // is replaced (as Kubernetes does for mounted configuration).
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -56,9 +56,9 @@ pub(super) struct FileWatch {
     is_on: bool,
     /// Files that the configuration file included when it was last read.
     includes: Includes,
-    /// State of all configuration files when they were last read.
+    /// The state of all configuration files when they were last read.
     read: Option<Vec<FileStamp>>,
-    /// State of all configuration files at the last poll.
+    /// The state of all configuration files at the last poll.
     last_seen: Option<Vec<FileStamp>>,
     polls: Interval,
 }

@@ -13,7 +13,7 @@ use crate::probe::{ProbeKey, Purpose};
 
 use super::{Cli, context, health, output};
 
-/// Maximum time to wait for the result of the reload.
+/// The maximum time to wait for the result of the reload.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Arguments of the `reload` command.

@@ -8,7 +8,7 @@ use std::{
 use crate::config::{Loaded, Settings};
 use crate::operations::DEFAULT_SITE;
 
-/// Minimum number of removed rules that requires confirmation.
+/// The minimum number of removed rules that requires confirmation.
 const FEWEST_RULES: usize = 3;
 
 /// A reload that is held for review.
@@ -19,12 +19,12 @@ pub(super) struct HeldBack(pub(super) Vec<String>);
 /// The parts of a configuration that a reload might remove.
 #[derive(Debug)]
 pub(super) struct Extent {
-    /// Text of the file, for detecting an emptied or truncated file.
+    /// The text of the configuration file, for detecting an emptied or truncated file.
     text: String,
     /// Sites, with the number of their upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
-    /// Number of rules and filter patterns in the file, including those of all sites.
+    /// The number of rules and filter patterns in the file, including those of all sites.
     rules: usize,
 }
 

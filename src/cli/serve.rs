@@ -31,7 +31,7 @@ use super::{
     serve_settings::{has_site, is_alone, load, warn_unknown_words},
 };
 
-/// Delay before a database that failed is queried again for the administrator password.
+/// The delay before a database that failed is queried again for the administrator password.
 const PASSWORD_RETRY: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {

@@ -11,10 +11,11 @@ use super::{
     site::unknown_in_site,
 };
 
-/// Maximum number of syntax errors to report; a file in another format has an error in each line.
+/// The maximum number of syntax errors to report; a file in another format has an error in each
+/// line.
 const MAX_SYNTAX_ERRORS: usize = 100;
 
-/// Maximum length of a key name in an error message, in bytes.
+/// The maximum length of a key name in an error message, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 
 /// The parsed contents of a configuration file.

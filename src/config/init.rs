@@ -7,7 +7,7 @@ use crate::registry::Format;
 
 use super::{KEYS, Key, Value};
 
-/// Maximum line width of generated comments.
+/// The maximum line width of generated comments.
 const MAX_COLUMNS: usize = 90;
 
 /// Returns a configuration file that lists every key with its help and default, commented out.

@@ -8,21 +8,21 @@ use super::{Value, sections::KEYS};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Key {
-    /// Name of the key in the file, including its table and a dot.
+    /// The name of the key in the file, including its table and a dot.
     pub name: &'static str,
-    /// Name of the key without its table.
+    /// The name of the key without its table.
     pub short_name: &'static str,
-    /// Name of the key in the original package, which is also accepted.
+    /// The name of the key in the original package, which is also accepted.
     pub old_name: Option<&'static str>,
-    /// Kind of value that the key accepts.
+    /// The kind of value that the key accepts.
     pub kind: Kind,
-    /// Default value, written as in an environment variable.
+    /// The default value, written as in an environment variable.
     pub default: &'static str,
     /// Help text, including units.
     pub help: &'static str,
     /// Places where the key may be set, and how a change takes effect.
     pub reach: Reach,
-    /// Function that formats a value for display, without passwords.
+    /// A function that formats a value for display, without passwords.
     pub shown: fn(&Value) -> String,
     /// Whether the value is a secret, which `KEY_file` can instead read from a file.
     pub is_secret: bool,
@@ -116,9 +116,9 @@ pub enum Kind {
     Word(Words),
     /// A whole number in a range.
     Integer {
-        /// Smallest valid number.
+        /// The smallest valid number.
         min: i64,
-        /// Largest valid number.
+        /// The largest valid number.
         max: i64,
     },
     /// `true` or `false`.
@@ -168,15 +168,16 @@ impl Kind {
     }
 }
 
-/// Maximum number of configuration errors shown at once.
+/// The maximum number of configuration errors shown at once.
 pub const MOST_ERRORS: usize = 20;
 
 /// A configuration error and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
-    /// Place of the error, such as `robot-detection.toml:7`, `environment variable …`, `--listen`.
+    /// The place of the error, such as `robot-detection.toml:7`, `environment variable …`,
+    /// `--listen`.
     pub origin: String,
-    /// Description of the error and of how to correct it.
+    /// The description of the error and of how to correct it.
     pub message: String,
 }
 

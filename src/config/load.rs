@@ -14,13 +14,13 @@ use super::{
     site::SiteParts,
 };
 
-/// Prefix of environment variables.
+/// The prefix of environment variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
-/// Text before the variable's name in the origin of a value.
+/// The text before the variable's name in the origin of a value.
 const VARIABLE: &str = "environment variable ";
 
-/// Origin of a value that is not set.
+/// The origin of a value that is not set.
 const DEFAULT: &str = "default";
 
 /// A loader of configuration values from files, the environment and flags.
@@ -38,7 +38,7 @@ pub struct Loader {
 pub struct InForce {
     /// The effective value.
     pub value: Value,
-    /// Origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
+    /// The origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
     pub origin: String,
 }
 

@@ -6,7 +6,7 @@ use super::{Key, Kind, Value, key::Words};
 
 /// A Rust type for the value of a setting.
 pub(super) trait Setting: Sized {
-    /// Kind of the setting's value.
+    /// The kind of the setting's value.
     const KIND: Kind;
 
     /// Whether an empty string is a valid value, rather than unsetting the key.
@@ -48,7 +48,7 @@ pub(super) trait Item: Sized {
 
 /// The settings of a table in the configuration file.
 pub(super) trait Section: Default {
-    /// Name of the table with a final dot; empty for keys outside any table.
+    /// The name of the table with a final dot; empty for keys outside any table.
     const PREFIX: &'static str;
 
     /// Keys of the table, in the order used in the documentation.

@@ -17,7 +17,7 @@ macro_rules! settings {
         #[non_exhaustive]
         pub struct Settings {
             $($(#[doc = $doc])* pub $field: $Section,)*
-            /// Contents of the repeatable tables.
+            /// The contents of the repeatable tables.
             pub tables: Tables,
         }
 

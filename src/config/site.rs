@@ -13,7 +13,7 @@ use super::{
     tables::OF_SITES,
 };
 
-/// Prefix that is omitted from the names of keys in a `[[site]]` table.
+/// The prefix that is omitted from the names of keys in a `[[site]]` table.
 const SERVER: &str = "server.";
 
 /// The hosts and path of a `[[site]]` table, and all effective settings of the site.

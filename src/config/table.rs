@@ -50,7 +50,7 @@ macro_rules! table {
         }
 
         impl $Table {
-            /// Keys of the table.
+            /// The keys of the table.
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     help: concat!($($help),+).trim_ascii_start(),

@@ -18,10 +18,10 @@ use super::{
     traces::Span,
 };
 
-/// Status recorded if the client disconnected before the response, as in nginx.
+/// The status recorded if the client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Word that represents a missing visitor in the access log.
+/// The word that represents a missing visitor in the access log.
 pub(super) const NOBODY: &str = "-";
 
 /// An observation of one request, which is counted and logged when dropped.
@@ -29,19 +29,20 @@ pub(super) const NOBODY: &str = "-";
 pub(crate) struct Observation {
     site: SiteObserver,
     span: Span,
-    /// Request head; only set if an access log or traces need it, because copying a head allocates.
+    /// The request head; only set if an access log or traces need it, because copying a head
+    /// allocates.
     head: Option<Box<RequestHead>>,
     begun: Instant,
-    /// Status of the response; `None` if another program answers and its response is unknown.
+    /// The status of the response; `None` if another program answers and its response is unknown.
     status: Option<u16>,
     outcome: Option<Outcome>,
-    /// Ticket for the request's stored path.
+    /// The ticket for the request's stored path.
     ticket: Option<Ticket>,
-    /// Ticket for the stored data that shows whether the request is suspicious.
+    /// The ticket for the stored data that shows whether the request is suspicious.
     slip: Option<ObservationTicket>,
     body_bytes: u64,
     counts: bool,
-    /// Probe, if the request was sent by `doctor`; such a request is neither counted nor logged.
+    /// The probe, if `doctor` sent the request; such a request is neither counted nor logged.
     probe: Option<Box<Probe>>,
 }
 

@@ -18,7 +18,7 @@ use super::{
     traces::{TraceExport, TraceSettings},
 };
 
-/// Word that stands for the unknown site and visitor of a request that a listener rejected.
+/// The word that stands for the unknown site and visitor of a request that a listener rejected.
 const UNKNOWN: &str = "-";
 
 /// The destination and format of the access log.

@@ -22,7 +22,7 @@ use super::{observation::NOBODY, request_head::RequestHead};
 /// Settings for traces.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings {
-    /// URL of the collector to which traces are sent; `None` if traces are disabled.
+    /// The URL of the collector to which traces are sent; `None` if traces are disabled.
     endpoint: Option<String>,
 }
 

@@ -13,10 +13,10 @@ use crate::operations::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 
-/// Time within which a server must accept a run that was handed over.
+/// The time within which a server must accept a run that was handed over.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Longest time without a progress report from a server that has accepted a run.
+/// The longest time without a progress report from a server that has accepted a run.
 // A server stores its progress twice a second, so a minute without progress means a restart or a
 // failure.
 const SILENT: Duration = Duration::from_mins(1);
@@ -176,7 +176,7 @@ const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Digest of the settings that the command uses.
+    /// The digest of the settings that the command uses.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
     /// Whether a server with different settings reloads its configuration before the run.

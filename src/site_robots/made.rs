@@ -21,7 +21,7 @@ use crate::store::Store;
 
 use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, starts::is_of};
 
-/// Default value of `email` in robot.conf.
+/// The default value of `email` in robot.conf.
 const NO_EMAIL: &str = "user@domain";
 
 /// A configured site robot, with the steps before and after its runs.

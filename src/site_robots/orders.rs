@@ -20,21 +20,21 @@ use super::{
     handover::{Order, OrderOutcome, settings_digest},
 };
 
-/// Interval between a server's heartbeats, which show that the server is running.
+/// The interval between a server's heartbeats, which show that the server is running.
 // Four heartbeats within the minute for which the store regards a server as running.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
-/// Interval at which a run's progress is stored for the command that handed the run over.
+/// The interval at which a run's progress is stored for the command that handed the run over.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
 
-/// Pause before the database is queried again after a failure.
+/// The pause before the database is queried again after a failure.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// Maximum number of concurrent runs executed for commands; other processes may accept further
+/// The maximum number of concurrent runs executed for commands; other processes may accept further
 /// runs.
 const MAX_AT_ONCE: usize = 4;
 
-/// Time for active page visits to finish at shutdown; the next run repeats unfinished visits.
+/// The time for active page visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
 /// A type that can reload the list of heaven pages, if heaven is served.

@@ -12,7 +12,7 @@ use crate::site_robot::source::RequestSigner;
 
 use super::starts::Start;
 
-/// Default ports of HTTP without and with TLS, which are treated as the same site.
+/// The default ports of HTTP without and with TLS, which are treated as the same site.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// Hosts of our own sites; an entry with a port matches only this port.

@@ -11,16 +11,16 @@ use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
 
-/// Maximum number of page descriptions in memory at a time.
+/// The maximum number of page descriptions in memory at a time.
 const PIECE: u32 = 50;
 
 /// The result of comparing heaven pages with their originals.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Parity {
-    /// Number of compared heaven pages.
+    /// The number of compared heaven pages.
     pub compared: u64,
-    /// Number of skipped pages, which were converted from formats other than HTML and text, or
+    /// The number of skipped pages, which were converted from formats other than HTML and text, or
     /// rendered by scripts.
     pub left_out: u64,
     /// Heaven pages with text that their originals do not contain.
@@ -31,9 +31,9 @@ pub struct Parity {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Disparity {
-    /// URL of the original page.
+    /// The URL of the original page.
     pub url: String,
-    /// Description of the difference.
+    /// The description of the difference.
     pub reason: String,
     /// Sentences of the heaven page that are missing from the original page.
     pub sentences: Vec<String>,

@@ -14,14 +14,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
 
-/// Memory limit of a program, in KiB.
+/// The memory limit of a program, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
 
 /// Names of environment variables passed to programs, needed to find other programs and for text
 /// encoding.
 const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
-/// Shell script that starts a program after setting `PATH` and the memory limit.
+/// A shell script that starts a program after setting `PATH` and the memory limit.
 ///
 /// The script's arguments are the directory, the memory limit, the program, and the program's
 /// arguments.
@@ -214,10 +214,10 @@ fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8
     }
 }
 
-/// Media type of PDF.
+/// The media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
 
-/// Name of the program that converts PDF to text (poppler-utils).
+/// The name of the program that converts PDF to text (poppler-utils).
 const PROGRAM: &str = "pdftotext";
 
 /// Names of a document's dates in the program's output, each with the name to use in a page.

@@ -12,10 +12,10 @@ use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::{ParityPass, SiteRobotRuns, made::command};
 
-/// Time after which a run is considered ended if its lease was not renewed.
+/// The time after which a run is considered ended if its lease was not renewed.
 const LEASE: Duration = Duration::from_mins(2);
 
-/// Interval at which the lease is renewed.
+/// The interval at which the lease is renewed.
 // A quarter of `LEASE`: the database may be unavailable for two renewals.
 const RENEW: Duration = Duration::from_secs(30);
 
@@ -23,17 +23,17 @@ const RENEW: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct RunResult {
-    /// Summary of the run, with counts of the robot's visits.
+    /// The summary of the run, with counts of the robot's visits.
     pub summary: Summary,
     /// Files of the published heaven, if heaven was published.
     pub published: Option<PublishedFiles>,
-    /// Result of comparing heaven pages with their originals, if they were compared.
+    /// The result of comparing heaven pages with their originals, if they were compared.
     #[serde(default)]
     pub parity: Option<ParityPass>,
-    /// Result of the IndexNow submission, if pages were submitted.
+    /// The result of the IndexNow submission, if pages were submitted.
     #[serde(default)]
     pub index_now: Option<IndexNowResult>,
-    /// Reason for the failure of `cmd-hook`, if it failed.
+    /// The reason for the failure of `cmd-hook`, if it failed.
     pub hook_failure: Option<String>,
 }
 
@@ -41,11 +41,11 @@ pub struct RunResult {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedFiles {
-    /// Number of pages.
+    /// The number of pages in the published heaven.
     pub pages: usize,
-    /// Number of new or changed files.
+    /// The number of new or changed files in the published heaven.
     pub written: usize,
-    /// Number of unchanged files.
+    /// The number of unchanged files in the published heaven.
     pub unchanged: usize,
     /// Whether the publication changed any file.
     pub is_changed: bool,

@@ -23,10 +23,10 @@ use crate::operations::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
 use crate::store::{LeaseError, RunCommand, StoredRun};
 
-/// Cron expression for every minute: second, minute, hour, day, month, weekday.
+/// A cron expression for every minute: second, minute, hour, day, month, weekday.
 const EVERY_MINUTE: &str = "0 * * * * *";
 
-/// Time for active visits to finish at shutdown; the next run repeats unfinished visits.
+/// The time for active visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
 /// Site robots that run on a schedule, or when a run is requested on an admin page.
@@ -283,7 +283,7 @@ async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobScheduler
     Ok(bell)
 }
 
-/// Pause between two rounds of a loop without a schedule, in milliseconds.
+/// The pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
 
 /// A run that was stopped, and the time when the stop was first seen.

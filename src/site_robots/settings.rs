@@ -46,21 +46,22 @@ pub struct SiteRobotSettings {
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) form_login: Option<FormLogin>,
-    /// Server that requests are sent to instead of these hosts; an empty list stands for all hosts.
+    /// The server that requests are sent to instead of these hosts; an empty list stands for all
+    /// hosts.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
-    /// Key that signs requests.
+    /// The key that signs requests.
     pub(super) signing: Option<Signing>,
     /// Hosts to which the site robot identifies itself.
     pub(super) own_hosts: OwnHosts,
-    /// Public URL of the site, if the robot visits the upstream.
+    /// The public URL of the site, if the robot visits the upstream.
     pub(super) public: Option<PublicUrl>,
     /// Whether results are published even if they would otherwise be held for review.
     pub(super) accept: bool,
     /// IndexNow client for changed pages, if active.
     pub(super) index_now: Option<Announcer>,
-    /// Question about which visitors may read pages behind a login; `None` if `heaven.open_to` is
-    /// set or no login is used.
+    /// The question about which visitors may read pages behind a login; `None` if `heaven.open_to`
+    /// is set or no login is used.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
@@ -78,19 +79,19 @@ pub struct SiteRobotChanges {
     /// Pages to visit again instead of visiting the whole site.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Maximum number of links to follow; the inner `None` means no limit.
+    /// The maximum number of links to follow; the inner `None` means no limit.
     pub depth: Option<Option<u32>>,
-    /// Pause between two visits to a host.
+    /// The pause between two visits to a host.
     pub delay: Option<Duration>,
-    /// Path prefixes to visit, which replace the configured prefixes.
+    /// The path prefixes to visit, which replace the configured prefixes.
     pub only_below: Vec<String>,
-    /// Path of a robot.conf that replaces the configured file.
+    /// The path of a robot.conf that replaces the configured file.
     #[serde(skip)]
     pub robot_conf: Option<String>,
-    /// Path of a filter.conf that replaces the configured file.
+    /// The path of a filter.conf that replaces the configured file.
     #[serde(skip)]
     pub filter_conf: Option<String>,
-    /// Directory to which heaven is published.
+    /// The directory to which heaven is published.
     #[serde(skip)]
     pub publish: Option<PathBuf>,
     /// Whether results are published even if they would be held for review; results already held

@@ -11,7 +11,7 @@ use super::settings::SiteRobotChanges;
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) url: Url,
-    /// Maximum number of links to follow from the starting point; `None` means no limit.
+    /// The maximum number of links to follow from the starting point; `None` means no limit.
     pub(super) depth: Option<u32>,
     /// Whether the configuration contains the starting point; if so, the starting point is on this
     /// site.

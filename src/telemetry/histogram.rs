@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the buckets: the number of microseconds, and the text in seconds for the output.
+/// The upper bounds of the buckets: the number of microseconds, and the text in seconds for the
+/// output.
 const BOUNDS: [(u64, &str); 9] = [
     (1_000, "0.001"),
     (5_000, "0.005"),

@@ -20,16 +20,16 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Maximum number of buffered bytes that wait to be written; further lines are dropped.
+/// The maximum number of buffered bytes that wait to be written; further lines are dropped.
 // Room for 64 wake-ups of a stalled disk, so that a short stall loses no lines.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
-/// Number of buffered bytes at which the writer is woken.
+/// The number of buffered bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
-/// Maximum time that a line stays in the buffer.
+/// The maximum time that a line stays in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Number of flushes between two reports of lost lines, so that reports do not fill the log.
+/// The number of flushes between two reports of lost lines, so that reports do not fill the log.
 const FLUSHES_BETWEEN_REPORTS: u32 = 60;
-/// Maximum time for which closing waits until the last lines are written.
+/// The maximum time for which closing waits until the last lines are written.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Permissions of a new log file, which contains visitors' addresses.
 const FILE_MODE: u32 = 0o640;

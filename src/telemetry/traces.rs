@@ -19,7 +19,7 @@ use opentelemetry_sdk::{
 };
 use tracing::warn;
 
-/// Maximum time for which closing waits until the last spans are exported.
+/// The maximum time for which closing waits until the last spans are exported.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 

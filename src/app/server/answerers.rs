@@ -38,7 +38,7 @@ pub(super) struct Answerers {
     pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) licensing: Licensing,
-    /// Path of the admin page, without a trailing slash.
+    /// The path of the admin page, without a trailing slash.
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,

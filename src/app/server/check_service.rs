@@ -48,17 +48,17 @@ use super::{
     table::SiteMatch,
 };
 
-/// Longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
+/// The longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
-/// Longest wait for a verdict if the front proxy forwards requests after 250 milliseconds without
-/// an answer.
+/// The longest wait for a verdict if the front proxy forwards requests after 250 milliseconds
+/// without an answer.
 const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
-/// Delay before a query from `doctor` is answered, to test how the front proxy handles a missing
-/// answer.
+/// The delay before a query from `doctor` is answered, to test how the front proxy handles a
+/// missing answer.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Cause recorded when a query is refused because it does not describe a request.
+/// The cause recorded when a query is refused because it does not describe a request.
 const ODD_QUESTION: &str = "odd-question";
-/// Minimum time between two logged query errors.
+/// The minimum time between two logged query errors.
 const NOTED_FOR_MS: i64 = 60_000;
 
 /// A future that resolves to a response that cannot be sent immediately.
@@ -82,7 +82,7 @@ struct Shared {
     counts: bool,
     max_wait: Duration,
     clock: Clock,
-    /// Time when an invalid query was last logged.
+    /// The time when an invalid query was last logged.
     noted_ms: AtomicI64,
 }
 

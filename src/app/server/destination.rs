@@ -19,12 +19,12 @@ use super::{
     table::SiteMatch,
 };
 
-/// Name for requests without a site, in metrics and logs.
+/// The name for requests without a site, in metrics and logs.
 pub(super) const NO_SITE: &str = "none";
-/// Cause recorded for the confirmation that a visitor is human.
+/// The cause recorded for the confirmation that a visitor is human.
 const WAY_OUT: &str = "way-out";
-/// Cause recorded if a request is refused because it contains a header that only a proxy or this
-/// program may set.
+/// The cause recorded if a request is refused because it contains a header that only a proxy or
+/// this program may set.
 const FORGED_HEADER: &str = "forged-header";
 
 /// A finder of request destinations, for the proxy and for the decision endpoint.
@@ -39,9 +39,9 @@ pub(super) struct Destinations {
 #[derive(Debug)]
 pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,
-    /// Observer of the site that the request is for.
+    /// The observer of the site that the request is for.
     pub(super) observer: &'s SiteObserver,
-    /// Probe, if the request is from `doctor`.
+    /// The probe, if the request is from `doctor`.
     pub(super) probe: Option<Box<Probe>>,
 }
 

@@ -34,9 +34,9 @@ pub(in crate::app) struct ServerParts {
     started: Started,
     /// Sites of the running server.
     pub(super) serving: ArcSwapOption<Serving>,
-    /// Token that is cancelled when a server starts serving.
+    /// A token that is cancelled when a server starts serving.
     pub(super) begun: CancellationToken,
-    /// Site robots that run on a schedule.
+    /// The site robots that run on a schedule.
     pub(super) schedules: Schedules,
     /// Runs that commands have handed over to this server.
     pub(super) orders: Orders,

@@ -25,7 +25,7 @@ use crate::policy::Visitor;
 use crate::store::Store;
 use crate::suspect::{Mark, MarkedVisitor, Marks};
 
-/// Time for which a redirect of a visitor to an original page is remembered.
+/// The time for which a redirect of a visitor to an original page is remembered.
 // Same as the cookie's lifetime.
 const SENT_LASTS: Duration = Duration::from_mins(1);
 
@@ -40,7 +40,7 @@ pub(super) struct MadePages {
     open_to: OpenTo,
     /// Visitors that were recently redirected from a heaven page to its original.
     sent: Marks,
-    /// Guard that ends the background job when the last clone is dropped.
+    /// A guard that ends the background job when the last clone is dropped.
     following: Option<Arc<DropGuard>>,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Operations {
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) probes: Arc<Probes>,
     pub(super) stop: CancellationToken,
-    /// Start of the server, as Unix time.
+    /// The start of the server, as Unix time.
     pub(super) started_seconds: u64,
 }
 

@@ -32,7 +32,7 @@ const HEAVEN: &[Page] = &[
 /// Robot heaven, served from the bundled page or from the site's directory.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
-    /// Path of robot heaven, with a slash at both ends.
+    /// The path of robot heaven, with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
     /// Pages generated from page descriptions, if configured.

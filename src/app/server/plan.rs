@@ -28,7 +28,7 @@ use crate::verify::Signer;
 /// The sites to serve, with their common settings.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Policy and enforcement common to all sites; the handle's own site uses them.
+    /// The policy and enforcement common to all sites; the handle's own site uses them.
     pub(super) common: Detection,
     /// The sites; the site for all other hosts, if any, comes last.
     pub(super) sites: Vec<SitePlan>,
@@ -38,7 +38,7 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
-    /// Policy and enforcement of the site; `None` if the plan's common policy and enforcement
+    /// The policy and enforcement of the site; `None` if the plan's common policy and enforcement
     /// apply.
     pub(super) detection: Option<Detection>,
     /// Whether suspects are detected.
@@ -47,14 +47,14 @@ pub(super) struct SitePlan {
     pub(super) has_traps: bool,
     /// Settings for IndexNow submissions, and the key to serve.
     pub(super) index_now: Option<AnnouncerSettings>,
-    /// Response header in which the upstream reports human visitors.
+    /// The response header in which the upstream reports human visitors.
     pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
     pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
-    /// Signer whose key directory is served.
+    /// A signer whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
@@ -66,11 +66,11 @@ pub(super) struct About {
     /// Hosts as written in the configuration; empty for the site that serves all other hosts.
     pub(super) hosts: Vec<String>,
     pub(super) path: String,
-    /// URL of the upstream; `None` for the demonstration site.
+    /// The URL of the upstream; `None` for the demonstration site.
     pub(super) upstream: Option<String>,
-    /// Path of robot heaven and the directory of its pages, if this program serves it.
+    /// The path of robot heaven and the directory of its pages, if this program serves it.
     pub(super) heaven: Option<(String, String)>,
-    /// Word that describes the origin of `/robots.txt`.
+    /// The word that describes the origin of `/robots.txt`.
     pub(super) robots_txt: &'static str,
 }
 
@@ -291,7 +291,7 @@ pub(super) enum Target {
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) proxy: Proxy,
-    /// Tracker of active requests; each request holds a token until its response has ended.
+    /// A tracker of active requests; each request holds a token until its response has ended.
     pub(super) requests: TaskTracker,
     settings: Vec<(&'static str, Value)>,
 }

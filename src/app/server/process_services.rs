@@ -31,13 +31,13 @@ use crate::way_out::ConfirmationKeys;
 /// and the jobs run there. The connections may be served by other threads.
 #[derive(Debug)]
 pub(super) struct ProcessServices {
-    /// Path of the admin page without a trailing slash, and the router nested there; `None` if the
-    /// admin page has its own listener.
+    /// The path of the admin page without a trailing slash, and the router nested there; `None` if
+    /// the admin page has its own listener.
     pub(super) admin: Option<(String, Router)>,
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
-    /// Browser check shared by all sites, because all sites have the same front proxies.
+    /// The browser check shared by all sites, because all sites have the same front proxies.
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) way_out: ConfirmationKeys,
     pub(super) visitors: KnownVisitors,
@@ -55,12 +55,12 @@ impl ProcessServices {
     }
 }
 
-/// Minimum number of requests with a forwarding header before their peer is reported.
+/// The minimum number of requests with a forwarding header before their peer is reported.
 const MIN_REQUESTS: u32 = 60;
-/// Maximum number of reported peers.
+/// The maximum number of reported peers.
 const MAX_PEERS: usize = 16;
-/// Minimum share of all requests, in percent, for a peer with a public address to be considered a
-/// proxy.
+/// The minimum share of all requests, in percent, for a peer with a public address to be considered
+/// a proxy.
 ///
 /// Visitors can also send forwarding headers, but only a CDN carries a large share of the traffic.
 const MIN_PERCENT: u64 = 20;
@@ -125,7 +125,7 @@ pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
     /// Clients that requested robots.txt on sites with traps.
     pub(super) readers: Marks,
-    /// Seed for traps and keys; `None` if the seed could not be read from the database.
+    /// The seed for traps and keys; `None` if the seed could not be read from the database.
     seed: Option<[u64; 2]>,
 }
 

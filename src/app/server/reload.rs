@@ -15,11 +15,11 @@ use super::{
 pub struct Reloaded {
     /// Names of all sites after the reload.
     pub sites: Vec<String>,
-    /// Names of added sites.
+    /// Names of the sites that the reload added.
     pub added: Vec<String>,
-    /// Names of removed sites.
+    /// Names of the sites that the reload removed.
     pub removed: Vec<String>,
-    /// Changed settings that need a restart.
+    /// Changed settings that require a restart to take effect.
     pub need_restart: Vec<&'static str>,
 }
 

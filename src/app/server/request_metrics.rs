@@ -7,14 +7,14 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{RequestCount, Traffic};
 
-/// Maximum number of robots with their own time series; per site for metrics that are counted by
-/// site.
+/// The maximum number of robots with their own time series; per site for metrics that are counted
+/// by site.
 const MAX_ROBOTS: usize = 200;
 
-/// Label for all robots beyond the maximum number.
+/// The label for all robots beyond the maximum number.
 const OTHER_ROBOTS: &str = "other";
 
-/// Status classes; in [`RequestCount`], they follow the count of statuses without a class.
+/// The status classes; in [`RequestCount`], they follow the count of statuses without a class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The robots with their own label; the robots seen first are used, so that no time series ends.

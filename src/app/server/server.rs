@@ -43,7 +43,7 @@ use super::{
     serving::Serving,
 };
 
-/// Name of the optional listener for health checks and metrics.
+/// The name of the optional listener for health checks and metrics.
 pub(crate) const OPERATION: &str = "operation listen";
 
 /// The checked settings of the server.
@@ -66,9 +66,9 @@ pub struct ServerSettings {
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
-    /// Listener for health checks and metrics; `None` if the admin page's listener serves them.
+    /// The listener for health checks and metrics; `None` if the admin page's listener serves them.
     operation: Option<ListenSettings>,
-    /// Listener for the decision endpoint.
+    /// The listener for the decision endpoint.
     check: Option<ListenSettings>,
 }
 
@@ -82,7 +82,7 @@ pub struct Server {
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     observer: Observer,
-    /// Checked settings; boxed, so that the future of [`Server::run`] stays small.
+    /// The checked settings; boxed, so that the future of [`Server::run`] stays small.
     judged: Box<ServerSettings>,
 }
 

@@ -31,7 +31,8 @@ use super::{
     server_body::{ServerBody, read_by},
 };
 
-/// Maximum size of a confirmation form: the longest URL that browsers send, tripled by escaping.
+/// The maximum size of a confirmation form: the longest URL that browsers send, tripled by
+/// escaping.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// A service that passes each request for a site to the part that answers the request.

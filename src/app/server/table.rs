@@ -7,16 +7,16 @@ use http::Request;
 use crate::layer::host;
 use crate::policy::{HostName, PathReading, is_below};
 
-/// Maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
+/// The maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
 
 /// A table of sites, indexed by host and path.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     exact: HashMap<Box<str>, Paths<T>>,
-    /// Sites by the part of a host pattern after the `*`, including the dot.
+    /// Sites, keyed by the part of a host pattern after the `*`, including the dot.
     patterns: HashMap<Box<str>, Paths<T>>,
-    /// Site that serves all other hosts.
+    /// The site that serves all other hosts.
     other: Option<T>,
 }
 

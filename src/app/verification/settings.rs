@@ -123,7 +123,7 @@ impl Default for Verification {
     }
 }
 
-/// Interval between checks for due downloads; lists needed to verify a robot are downloaded
+/// The interval between checks for due downloads; lists needed to verify a robot are downloaded
 /// immediately.
 const TICK: Duration = Duration::from_mins(5);
 

@@ -10,9 +10,9 @@ use crate::robots_file::split_usage;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Statement {
     about: Topic,
-    /// Source of the statement.
+    /// The source of the statement, such as a setting or a rule.
     who: String,
-    /// Text of the statement, as written in its source.
+    /// The text of the statement, as written in its source.
     words: String,
     allows: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct RuleWords<'r> {
     pub(super) prefixes: Vec<String>,
 }
 
-/// Returns the rules of a site that set response headers.
+/// Returns the response headers set by the rules of a site.
 pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<RuleWords<'r>> {
     let rules = policy.rules().zip(&settings.tables.rules);
     let words = rules.filter_map(|(rule, settings)| {

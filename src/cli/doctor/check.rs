@@ -12,7 +12,7 @@ use crate::store::Store;
 pub(super) struct Subject<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) settings: &'a Settings,
-    /// Server settings; `None` if they are invalid, which the configuration check reports.
+    /// The server settings; `None` if they are invalid, which the configuration check reports.
     pub(super) server: Option<&'a ServerSettings>,
     /// The database; `None` if it is unavailable, which the database check reports.
     pub(super) store: Option<Store>,
@@ -68,15 +68,15 @@ impl Check {
     }
 }
 
-/// Name of the default site, which has no `[[site]]` table.
+/// The name of the default site, which has no `[[site]]` table.
 const DEFAULT: &str = "default";
 
 /// A site that `serve` serves.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ServedSite {
-    /// Index of the site's `[[site]]` table, from 0; `None` for the default site.
+    /// The index of the site's `[[site]]` table, from 0; `None` for the default site.
     pub(in crate::cli) number: Option<usize>,
-    /// Name of the site; `None` if there is only one site.
+    /// The name of the site; `None` if there is only one site.
     name: Option<String>,
     pub(in crate::cli) loaded: Loaded,
 }

@@ -27,15 +27,15 @@ use super::{
     server::RunningServer,
 };
 
-/// Maximum time to wait for the server to store its notes about the requests.
+/// The maximum time to wait for the server to store its notes about the requests.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Timeout for a response; an unanswered decision query takes 5 seconds.
+/// The timeout for a response; an unanswered decision query takes 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of bytes to read from a page.
+/// The maximum number of bytes to read from a page.
 const MAX_BYTES: u64 = 1 << 20;
-/// Client address that the forged headers contain (RFC 5737).
+/// The client address that the forged headers contain (RFC 5737).
 const FORGED_ADDRESS: &str = "192.0.2.66";
-/// Header names to forge: names used by this program or by proxies, and names equal to these in
+/// The header names to forge: names used by this program or by proxies, and names equal to these in
 /// CGI.
 const FORGED_NAMES: [&str; 5] = [
     "x-robot-detection",
@@ -61,7 +61,7 @@ const VISITORS: [(&str, &str, bool); 3] = [
     ("browser", BROWSER, true),
 ];
 const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
-/// Browser headers that rules and suspect detection use.
+/// The browser headers that rules and suspect detection use.
 const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8"),
     (header::ACCEPT_LANGUAGE, "en-GB,en;q=0.5"),

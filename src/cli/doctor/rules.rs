@@ -12,7 +12,7 @@ use crate::config::RobotsTxtSource;
 use crate::detect::SharedDetector;
 use crate::store::{Store, TrafficSum};
 
-/// Number of past minutes for which a rule's requests are counted.
+/// The number of past minutes for which a rule's requests are counted.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Checks the rules of every site.

@@ -135,7 +135,7 @@ impl RunningServer {
 }
 
 const DAY: u64 = 86_400;
-/// Number of days before expiry at which a certificate causes a warning.
+/// The number of days before expiry at which a certificate causes a warning.
 ///
 /// `listen` renews its certificates earlier than this; certificates valid for less than 42 days are
 /// renewed in the last third of their lifetime.

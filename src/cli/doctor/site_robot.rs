@@ -9,10 +9,10 @@ use crate::operations::rfc3339;
 use crate::render::{RenderLimits, Renderer, obstacle};
 use crate::store::{RunCommand, Store, StoreError, StoredRun};
 
-/// Maximum number of starting points to request.
+/// The maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// Name of the systemd unit that the packages install.
+/// The name of the systemd unit that the packages install.
 const SERVICE: &str = "robot-detection.service";
 
 /// Checks the settings of each site robot, and requests the starting points.

@@ -31,11 +31,11 @@ use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, print, print_json};
 
-/// Maximum number of bytes to read from a robots.txt file.
+/// The maximum number of bytes to read from a robots.txt file.
 // Sixteen times the amount that robots read (RFC 9309 §2.5), to evaluate the whole file.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Description of the component that answers with a page's Markdown.
+/// The description of the component that answers with a page's Markdown.
 const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept header prefers";
 
 /// An explainer of decisions, which uses a detector and the policy of each site.
@@ -49,9 +49,9 @@ pub(in crate::cli) struct Explainer {
     live_rules: LiveRuleSet,
     /// robots.txt file given with `--robots-txt`, used instead of the sites' files.
     robots_txt: Option<RobotsTxt>,
-    /// Verifier of claims, if the request has an address or a signature.
+    /// A verifier of claims, if the request has an address or a signature.
     prover: Option<ClaimProver>,
-    /// Client address of the requests.
+    /// The client address of the requests.
     client: Option<IpAddr>,
     /// Transport of the requests; `None` unless all request headers are known.
     transport: Option<Transport>,

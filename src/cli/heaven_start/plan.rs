@@ -41,7 +41,7 @@ struct Subject<'a> {
     settings: &'a Settings,
     whole: &'a Loaded,
     given: Vec<Url>,
-    /// Public URL of the site, if any setting specifies it.
+    /// The public URL of the site, if any setting specifies it.
     base: Option<Url>,
 }
 

@@ -6,7 +6,7 @@ use crate::app::{ServerSettings, SiteRobotRuns};
 use crate::config::Loaded;
 use crate::site_robot::Step;
 
-/// Maximum number of starting points to request.
+/// The maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
 /// The results of the requests for the starting points.

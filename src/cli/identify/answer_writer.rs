@@ -10,7 +10,7 @@ use crate::operations::decisions::ClaimView;
 
 use super::{input::EntrySink, proving_sink::VerdictSink};
 
-/// Verdict printed for a line without a claim.
+/// The verdict printed for a line without a claim.
 const NO_VERDICT: &str = "-";
 
 /// A writer of results: the robot's id, `-` for no robot, or `?` for an unreadable line.
@@ -19,7 +19,7 @@ pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
-    /// Verdict on the claim in the next line, if claims are verified.
+    /// The verdict on the claim in the next line, if claims are verified.
     verdict: Option<&'static str>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct ReadCounts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
     pub(super) without_user_agent: u64,
-    /// Number of inputs that could not be read to the end.
+    /// The number of inputs that could not be read to the end.
     pub(super) failed: u64,
 }
 

@@ -16,11 +16,11 @@ use crate::registry::Robot;
 
 use super::input::{EntrySink, ProofProgress};
 
-/// Maximum number of concurrent verifications.
+/// The maximum number of concurrent verifications.
 // Verifications mostly wait for DNS; without a limit, a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
-/// Maximum number of cached verdicts; when the limit is exceeded, the cache is cleared.
+/// The maximum number of cached verdicts; when the limit is exceeded, the cache is cleared.
 // Without a limit, the cache would grow with the number of addresses in the log.
 const MAX_VERDICTS: usize = 500_000;
 

@@ -13,14 +13,14 @@ use crate::registry::{Purpose, Robot};
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
 use crate::summary::{Count, Row, Rows, Summary};
 
-/// Maximum number of User-Agents of unlisted robots to count separately; further User-Agents share
-/// a count.
+/// The maximum number of User-Agents of unlisted robots to count separately; further User-Agents
+/// share a count.
 ///
 /// A scanner may send a new User-Agent with each request, so memory use would grow with the log if
 /// there were no limit.
 const MAX_UNLISTED: usize = 10_000;
 
-/// Number of leading bytes by which User-Agents are distinguished.
+/// The number of leading bytes by which User-Agents are distinguished.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
 /// A counter of hits and bytes whose memory use depends on the registry, not on the log.
@@ -32,10 +32,10 @@ pub(in crate::cli) struct Tally<'d> {
     unlisted: UnlistedUserAgents,
     /// Counts by id and verdict, if claims are verified.
     verdicts: BTreeMap<(&'d str, &'static str), Count>,
-    /// Verdict on the claim in the next line.
+    /// The verdict on the claim in the next line.
     verdict: Option<Verdict>,
     people: Count,
-    /// Count of requests with a User-Agent that many people share.
+    /// The count of requests with a User-Agent that many people share.
     shared: Count,
     no_user_agent: Count,
     unreadable: Count,

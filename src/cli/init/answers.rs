@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loader, OpenTo, Value};
 
-/// Default schedule of the site robot: every night, in UTC.
+/// The default schedule of the site robot: every night, in UTC.
 pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
 
 /// A question of `init --interactive`.
@@ -77,7 +77,7 @@ const CERTIFICATES: [(&str, Certificates); 3] = [
     ("acme", Certificates::Ordered),
 ];
 
-/// Name of the tested configuration, shown in error messages.
+/// The name of the tested configuration, shown in error messages.
 const TRIED: &str = "answers";
 
 impl Question {

@@ -91,10 +91,10 @@ fn eval_help() -> String {
 /// Indentation of continuation lines in the help of a field.
 const INDENT: &str = "\n                             ";
 
-/// Maximum line length in the help of a field, in characters.
+/// The maximum line length in the help of a field, in characters.
 const MAX_CHARS: usize = 66;
 
-/// Description of the `robots-txt eval` protocol.
+/// The description of the `robots-txt eval` protocol.
 const EVAL_HELP: &str = "Input fields, all optional:
   dialect                    {dialects}
   robots_txt, robots_txt_b64 the file, as text or base64; robots_url: its URL

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::evaluator::Evaluator;
 
-/// Number of bytes to read or write with one system call.
+/// The number of bytes to read or write with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
@@ -41,7 +41,7 @@ fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
     output.write_all(b"\n")
 }
 
-/// Maximum length of a line; longer lines are skipped to limit memory use.
+/// The maximum length of a line; longer lines are skipped to limit memory use.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The result of reading a line.

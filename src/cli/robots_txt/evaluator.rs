@@ -9,7 +9,7 @@ use super::question::Question;
 use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
 use crate::robots_txt::{Access, Dialect, Escapes, RobotRules, RobotsTxt};
 
-/// Maximum number of robots whose rules are cached for one file.
+/// The maximum number of robots whose rules are cached for one file.
 const MAX_ROBOTS: usize = 256;
 
 /// An evaluator of input lines, which caches the robots.txt file from the previous line.

@@ -19,10 +19,10 @@ use super::{
     file_kind::{is_standard_input, name},
 };
 
-/// Number of descriptions in memory at a time.
+/// The number of descriptions in memory at a time.
 const BATCH_SIZE: u32 = 100;
 
-/// Run id of imported descriptions, which do not belong to a run.
+/// The run id of imported descriptions, which do not belong to a run.
 const NO_RUN: i64 = 0;
 
 pub(super) async fn export(

@@ -75,7 +75,7 @@ fn of_line(line: &str) -> Option<FileKind> {
 
 pub(super) use crate::cli::input::{is_standard_input, name};
 
-/// Maximum size of a configuration file, in bytes.
+/// The maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Reads a file or standard input as UTF-8.

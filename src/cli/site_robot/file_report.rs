@@ -14,9 +14,9 @@ use super::file_kind::FileKind;
 /// A report about the contents of a file.
 #[derive(Debug)]
 pub(super) struct FileReport {
-    /// Kind of the file; `None` if unknown.
+    /// The kind of the configuration file; `None` if unknown.
     pub(super) kind: Option<FileKind>,
-    /// Summary of the contents, in words.
+    /// The summary of the contents, in words.
     pub(super) summary: String,
     /// Filters in a filter.conf file.
     pub(super) filters: Vec<FilterText>,

@@ -10,7 +10,7 @@ use super::{
     visit::{Manner, bar, draw, is_outage},
 };
 
-/// Interval at which the progress of the run is polled.
+/// The interval at which the progress of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The result of handing over a run.

@@ -21,25 +21,25 @@ use super::{
     reasons::{Reason, print_reasons, reasons},
 };
 
-/// Interval for redrawing the progress bar.
+/// The interval for redrawing the progress bar.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Maximum duration of a database outage before a run fails.
+/// The maximum duration of a database outage before a run fails.
 const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
 
-/// Duration after which an attempt to resume is assumed to have reached the database.
+/// The duration after which an attempt to resume is assumed to have reached the database.
 const LONGEST_FAILURE: Duration = Duration::from_mins(1);
 
-/// Pause between attempts to resume a run.
+/// The pause between attempts to resume a run.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
+/// The exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
 /// Options for a run of the site robot.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Manner<'a> {
-    /// Name of the site.
+    /// The name of the site.
     pub(in crate::cli) site: &'a str,
     /// Whether the output is JSON.
     pub(in crate::cli) is_json: bool,
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Manner<'a> {
     pub(in crate::cli) reload: bool,
 }
 
-/// Hint to print if no page was described.
+/// A hint to print if no page was described.
 const UNKNOWN_SITE_NOTE: &str = "note: these URLs do not belong to a configured site; if robots are \
                        redirected there, set site_robot.starting_points or server.hosts, so that the \
                        site robot may pass";

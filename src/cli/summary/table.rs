@@ -12,10 +12,10 @@ use crate::summary::{Count, Grouping, Row, Summary, json_object, write_csv};
 /// Columns of a summary that are omitted from the table.
 const LEFT_OUT: [&str; 2] = ["name", "source"];
 
-/// Maximum width of a text column in a table with several text columns, in characters.
+/// The maximum width of a text column in a table with several text columns, in characters.
 const MAX_WIDTH: usize = 40;
 
-/// Maximum width of a text column in a table with only one text column, in characters.
+/// The maximum width of a text column in a table with only one text column, in characters.
 const MAX_WIDTH_ALONE: usize = 120;
 
 /// Writes the totals, and a table of at most `top` rows for each grouping.

@@ -19,16 +19,17 @@ use crate::store::{
 };
 use crate::traffic::{ShortPath, Window, shared_name};
 
-/// Cause recorded for imported requests, whose decisions were made by other servers.
+/// The cause recorded for imported requests, whose decisions were made by other servers.
 const IMPORTED: &str = "imported";
 
-/// Word stored for a request without a verdict.
+/// The word stored for a request without a verdict.
 const NO_VERDICT: &str = "none";
 
-/// Number of minutes added to the retention time, because an import takes some time.
+/// The number of minutes added to the retention time, because an import takes some time.
 const MARGIN: i64 = 24 * 60;
 
-/// Maximum response size accepted from one line, so that a forged line cannot distort the total.
+/// The maximum response size accepted from one line, so that a forged line cannot distort the
+/// total.
 const MAX_BYTES: u64 = 1 << 40;
 
 /// The numbers of log lines that were counted or skipped.
@@ -36,14 +37,14 @@ const MAX_BYTES: u64 = 1 << 40;
 pub(super) struct LineCounts {
     pub(super) requests: u64,
     pub(super) unreadable: u64,
-    /// Number of requests skipped because a server had already counted their minute.
+    /// The number of requests skipped because a server had already counted their minute.
     pub(super) live: u64,
 }
 
 /// Sites for which lines are counted.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// Index of the sites by host; `None` if the site was specified by name.
+    /// The index of the sites by host; `None` if the site was specified by name.
     index: Option<SiteIndex>,
     names: Vec<String>,
 }
@@ -251,7 +252,7 @@ fn class(status: u16) -> u8 {
         .unwrap_or_default()
 }
 
-/// Number of bytes that identify a log: a few lines, whose times make them unique to the log.
+/// The number of bytes that identify a log: a few lines, whose times make them unique to the log.
 const HEAD_BYTES: usize = 4 * 1024;
 
 /// The beginning of a log, in whole lines.

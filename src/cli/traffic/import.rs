@@ -27,13 +27,13 @@ use super::{
     counter::{Counter, Head, LineCounts, Sites},
 };
 
-/// Number of lines read between two database writes, which takes a few seconds.
+/// The number of lines read between two database writes, which takes a few seconds.
 const BATCH_LINES: u64 = 200_000;
 
-/// Maximum number of counts in memory before a database write; each uses about a hundred bytes.
+/// The maximum number of counts in memory before a database write; each uses about a hundred bytes.
 const BATCH_COUNTS: usize = 50_000;
 
-/// Interval between checks of a followed log.
+/// The interval between checks of a followed log.
 const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 
 /// The result of importing one log.
@@ -41,17 +41,17 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 struct Imported {
     id: String,
     told: LineCounts,
-    /// Number of bytes that were imported earlier.
+    /// The number of bytes that were imported earlier.
     known: u64,
 }
 
-/// Number of bytes examined to recognise the fields of a log that was never imported.
+/// The number of bytes examined to recognise the fields of a log that was never imported.
 const SAMPLE_BYTES: u64 = 1024 * 1024;
 
-/// Number of digits of an import's id to show.
+/// The number of digits of an import's id to show.
 const ID_DIGITS: usize = 12;
 
-/// Number of imports to list if the given id is unknown.
+/// The number of imports to list if the given id is unknown.
 const LISTED: usize = 10;
 
 /// An error for a log that is not imported because its lines cannot be read.

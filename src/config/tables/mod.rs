@@ -24,7 +24,7 @@ pub use source::{Preset, SourceKeys, SourceSettings};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableKind {
-    /// Name of the table.
+    /// The name of the repeatable table, without brackets.
     pub name: &'static str,
     pub(super) keys: &'static [&'static [Key]],
 }

@@ -15,7 +15,7 @@ const NEEDS: &str =
 /// A published registry with a known URL.
 #[derive(Debug)]
 pub struct Preset {
-    /// Name of the preset and of the registry's format.
+    /// The name of the preset and of the registry's format.
     name: &'static str,
     url: &'static str,
     interval_days: u32,

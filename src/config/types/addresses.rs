@@ -19,7 +19,7 @@ use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
 
-/// Prefix of a `[[list]]` name in a list of addresses.
+/// The prefix of a `[[list]]` name in a list of addresses.
 const LIST: &str = "list:";
 
 impl Item for ListenAddr {

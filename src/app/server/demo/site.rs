@@ -13,7 +13,7 @@ use super::{
     login,
 };
 
-/// Path of the members' area.
+/// The path of the members' area.
 pub(super) const MEMBERS: &str = "/members-only-stuff/";
 
 macro_rules! members_pages {
@@ -31,7 +31,7 @@ macro_rules! members_pages {
     };
 }
 
-/// Source files of the demonstration site's pages, bundled with the program.
+/// The source files of the demonstration site's pages, bundled with the program.
 const FILES: &[Page] = members_pages! {
     "", "index.html";
     "cat.html", "cat.html";
@@ -117,9 +117,9 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
 #[template(path = "demo/page.html")]
 pub(super) struct DemoPage {
     title: &'static str,
-    /// Name and content of each META tag.
+    /// The name and content of each META tag.
     metas: Vec<(&'static str, &'static str)>,
-    /// Navigation link that points to this page.
+    /// A navigation link that points to this page.
     here: &'static str,
     content: OwnHtml,
 }

@@ -23,13 +23,13 @@ use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation}
 /// Seconds of log time between evaluations.
 const JUDGED_S: u64 = 60;
 
-/// Minimum backward jump of the log's time, in seconds, that is treated as a clock correction.
+/// The minimum backward jump of the log's time, in seconds, that is treated as a clock correction.
 const CLOCK_S: i64 = 2 * 86_400;
 
-/// Number of lines examined to determine the start time of a log.
+/// The number of lines examined to determine the start time of a log.
 const FIRST_LINES: usize = 100;
 
-/// Fixed seed of the sketches, so that a log always produces the same results; not a secret.
+/// The fixed seed of the sketches, so that a log always produces the same results; not a secret.
 const SEED: u64 = 0;
 
 /// Product token that does not occur in any robots.txt.
@@ -40,11 +40,11 @@ const ANYBODY: &str = "any-other-robot";
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// Number of requests with a browser's User-Agent, for pages and their assets.
+    /// The number of requests with a browser's User-Agent, for pages and their assets.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
-    /// Number of requests older than requests already read, by more than one window.
+    /// The number of requests older than requests already read, by more than one window.
     pub(super) late: u64,
     failed: u64,
 }
@@ -57,7 +57,7 @@ struct Reader<'r> {
     fleets: Fleets,
     found: FlaggedClients,
     counts: Counts,
-    /// Time of the last evaluation.
+    /// The time of the most recent evaluation.
     judged_s: i64,
     now_s: i64,
 }
@@ -212,15 +212,15 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of fleets, and of addresses and networks, to report, those with the most requests
-/// first.
+/// The maximum number of fleets, and of addresses and networks, to report, those with the most
+/// requests first.
 const MAX_TOLD: usize = 200;
 
 /// A flagged fleet, address or network.
 #[derive(Clone, Debug)]
 pub(super) struct FlaggedUntil<T> {
     pub(super) flagged: T,
-    /// Time at which the client was last flagged, in seconds since 1970.
+    /// The time at which the client was last flagged, in seconds since 1970.
     pub(super) until_s: i64,
 }
 
