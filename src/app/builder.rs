@@ -395,7 +395,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the download limits.
+    /// Sets the limits for downloads, such as the maximum size and the timeout.
     pub fn fetch_limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
         self

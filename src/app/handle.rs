@@ -43,7 +43,7 @@ pub struct RobotDetection {
 pub(super) struct Inner {
     /// The state that administrators can view and change.
     pub(super) operations: Operations,
-    /// Parts shared by all sites.
+    /// The state shared by all sites.
     pub(super) common: Common,
     /// The handle's own site.
     pub(super) main: Site,
@@ -153,7 +153,7 @@ impl RobotDetection {
         &self.inner.operations.robot_runs
     }
 
-    /// Returns the robot detector.
+    /// Returns the detector, which identifies robots by their User-Agents.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
         &self.inner.common.detector

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(told("filter_pattern = '/members/*'"), [true, false, false]);
     }
 
-    /// Returns whether the heaven page of a path is canonical.
+    /// Returns `true` if the heaven page for a path is canonical.
     fn is_canonical(text: &str, path: &str) -> bool {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";

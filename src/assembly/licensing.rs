@@ -5,7 +5,7 @@ use crate::licensing::{Licensing, Terms, TermsError};
 
 use super::heaven::site_url;
 
-/// The default currency of amounts.
+/// The default currency of payment amounts.
 const CURRENCY: &str = "USD";
 
 /// A function that sets a text field of the terms.

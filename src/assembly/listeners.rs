@@ -37,7 +37,7 @@ pub(crate) fn from_here(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Returns all public listeners.
+/// Returns the settings of all public listeners.
 pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let tls = tls(settings)?;

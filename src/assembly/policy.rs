@@ -105,7 +105,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
 /// The label of the suspects rule in reasons, logs and bans.
 const LABEL: &str = "suspects";
 
-/// Returns `true` if suspects are detected.
+/// Returns `true` if a site with these settings detects suspects.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     loaded.settings().suspects.action != SuspectAction::Off
 }

@@ -6,7 +6,7 @@ use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection};
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
-/// The maximum size of a settings file.
+/// The maximum size of a settings file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Keys of robot.conf that have no effect, each with an alternative.

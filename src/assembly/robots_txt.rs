@@ -18,7 +18,7 @@ use crate::robots_file::{
 
 use super::license_url;
 
-/// The maximum size of a served file; robots read 500 KiB.
+/// The maximum size of a served robots.txt file, in bytes; robots read only 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Returns the plan for `/robots.txt` that the settings specify.

@@ -39,7 +39,7 @@ impl Signing {
         })
     }
 
-    /// Reads the key, or creates the key if it does not exist.
+    /// Reads the signing key, or creates the key if it does not exist.
     pub(crate) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
         Signer::open(&self.key, &self.agent, clock)
     }

@@ -209,7 +209,7 @@ pub(super) enum DatabaseCommand {
     },
 }
 
-/// Arguments of `database repair` and `database new`.
+/// Arguments of the `database repair` and `database new` commands.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct DatabaseArgs {
     /// Do not ask for confirmation

@@ -15,7 +15,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// The interval between two database queries.
+/// The interval between two queries for new bans.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Arguments of the `bans` command.

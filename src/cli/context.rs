@@ -40,7 +40,7 @@ pub(super) struct Cli {
     pub(super) robot_conf: Option<String>,
 }
 
-/// The default configuration file.
+/// The name of the default configuration file.
 const DEFAULT_FILE: &str = "robot-detection.toml";
 
 /// Reads the configuration file, the environment and the global flags.

@@ -8,7 +8,7 @@ use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Remo
 /// The beginning of the error about a reference to a missing list.
 const NO_LIST: &str = "no [[list]] is named";
 
-/// Loads settings, or returns all errors in them.
+/// Loads the settings, or returns all errors in them.
 pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
     let loaded = loader.clone().load();
     loaded.map_err(|first| every_error(loader, first))

@@ -168,7 +168,7 @@ Example: robot-detection traps"
     Completions(CompletionsArgs),
 }
 
-/// Runs the program.
+/// Runs the program with the process's command-line arguments.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut line = CommandLine::parse();

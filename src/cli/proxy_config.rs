@@ -53,7 +53,7 @@ pub(super) struct ProxyConfigArgs {
     listen: String,
 }
 
-/// Prints the proxy configuration.
+/// Prints the configuration for a front proxy.
 pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.inspect {
         return inspect_file(args.proxy, file);

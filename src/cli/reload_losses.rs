@@ -21,7 +21,7 @@ pub(super) struct HeldBack(pub(super) Vec<String>);
 pub(super) struct Extent {
     /// The text of the configuration file, for detecting an emptied or truncated file.
     text: String,
-    /// Sites, with the number of their upstreams.
+    /// The name of each site, with the number of its upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
     /// The number of rules and filter patterns in the file, including those of all sites.

@@ -37,7 +37,7 @@ pub(super) struct Table {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
 }
 
-/// A `[[site]]` table.
+/// The contents of a `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteContent {
     pub(super) line: usize,
@@ -454,7 +454,7 @@ impl FileContent {
         (self.tables.len() + self.sites.len() < tables).then_some(line)
     }
 
-    /// Returns the errors, each with the file's name.
+    /// Returns the errors in the file, each with the file's name.
     pub(super) fn errors(&self, file: &str) -> impl Iterator<Item = ConfigError> {
         self.errors.iter().map(move |(line, message)| ConfigError {
             origin: format!("{file}:{line}"),

@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use super::{Key, Kind, Reach, Value, file};
 
-/// The maximum number of included files.
+/// The maximum number of included configuration files.
 const MAX_FILES: usize = 256;
 
 /// Additional configuration files, whose keys and tables are read as part of this file
@@ -56,7 +56,7 @@ impl Includes {
         Ok(found)
     }
 
-    /// Returns the included files that currently exist.
+    /// Returns the included configuration files that currently exist.
     #[must_use]
     pub fn present(&self, of: &Path) -> Vec<PathBuf> {
         self.files(of).unwrap_or_default()

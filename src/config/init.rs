@@ -246,7 +246,7 @@ fn rules() -> String {
         .replace("{of_any_method}", &either(&of_any))
 }
 
-/// Joins words as "a, b or c".
+/// Joins words into a list such as "a, b or c".
 fn either(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),

@@ -18,7 +18,7 @@ pub struct Key {
     pub kind: Kind,
     /// The default value, written as in an environment variable.
     pub default: &'static str,
-    /// Help text, including units.
+    /// The help text, including units.
     pub help: &'static str,
     /// Places where the key may be set, and how a change takes effect.
     pub reach: Reach,
@@ -40,7 +40,7 @@ pub enum Reach {
 }
 
 impl Key {
-    /// Creates a key in the table with the given prefix.
+    /// Creates a key in the table whose name is the given prefix.
     pub(super) const fn new(
         prefix: &'static str,
         name: &'static str,
@@ -67,7 +67,7 @@ impl Key {
         self.name.strip_suffix(self.short_name).unwrap_or_default()
     }
 
-    /// Returns the environment variable of the key.
+    /// Returns the name of the environment variable that sets the key.
     #[must_use]
     pub fn variable(&self) -> String {
         let name = self.name.replace('.', "_").to_ascii_uppercase();
@@ -96,7 +96,7 @@ impl Key {
         self.reach == Reach::Site
     }
 
-    /// Returns `true` if a change takes effect on reload.
+    /// Returns `true` if a change of the key's value takes effect on reload.
     #[must_use]
     pub fn is_reloaded(&self) -> bool {
         self.reach != Reach::Process
@@ -112,7 +112,7 @@ pub type Words = fn() -> Vec<&'static str>;
 pub enum Kind {
     /// A string.
     Text,
-    /// One of several words.
+    /// One of several allowed words.
     Word(Words),
     /// A whole number in a range.
     Integer {

@@ -14,7 +14,7 @@ use super::{
     site::SiteParts,
 };
 
-/// The prefix of environment variables.
+/// The prefix of environment variables that set a key.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
 /// The text before the variable's name in the origin of a value.
@@ -36,7 +36,7 @@ pub struct Loader {
 /// The effective value of a setting, and the origin of the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InForce {
-    /// The effective value.
+    /// The effective value of the setting.
     pub value: Value,
     /// The origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
     pub origin: String,
@@ -47,7 +47,7 @@ pub struct InForce {
 pub enum Removed {
     /// A value was removed; contains the place of its table, as used in errors.
     Value(String),
-    /// A table was removed with all of its values.
+    /// A table was removed, with all of its values.
     Table,
 }
 
@@ -112,7 +112,7 @@ impl Loader {
         self.environment(variables)
     }
 
-    /// Adds environment variables.
+    /// Adds the given environment variables.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         self.environment.extend(variables);
@@ -352,7 +352,7 @@ impl Loaded {
             .filter_map(|key| Some((key, self.values.get(key.name)?)))
     }
 
-    /// Returns the origin of a setting.
+    /// Returns the origin of a setting's value.
     #[must_use]
     pub fn origin(&self, key: &Key) -> &str {
         self.values

@@ -65,7 +65,7 @@ pub(super) trait Section: Default {
     fn take(&mut self, name: &str, other: &Self);
 }
 
-/// Returns the default of a key.
+/// Returns the default value of a key.
 pub(super) fn standard<T: Setting>(key: &Key) -> T {
     Value::parse(key.kind, key.default)
         .and_then(|value| T::read(&value))
@@ -219,7 +219,7 @@ impl<T: Item> Setting for Vec<T> {
     }
 }
 
-/// Pairs of a name and a string.
+/// Reads a map as pairs of a name and a string.
 impl Setting for Vec<(String, String)> {
     const KIND: Kind = Kind::Map;
 

@@ -52,7 +52,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Settings of the keys outside any table.
+    /// Settings that are outside any table.
     general: GeneralSection,
     /// Settings of the `[database]` table.
     database: DatabaseSection,

@@ -39,7 +39,7 @@ impl Key {
         self.name.strip_prefix(SERVER).unwrap_or(self.name)
     }
 
-    /// Returns the key with the given name in a `[[site]]`.
+    /// Returns the key with the given name in a `[[site]]` table.
     pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
         of_sites().find(|key| key.name_in_site() == name || key.old_name == Some(name))
     }
@@ -118,7 +118,7 @@ impl SiteParts {
         &self.table.name
     }
 
-    /// Reads a `[[site]]` and adds its errors to `errors`.
+    /// Reads a `[[site]]` table and adds its errors to `errors`.
     pub(super) fn new(
         file: &str,
         site: &SiteContent,

@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
             .ok()
     }
 
-    /// Reads the keys shared by several tables.
+    /// Reads the keys that several tables share.
     pub(super) fn part<T: Section>(&mut self) -> T {
         let mut part = T::default();
         for (key, value, line) in self.table.values.clone() {

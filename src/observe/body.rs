@@ -35,7 +35,7 @@ impl<B> ObservedBody<B> {
 }
 
 impl<B> From<B> for ObservedBody<B> {
-    /// Creates a body that is not observed.
+    /// Creates a response body that is not observed.
     fn from(inner: B) -> Self {
         Self {
             observation: None,

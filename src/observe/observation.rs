@@ -36,7 +36,7 @@ pub(crate) struct Observation {
     /// The status of the response; `None` if another program answers and its response is unknown.
     status: Option<u16>,
     outcome: Option<Outcome>,
-    /// The ticket for the request's stored path.
+    /// The ticket for the stored path of the request.
     ticket: Option<Ticket>,
     /// The ticket for the stored data that shows whether the request is suspicious.
     slip: Option<ObservationTicket>,
@@ -71,7 +71,7 @@ impl Observation {
         }
     }
 
-    /// Marks the request as a probe sent by `doctor`, if it is one.
+    /// Marks the request as a probe, if `doctor` sent the request.
     pub(crate) fn store_for(&mut self, probe: Option<Box<Probe>>) {
         if probe.is_some() {
             (self.slip, self.ticket, self.probe) = (None, None, probe);
@@ -101,7 +101,7 @@ impl Observation {
         response.body_mut().observe(self);
     }
 
-    /// Records a response without a body, and ends the observation.
+    /// Records a response without a body, and ends the observation of the request.
     pub(crate) fn ended(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }

@@ -30,7 +30,7 @@ pub(super) struct TraceSettings {
 #[derive(Debug, Default)]
 pub(super) struct TraceExport(Option<Traces>);
 
-/// A span of one request, if spans are exported.
+/// The span of one request, if spans are exported.
 #[derive(Debug)]
 pub(super) struct Span(Option<RequestSpan>);
 

@@ -55,7 +55,7 @@ impl SiteRobotRuns {
         Self::of(settings, store, clock, &own)
     }
 
-    /// Creates a site robot that identifies itself with a key.
+    /// Creates a site robot that identifies itself to our sites with a key.
     pub(crate) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
@@ -96,7 +96,7 @@ impl SiteRobotRuns {
         })
     }
 
-    /// Returns the site robot itself.
+    /// Returns the site robot, which makes the visits.
     #[must_use]
     pub fn robot(&self) -> &SiteRobot {
         &self.robot
@@ -126,7 +126,7 @@ impl SiteRobotRuns {
         starts.all(|start| settings.own_hosts.has(&start.url))
     }
 
-    /// Returns the action after a run (`onCompletion`).
+    /// Returns the action to take after a run (`onCompletion`).
     #[must_use]
     pub fn on_completion(&self) -> OnCompletion {
         self.settings.conf.on_completion

@@ -86,7 +86,7 @@ impl Orders {
         }
     }
 
-    /// Replaces the settings; active runs continue with the old ones.
+    /// Replaces the settings; active runs continue with the old settings.
     pub(crate) fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
@@ -112,7 +112,7 @@ impl Orders {
         tasks.wait().await;
     }
 
-    /// Reports that this server accepts handed-over runs.
+    /// Reports to commands that this server accepts handed-over runs.
     async fn show(&self) {
         let Desk {
             store,

@@ -49,7 +49,7 @@ impl OwnHosts {
         })
     }
 
-    /// Returns `true` if a URL has one of these hosts.
+    /// Returns `true` if a URL's host is one of our own hosts.
     pub(super) fn has(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;

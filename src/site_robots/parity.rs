@@ -33,7 +33,7 @@ pub struct Parity {
 pub struct Disparity {
     /// The URL of the original page.
     pub url: String,
-    /// The description of the difference.
+    /// The description of the difference between the two pages.
     pub reason: String,
     /// Sentences of the heaven page that are missing from the original page.
     pub sentences: Vec<String>,

@@ -200,7 +200,7 @@ fn judge(
     (terms, pass)
 }
 
-/// Returns the first sentence, truncated to the maximum length.
+/// Returns the first of the sentences, truncated to the maximum length.
 fn shown(sentences: &[String]) -> String {
     let first = sentences.first().map_or("", String::as_str);
     first.chars().take(SENTENCE_CHARS).collect()

@@ -51,7 +51,7 @@ pub struct Programs {
     tmpdir: Option<PathBuf>,
     timeout: Duration,
     max_output_bytes: u64,
-    /// Whether each start is logged (`loglevel` 4).
+    /// Whether each start of a program is logged (`loglevel` 4).
     tells: bool,
     converters: Vec<(String, CommandLine)>,
 }
@@ -113,7 +113,7 @@ impl Programs {
 /// The input of a program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ProgramInput {
-    /// A document from an untrusted source.
+    /// The input is a document from an untrusted source.
     Document,
     Nothing,
 }
@@ -234,7 +234,7 @@ fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<Command
     is_there.then(|| words.fold(CommandLine::new(PROGRAM), CommandLine::argument))
 }
 
-/// Returns `true` if a command was created by `pdf_command`.
+/// Returns `true` if `pdf_command` created the command.
 fn is_command(line: &CommandLine) -> bool {
     line.program == PROGRAM && line.arguments.first().is_some_and(|it| it == "-htmlmeta")
 }

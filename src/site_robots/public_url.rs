@@ -14,7 +14,7 @@ pub(super) struct PublicUrl {
     pub(super) url: Url,
     /// URLs of the upstream, which are replaced by the site's public URL.
     pub(super) aliases: Vec<Url>,
-    /// First alias with a host other than the public URL's.
+    /// The first alias whose host differs from the public URL's host.
     server: Option<Url>,
 }
 

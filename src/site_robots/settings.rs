@@ -50,15 +50,15 @@ pub struct SiteRobotSettings {
     /// hosts.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
-    /// The key that signs requests.
+    /// The key that signs the site robot's requests.
     pub(super) signing: Option<Signing>,
-    /// Hosts to which the site robot identifies itself.
+    /// The hosts to which the site robot identifies itself.
     pub(super) own_hosts: OwnHosts,
     /// The public URL of the site, if the robot visits the upstream.
     pub(super) public: Option<PublicUrl>,
     /// Whether results are published even if they would otherwise be held for review.
     pub(super) accept: bool,
-    /// IndexNow client for changed pages, if active.
+    /// The IndexNow client that submits changed pages, if active.
     pub(super) index_now: Option<Announcer>,
     /// The question about which visitors may read pages behind a login; `None` if `heaven.open_to`
     /// is set or no login is used.
@@ -181,7 +181,7 @@ impl SiteRobotSettings {
         self.own().publish.as_deref()
     }
 
-    /// Returns the settings of `[site_robot]`.
+    /// Returns the settings in the `[site_robot]` table.
     pub(super) fn own(&self) -> &SiteRobotSection {
         &self.configured.site_robot
     }

@@ -110,7 +110,7 @@ fn check_files(
     Ok(())
 }
 
-/// Returns `true` if a URL has one of these hosts.
+/// Returns `true` if the URL's host is one of `hosts`.
 pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))

@@ -32,7 +32,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration.
+    /// Counts a duration in its bucket, and adds the duration to the sum.
     pub fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bounds = BOUNDS.iter();

@@ -59,7 +59,7 @@ struct Shared {
     closed: CancellationToken,
 }
 
-/// The destination of the lines.
+/// The destination of the written lines.
 #[derive(Debug)]
 enum Sink {
     Output,

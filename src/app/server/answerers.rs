@@ -42,7 +42,7 @@ pub(super) struct Answerers {
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,
-    /// IndexNow key whose file is served.
+    /// The IndexNow key whose key file is served.
     pub(super) index_now: Option<IndexNowKey>,
 }
 
@@ -235,7 +235,7 @@ impl SiteAnswers {
         Some(format!("this program, {part}"))
     }
 
-    /// Returns the current robots.txt files.
+    /// Returns the current robots.txt files of the site.
     pub(crate) fn files(&self) -> &SharedRobotsFiles {
         self.answerers.robots_txt.files()
     }

@@ -76,7 +76,7 @@ struct Shared {
     /// Prepared answers to the most common queries: for nginx, for Apache, and for other proxies.
     plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
-    /// Trusted proxies in front of the querying proxy.
+    /// The trusted proxies in front of the proxy that sends queries.
     proxies: TrustedProxies,
     /// Whether the decision endpoint counts requests in the traffic counters.
     counts: bool,
@@ -195,7 +195,7 @@ impl CheckService {
 }
 
 impl CheckService {
-    /// Reads an application's report about its visitors.
+    /// Reads an application's report about which visitors are human.
     fn report(
         &self,
         question: &mut Request<RequestContext>,

@@ -56,7 +56,7 @@ impl ClaimProver {
         settings.methods(methods)
     }
 
-    /// Sets whether downloads are disabled.
+    /// Sets whether downloads of address lists are disabled.
     #[must_use]
     pub fn offline(mut self, is_offline: bool) -> Self {
         self.is_offline = is_offline;

@@ -32,7 +32,7 @@ pub(in crate::app) type Started = Option<Loaded>;
 #[derive(Debug)]
 pub(in crate::app) struct ServerParts {
     started: Started,
-    /// Sites of the running server.
+    /// The sites of the running server.
     pub(super) serving: ArcSwapOption<Serving>,
     /// A token that is cancelled when a server starts serving.
     pub(super) begun: CancellationToken,
@@ -185,7 +185,7 @@ impl RobotDetection {
         });
     }
 
-    /// Returns a warning for each untrusted proxy.
+    /// Returns a warning for each untrusted proxy that was detected.
     pub(super) fn notices(&self) -> Vec<String> {
         self.inner.operations.notices.load()
     }

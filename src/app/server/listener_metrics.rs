@@ -15,7 +15,7 @@ const UNREADABLE: &str = "robot_detection_unreadable_requests_total";
 const EXPIRY: &str = "robot_detection_certificate_expiry_timestamp_seconds";
 const FAILURES: &str = "robot_detection_certificate_order_failures";
 
-/// Sources of the listeners' metrics.
+/// The sources of the listeners' metrics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenerMetrics {
     /// TLS state shared by all listeners.

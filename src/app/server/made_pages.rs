@@ -131,7 +131,7 @@ impl MadePages {
         }
     }
 
-    /// Loads the list of a site's heaven pages once.
+    /// Loads the list of a site's heaven pages once, without tracking changes.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);

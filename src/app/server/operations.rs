@@ -30,13 +30,13 @@ use super::{
 pub(super) struct Operations {
     pub(super) robots: RobotDetection,
     pub(super) observer: Observer,
-    /// Addresses of all listeners.
+    /// The addresses of all listeners.
     pub(super) addresses: Vec<String>,
     pub(super) listeners: ListenerMetrics,
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) probes: Arc<Probes>,
     pub(super) stop: CancellationToken,
-    /// The start of the server, as Unix time.
+    /// The time when the server started, as Unix time.
     pub(super) started_seconds: u64,
 }
 

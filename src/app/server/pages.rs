@@ -35,7 +35,7 @@ pub(super) struct Heaven {
     /// The path of robot heaven, with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
-    /// Pages generated from page descriptions, if configured.
+    /// Heaven pages generated from page descriptions, if configured.
     made: Option<MadePages>,
 }
 
@@ -48,7 +48,7 @@ impl Heaven {
         }
     }
 
-    /// Adds pages generated from page descriptions.
+    /// Adds heaven pages generated from page descriptions.
     pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
         self.made = made;
         self
@@ -83,19 +83,20 @@ impl Heaven {
         }
     }
 
-    /// Reloads the list of generated pages.
+    /// Reloads the list of generated heaven pages.
     pub(super) async fn reload(&self) {
         if let Some(made) = &self.made {
             made.reload().await;
         }
     }
 
-    /// Returns the pages to which robots are redirected, if enabled.
+    /// Returns the heaven pages to which robots are redirected, if such redirects are enabled.
     pub(super) fn redirected_to(&self) -> Option<&MadePages> {
         self.made.as_ref().filter(|made| made.are_redirected_to())
     }
 
-    /// Returns a clone of the pages to which robots are redirected, if enabled.
+    /// Returns a clone of the heaven pages to which robots are redirected, if such redirects are
+    /// enabled.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
         self.redirected_to().cloned()
     }

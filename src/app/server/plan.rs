@@ -25,7 +25,7 @@ use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
 use crate::verify::Signer;
 
-/// The sites to serve, with their common settings.
+/// The sites that a server will serve, with their common settings.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     /// The policy and enforcement common to all sites; the handle's own site uses them.
@@ -34,14 +34,14 @@ pub(super) struct Plan {
     pub(super) sites: Vec<SitePlan>,
 }
 
-/// A site to serve.
+/// A site that a server will serve.
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
     /// The policy and enforcement of the site; `None` if the plan's common policy and enforcement
     /// apply.
     pub(super) detection: Option<Detection>,
-    /// Whether suspects are detected.
+    /// Whether the site detects suspects.
     pub(super) finds_suspects: bool,
     /// Whether the site has traps.
     pub(super) has_traps: bool,
@@ -54,12 +54,12 @@ pub(super) struct SitePlan {
     pub(super) heaven: Option<Heaven>,
     pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
-    /// A signer whose key directory is served.
+    /// The site robot's signer, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
-/// Data about a site for administrators.
+/// Data about a site, shown to administrators.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) name: String,
@@ -278,7 +278,7 @@ impl About {
     }
 }
 
-/// The destination of the requests that pass.
+/// The destination of a site's requests that pass.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,

@@ -57,7 +57,7 @@ impl ProcessServices {
 
 /// The minimum number of requests with a forwarding header before their peer is reported.
 const MIN_REQUESTS: u32 = 60;
-/// The maximum number of reported peers.
+/// The maximum number of untrusted peers to report.
 const MAX_PEERS: usize = 16;
 /// The minimum share of all requests, in percent, for a peer with a public address to be considered
 /// a proxy.
@@ -119,7 +119,7 @@ fn sentence(peer: IpAddr) -> String {
     )
 }
 
-/// Data about the visitors of all sites.
+/// Data about visitors, shared by all sites.
 #[derive(Debug)]
 pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
@@ -146,7 +146,7 @@ impl KnownVisitors {
         Some(TrapPages::new(TrapPaths::new(seed, site)))
     }
 
-    /// Returns the receiver of requests sent by `doctor`.
+    /// Returns the component that receives the requests sent by `doctor`.
     pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
         Probes::new(self.seed, store, robots.clock().clone(), tasks)

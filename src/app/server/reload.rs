@@ -13,7 +13,7 @@ use super::{
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Names of all sites after the reload.
+    /// Names of all sites that are served after the reload.
     pub sites: Vec<String>,
     /// Names of the sites that the reload added.
     pub added: Vec<String>,

@@ -34,7 +34,7 @@ impl<'c> Names<'c> {
     }
 }
 
-/// Records the metrics of all requests since the start.
+/// Records the metrics of all requests since the start of the process.
 pub(super) fn record(traffic: &Traffic) {
     let counted = traffic.counted();
     requests(&counted);

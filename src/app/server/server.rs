@@ -61,7 +61,7 @@ pub struct ServerSettings {
     wanted: WantedOrigins,
 }
 
-/// Settings of all listeners of a server.
+/// Settings for all listeners of a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,

@@ -41,7 +41,7 @@ pin_project! {
             // Boxed, because this variant is rare.
             body: Pin<Box<CanonicalBody<ServerBody>>>,
         },
-        /// A page served by this program.
+        /// The body of a page served by this program.
         Page {
             #[pin]
             body: body::Body,
@@ -50,7 +50,7 @@ pin_project! {
 }
 
 impl ServerBody {
-    /// Creates a body from a short text.
+    /// Creates a response body from a short text.
     pub(super) fn small(bytes: Bytes) -> Self {
         Self::from(Source::Small {
             body: Full::new(bytes),
@@ -72,7 +72,7 @@ impl ServerBody {
     }
 }
 
-/// Analyses the upstream's response while it is forwarded.
+/// Analyses the upstream's response while the response is forwarded.
 pub(super) fn read_by(
     reading: CanonicalReader,
     response: Response<ServerBody>,

@@ -55,7 +55,7 @@ pub(super) trait SiteKeeper {
 
     fn store(&self) -> &Store;
 
-    /// Replaces the list of sites.
+    /// Replaces the lists of sites for applications and the admin page.
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Sites {
     all: Vec<Arc<ServedSite>>,
 }
 
-/// A site served by the server.
+/// A site that the server serves, with the site's layer and services.
 #[derive(Debug)]
 pub(super) struct ServedSite {
     site: Site,

@@ -166,7 +166,7 @@ impl SiteRouter {
         }
     }
 
-    /// Passes a request to the site.
+    /// Passes a request to the site itself: the upstream or the demonstration site.
     fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match &parts.target {
@@ -252,7 +252,7 @@ impl SiteFuture {
         }
     }
 
-    /// Analyses the response while it is forwarded.
+    /// Analyses the response while the response is forwarded.
     pub(super) fn read_by(self, reading: CanonicalReader) -> Self {
         let future = async move {
             let Ok(response) = self.await;

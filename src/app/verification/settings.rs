@@ -48,7 +48,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Creates settings that enable all methods.
+    /// Creates settings that enable all verification methods.
     pub fn new() -> Self {
         Self {
             methods: Method::ALL.to_vec(),
@@ -60,7 +60,7 @@ impl Verification {
         }
     }
 
-    /// Creates settings without any method; every claim is then unverifiable.
+    /// Creates settings without any verification method; every claim is then unverifiable.
     pub fn off() -> Self {
         Self::new().methods([])
     }
@@ -110,7 +110,7 @@ impl Verification {
         &self.dns_servers
     }
 
-    /// Returns `true` if a verification method is enabled.
+    /// Returns `true` if the given verification method is enabled.
     #[must_use]
     pub fn uses(&self, method: Method) -> bool {
         self.methods.contains(&method)

@@ -44,7 +44,7 @@ pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<Rul
     words.collect()
 }
 
-/// Returns the prefixes of a rule's paths.
+/// Returns the path prefixes to which a rule applies.
 fn prefixes(when: &WhenSettings) -> Vec<String> {
     let paths = when.paths.iter().flatten();
     let rooted = paths.filter(|path| path.starts_with('/'));
@@ -80,7 +80,7 @@ pub(super) fn disagreements(
     found
 }
 
-/// Returns the paths for which separate statements exist.
+/// Returns the paths for which separate statements about the use of content exist.
 fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
     let usages = settings.robots_txt.content_usage.iter();
     let usages = usages.map(|line| split_usage(line).0);
@@ -221,7 +221,7 @@ fn reservation(who: String, is_reserved: bool) -> Statement {
     }
 }
 
-/// Parses a list such as `train-ai=n, search=y`.
+/// Parses a list of content uses such as `train-ai=n, search=y`.
 fn members(who: &str, list: &str) -> Vec<Statement> {
     let members = list.split(',').filter_map(|member| {
         let (name, value) = member.split_once('=')?;

@@ -18,7 +18,7 @@ pub(super) struct Subject<'a> {
     pub(super) store: Option<Store>,
 }
 
-/// The result of a check.
+/// The result of a check that `doctor` makes.
 #[derive(Debug)]
 pub(super) struct Check {
     name: String,
@@ -47,7 +47,7 @@ impl Check {
         self.result.is_ok()
     }
 
-    /// Returns the result as a line of text.
+    /// Returns the result of the check as a line of text.
     pub(super) fn line(&self) -> String {
         let (mark, text) = match &self.result {
             Ok(text) if self.is_warning => ("warn", text),
@@ -58,7 +58,7 @@ impl Check {
         format!("{mark}  {}: {}", self.name, output::clean(text))
     }
 
-    /// Returns the result as a JSON object.
+    /// Returns the result of the check as a JSON object.
     pub(super) fn object(&self) -> Value {
         let (text, ok) = match &self.result {
             Ok(text) => (text, true),

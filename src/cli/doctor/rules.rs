@@ -15,7 +15,7 @@ use crate::store::{Store, TrafficSum};
 /// The number of past minutes for which a rule's requests are counted.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
-/// Checks the rules of every site.
+/// Checks the rules of every site, and returns a warning for each rule without effect.
 pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     let sums = match &subject.store {
         Some(store) => last_sums(store).await,

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::listen::{CertificateState, ListenAddr, OpenFileLimit, Validity};
 
-/// Connects to each upstream.
+/// Checks that each upstream accepts connections.
 pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();

@@ -141,7 +141,7 @@ fn run_text(run: &StoredRun) -> String {
     format!("run {id}, started at {began}, {state}")
 }
 
-/// Requests each starting point in the same way as a run.
+/// Requests each starting point in the same way as a run of the site robot.
 async fn starting_points(
     site: &ServedSite,
     robot: &SiteRobotSettings,

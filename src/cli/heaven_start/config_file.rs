@@ -35,7 +35,7 @@ impl Rewrite {
         }
     }
 
-    /// Prints the lines that differ.
+    /// Prints the lines that differ between the old and the new text.
     pub(super) fn print(&self) -> std::io::Result<()> {
         output::line(&output::clean(&format!("{}:", self.path.display())))?;
         for line in diff(&self.old, &self.new) {
@@ -48,7 +48,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Returns the differing lines as JSON.
+    /// Returns the lines that differ between the old and the new text as JSON.
     pub(super) fn value(&self) -> Value {
         let lines = diff(&self.old, &self.new);
         let lines = lines.iter().map(|line| match line {

@@ -185,7 +185,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns `true` if a setting is set for this site.
+    /// Returns `true` if a setting is set specifically for this site.
     fn is_own(&self, key: &Key) -> bool {
         let own = self.site.loaded.origin(key);
         let is_common = self.site.number.is_some() && own == self.whole.origin(key);

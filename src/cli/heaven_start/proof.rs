@@ -19,7 +19,7 @@ use crate::operations::decisions::DecisionView;
 use crate::policy::{Action, Policy};
 use crate::store::Store;
 
-/// The timeout for one response.
+/// The timeout for one response from a server.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum size of a heaven page, in bytes.

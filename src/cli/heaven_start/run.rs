@@ -229,7 +229,7 @@ fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
     Ok(leads)
 }
 
-/// Runs the site robot and checks the result.
+/// Runs the site robot, and checks that robots are redirected to heaven.
 async fn visit(
     cli: &Cli,
     args: &StartArgs,

@@ -34,7 +34,7 @@ pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<
     Ok(last)
 }
 
-/// Requests each starting point in the same way as a run.
+/// Requests each starting point in the same way as a run of the site robot.
 pub(super) async fn try_starts(runs: &SiteRobotRuns, starts: &[Url]) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
     let starts = starts.iter().filter(|url| url.has_host());

@@ -85,7 +85,7 @@ pub(in crate::cli) enum LogFormat {
 }
 
 impl LogFormat {
-    /// Returns the name of the format.
+    /// Returns the name of the input format.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::UserAgents => "user-agents",

@@ -177,7 +177,7 @@ impl ProofProgress {
         }
     }
 
-    /// Adds claims to verify.
+    /// Adds a number of claims to verify.
     pub(super) fn found(&mut self, more: usize) {
         self.found += more;
         self.show();

@@ -16,7 +16,7 @@ use crate::registry::Robot;
 
 use super::input::{EntrySink, ProofProgress};
 
-/// The maximum number of concurrent verifications.
+/// The maximum number of concurrent verifications of claims.
 // Verifications mostly wait for DNS; without a limit, a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
@@ -78,7 +78,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.inner
     }
 
-    /// Verifies the claims in the lines.
+    /// Verifies the claims in the buffered lines.
     fn prove(&mut self) {
         if self.verdicts.len() >= MAX_VERDICTS {
             self.verdicts.clear();
@@ -111,7 +111,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.verdicts.extend(verdicts);
     }
 
-    /// Forwards the lines, each after its verdict.
+    /// Forwards the buffered lines, each after the verdict on its claim.
     fn forward(&mut self) -> io::Result<()> {
         for line in std::mem::take(&mut self.lines) {
             let verdict = line.as_ref().and_then(|line| self.verdict_on(line));

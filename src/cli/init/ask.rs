@@ -106,7 +106,7 @@ fn read_line() -> anyhow::Result<Option<String>> {
     Ok(is_whole.then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// The timeout for the upstream's response.
+/// The timeout for a response from the upstream.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of bytes to read from a page; only the headers are used.

@@ -109,7 +109,7 @@ pub(in crate::cli) struct SelectArgs {
 }
 
 impl SelectArgs {
-    /// Returns the list request that matches these arguments.
+    /// Returns the query for robots that these arguments specify.
     pub(super) fn request(&self) -> ListRobots {
         ListRobots {
             q: self.search.join(" "),

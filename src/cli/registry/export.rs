@@ -52,7 +52,7 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the export format; `None` for JSON.
+/// Returns the export format that the arguments select; `None` for JSON.
 fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     let word = match &args.format {
         None if args.json => JSON,

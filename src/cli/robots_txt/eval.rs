@@ -44,7 +44,7 @@ fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
 /// The maximum length of a line; longer lines are skipped to limit memory use.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The result of reading a line.
+/// The result of reading a line of input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NextLine {
     /// A line was read into the buffer.

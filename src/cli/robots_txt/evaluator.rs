@@ -228,7 +228,7 @@ impl CachedFile {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }
 
-    /// Returns the rules for a robot in the file.
+    /// Returns the rules for a robot in the cached file.
     pub(super) fn robot(&mut self, name: &str) -> &RobotRules {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
             // Test suites query few robots, so clearing the cache is simpler than evicting the
@@ -317,7 +317,7 @@ pub(super) const META: [&str; 11] = [
 ];
 
 impl Field {
-    /// Fields about a file that do not require a URL.
+    /// Fields about a robots.txt file that do not require a URL.
     pub(super) const ABOUT_FILE: [Self; 4] = [
         Self::CrawlDelay,
         Self::RequestRate,
@@ -325,7 +325,7 @@ impl Field {
         Self::Host,
     ];
 
-    /// Returns the field with the given name.
+    /// Returns the output field with the given name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "allowed" => Self::Allowed,

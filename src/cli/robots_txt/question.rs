@@ -17,7 +17,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// The query in one line; every field is optional.
+/// The query in one line of input; every field is optional.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Question {

@@ -32,7 +32,7 @@ fn name(file: Option<&Path>) -> String {
     input::name(or_standard_input(file))
 }
 
-/// Reads a file; `None` means standard input.
+/// Reads a robots.txt file; `None` means standard input.
 fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
     input::read(
         or_standard_input(file),

@@ -51,7 +51,7 @@ Example: robot-detection rules apply rules.toml --prune --dry-run"
     Resume(JsonArgs),
 }
 
-/// Output options.
+/// Output options of a `rules` command.
 #[derive(Args, Clone, Copy, Debug)]
 pub(in crate::cli) struct JsonArgs {
     /// Print JSON

@@ -26,7 +26,7 @@ struct Changed {
     state: &'static str,
 }
 
-/// A file that contains rules to apply.
+/// A file that contains the rules for `rules apply`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {

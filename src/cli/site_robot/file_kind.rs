@@ -78,7 +78,7 @@ pub(super) use crate::cli::input::{is_standard_input, name};
 /// The maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Reads a file or standard input as UTF-8.
+/// Reads a configuration file or standard input as UTF-8.
 pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
     let bytes = input::read(file, MAX_BYTES, "is larger than 4 MiB")?;
     String::from_utf8(bytes).map_err(|error| {

@@ -13,7 +13,7 @@ use super::{
 /// The interval at which the progress of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The result of handing over a run.
+/// The result of handing a run over to a server.
 pub(super) enum HandoverResult {
     Ran(Box<RunResult>),
     /// The user pressed Ctrl-C twice, to stop waiting for the run to finish.

@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError};
 /// The maximum number of reasons to print, most frequent first; JSON output contains all.
 const MAX_REASONS: usize = 5;
 
-/// A reason why pages are not described.
+/// A reason why pages are not described, with the number of affected pages.
 #[derive(Debug)]
 pub(in crate::cli) struct Reason {
     text: String,

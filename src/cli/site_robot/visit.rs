@@ -41,7 +41,7 @@ pub(in crate::cli) const INTERRUPTED: u8 = 130;
 pub(in crate::cli) struct Manner<'a> {
     /// The name of the site.
     pub(in crate::cli) site: &'a str,
-    /// Whether the output is JSON.
+    /// Whether the results are printed as JSON.
     pub(in crate::cli) is_json: bool,
     /// Whether a server with different settings reloads its configuration before the run.
     pub(in crate::cli) reload: bool,
@@ -105,7 +105,7 @@ impl<'a> Manner<'a> {
     }
 }
 
-/// Revisits individual pages.
+/// Revisits the pages given on the command line.
 pub(super) async fn refresh(
     context: &CommandContext,
     args: &RefreshPagesArgs,

@@ -131,7 +131,7 @@ fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// The format of a summary.
+/// The output format of a summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum SummaryForm {
     /// Table with aligned columns

@@ -64,7 +64,7 @@ pub(super) struct Counter<'c> {
     live: HashMap<String, Vec<Range<i64>>>,
     told: LineCounts,
     was_read: bool,
-    /// The current minute.
+    /// The current minute, in minutes since 1970.
     now: i64,
 }
 
@@ -289,12 +289,12 @@ impl Head {
         }))
     }
 
-    /// Returns the hash of the first line.
+    /// Returns the hash of the log's first line.
     pub(super) fn first_line(&self) -> &str {
         &self.first_line
     }
 
-    /// Returns the length and hash of the whole beginning.
+    /// Returns the length and the hash of the beginning of the log.
     pub(super) fn whole(&self) -> (u64, &str) {
         (self.bytes.len() as u64, &self.hash)
     }

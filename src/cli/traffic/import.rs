@@ -41,7 +41,7 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 struct Imported {
     id: String,
     told: LineCounts,
-    /// The number of bytes that were imported earlier.
+    /// The number of bytes of the log that were imported earlier.
     known: u64,
 }
 

@@ -49,12 +49,12 @@ table! {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReportInterval {
-    /// Once a week.
+    /// The report is sent once a week.
     Weekly,
 }
 
 impl AlertSettings {
-    /// Reads an alert with a name and either `on` or `report`.
+    /// Reads an `[[alert]]` table, which must have a name and either `on` or `report`.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let alert = Self::read(reader)?;
         if alert.name.is_empty() || alert.on.is_some() == alert.report.is_some() {

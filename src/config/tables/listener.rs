@@ -63,7 +63,7 @@ impl ListenerSettings {
             .then_some(&self.acme_table)
     }
 
-    /// Returns `true` if connections use TLS.
+    /// Returns `true` if connections to the listener use TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.tls.unwrap_or(self.acme().is_some())
@@ -109,7 +109,7 @@ table! {
 }
 
 impl ListSettings {
-    /// Reads a list with a name and a URL.
+    /// Reads a `[[list]]` table, which must have a name and a URL.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let list = Self::read(reader)?;
         if list.name.is_empty() || list.url.is_empty() {

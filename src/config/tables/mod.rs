@@ -46,7 +46,7 @@ pub const TABLES: &[TableKind] = &[
     BanSettings::KIND,
 ];
 
-/// Tables allowed in a `[[site]]`.
+/// The repeatable tables that are allowed in a `[[site]]` table.
 pub(super) const OF_SITES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,

@@ -9,7 +9,7 @@ use crate::licensing::{Payment, Usage};
 const NEEDS: &str = "a [[site]] needs hosts, such as hosts = [\"www.example.com\"]";
 
 table! {
-    /// The hosts and path of a `[[site]]`.
+    /// The hosts and path of a `[[site]]` table.
     pub struct SiteTable, SiteKeys = "site" needs NEEDS;
     /// Name of the site, shown on the admin page, in metrics and in logs; empty: the site's first
     /// host and path

@@ -21,7 +21,7 @@ pub struct Preset {
     interval_days: u32,
 }
 
-/// All presets of a `[[source]]`.
+/// All presets for a `[[source]]` table.
 const PRESETS: &[Preset] = &[
     Preset {
         name: "crawler-user-agents",
@@ -52,7 +52,7 @@ table! {
 }
 
 impl SourceSettings {
-    /// Reads a source; keys that are not set take the values of the preset.
+    /// Reads a `[[source]]` table; keys that are not set take the values of the preset.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         // The preset is read before the rest of the table, because a preset sets required keys.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {

@@ -46,19 +46,19 @@ pub struct ProxyNetworks {
 }
 
 impl ProxyNetworks {
-    /// Returns the networks in the setting.
+    /// Returns the trusted networks in the setting.
     #[must_use]
     pub fn named(&self) -> &TrustedProxies {
         &self.named
     }
 
-    /// Returns the presets in the setting.
+    /// Returns the presets of proxies in the setting.
     #[must_use]
     pub fn presets(&self) -> &[&'static ProxyPreset] {
         &self.presets
     }
 
-    /// Returns the names of the lists in the setting.
+    /// Returns the names of the address lists in the setting.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
@@ -164,7 +164,7 @@ impl Networks {
         &self.written
     }
 
-    /// Returns the names of the lists.
+    /// Returns the names of the address lists.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
@@ -204,7 +204,7 @@ impl Setting for Networks {
 pub struct UnixMode(u32);
 
 impl UnixMode {
-    /// Returns the permission bits.
+    /// Returns the permission bits of the socket.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
@@ -228,7 +228,7 @@ impl Setting for UnixMode {
 pub struct Resolver(SocketAddr);
 
 impl Resolver {
-    /// Returns the address with its port.
+    /// Returns the resolver's address with its port.
     #[must_use]
     pub fn addr(self) -> SocketAddr {
         self.0
@@ -307,7 +307,7 @@ impl SiteUrl {
         &self.0
     }
 
-    /// Returns the URL itself.
+    /// Converts the value into the URL of the site.
     #[must_use]
     pub fn into_url(self) -> Url {
         self.0

@@ -41,14 +41,14 @@ impl Setting for Depth {
 pub struct RobotLines(String);
 
 impl RobotLines {
-    /// Returns the lines in the format of a robot.conf file.
+    /// Returns the settings in the format of a robot.conf file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// Passwords in the lines are not shown.
+/// Passwords in the settings are not shown.
 impl Setting for RobotLines {
     const KIND: Kind = Kind::List;
 
@@ -77,14 +77,14 @@ impl Setting for RobotLines {
 pub struct FormFields(Vec<(String, String)>);
 
 impl FormFields {
-    /// Returns the names and values of the fields, in order.
+    /// Returns the names and values of the form fields, in order.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
 }
 
-/// Field values may be secret and are not shown.
+/// Values of form fields may be secret and are not shown.
 impl Setting for FormFields {
     const KIND: Kind = Kind::List;
 

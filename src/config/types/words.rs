@@ -30,9 +30,9 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// The source of heaven pages.
     pub enum HeavenSource {
-        /// Files in a directory.
+        /// Pages are files in a directory.
         Files = "files",
-        /// Pages generated on request from the site robot's descriptions.
+        /// Pages are generated on request from the site robot's descriptions.
         Database = "database",
     }
 }
@@ -40,11 +40,12 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// Visitors that may read robot heaven.
     pub enum OpenTo {
-        /// All visitors.
+        /// All visitors may read robot heaven.
         All = "all",
-        /// Robots; human visitors are redirected to the original pages.
+        /// Robots may read robot heaven; human visitors are redirected to the original pages.
         Robots = "robots",
-        /// Verified robots; other robots get only the title and summary of a page.
+        /// Verified robots may read robot heaven; other robots get only the title and summary of a
+        /// page.
         Verified = "verified",
     }
 }
@@ -52,7 +53,7 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// The action for heaven pages that contain text missing from the original pages.
     pub enum ParityAction {
-        /// Differing pages are reported.
+        /// Heaven pages that differ from their originals are reported.
         Report = "report",
         /// Differing heaven pages are hidden until their text matches the original pages again.
         Withdraw = "withdraw",
@@ -62,13 +63,13 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// The source of /robots.txt.
     pub enum RobotsTxtSource {
-        /// The upstream's robots.txt.
+        /// The upstream's robots.txt is served.
         Pass = "pass",
-        /// A local file.
+        /// A local robots.txt file is served.
         File = "file",
-        /// A file generated from the settings.
+        /// A robots.txt file generated from the settings is served.
         Settings = "settings",
-        /// The settings combined with the upstream's robots.txt.
+        /// The settings are combined with the upstream's robots.txt.
         Merge = "merge",
     }
 }
@@ -76,9 +77,9 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// The behaviour of a front proxy while the decision endpoint does not respond.
     pub enum FailMode {
-        /// Refuse requests.
+        /// The proxy refuses requests.
         Closed = "closed",
-        /// Pass requests to the site.
+        /// The proxy passes requests to the site.
         Open = "open",
     }
 }

@@ -17,9 +17,9 @@ use super::{
     site::{DemoPage, MEMBERS, members_page},
 };
 
-/// The path to which the login form is submitted.
+/// The path to which the demonstration site's login form is submitted.
 pub(super) const ENTER: &str = "/login";
-/// The path to which the logout button is submitted.
+/// The path to which the demonstration site's logout form is submitted.
 pub(super) const LEAVE: &str = "/logout";
 
 /// The password shown on the login form; it protects nothing.
@@ -42,7 +42,7 @@ static TOKEN: LazyLock<String> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member;
 
-/// Returns `true` if a request is from a logged-in member.
+/// Returns `true` if a request is from a logged-in member of the demonstration site.
 pub(super) fn is_member<B>(request: &Request<B>) -> bool {
     if request.extensions().get::<Member>().is_some() {
         return true;
@@ -92,7 +92,7 @@ pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     )
 }
 
-/// Logs a visitor out.
+/// Logs a visitor of the demonstration site out.
 pub(super) fn leave() -> Response<Body> {
     go("/", "", "; Max-Age=0")
 }

@@ -13,7 +13,7 @@ use super::{
     login,
 };
 
-/// The path of the members' area.
+/// The path of the demonstration site's members' area.
 pub(super) const MEMBERS: &str = "/members-only-stuff/";
 
 macro_rules! members_pages {
@@ -124,7 +124,7 @@ pub(super) struct DemoPage {
     content: OwnHtml,
 }
 
-/// Markup that is bundled with the program.
+/// HTML markup that is bundled with the program.
 #[derive(Debug, Default)]
 struct OwnHtml(&'static str);
 
@@ -136,7 +136,7 @@ impl DemoPage {
         ("/robot-heaven/", "Robot heaven"),
     ];
 
-    /// Renders the page in a source file.
+    /// Renders the demonstration page in a source file as HTML.
     pub(super) fn html(file: &'static str) -> String {
         let (head, content) = file.split_once("\n\n").unwrap_or(("", file));
         let mut page = Self {

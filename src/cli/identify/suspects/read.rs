@@ -20,7 +20,7 @@ use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
 use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
-/// Seconds of log time between evaluations.
+/// Seconds of log time between two evaluations of the visitors.
 const JUDGED_S: u64 = 60;
 
 /// The minimum backward jump of the log's time, in seconds, that is treated as a clock correction.
@@ -216,7 +216,7 @@ impl Reader<'_> {
 /// requests first.
 const MAX_TOLD: usize = 200;
 
-/// A flagged fleet, address or network.
+/// A fleet, address or network that was flagged as suspicious.
 #[derive(Clone, Debug)]
 pub(super) struct FlaggedUntil<T> {
     pub(super) flagged: T,
@@ -232,7 +232,7 @@ pub(super) struct FlaggedClients {
 }
 
 impl FlaggedClients {
-    /// Adds the clients flagged at a given time.
+    /// Adds the clients that were flagged at a given time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
             let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);
