@@ -379,7 +379,7 @@ impl RobotDetection {
         let Err(error) = own_robot::load(own, store, clock).await else {
             return;
         };
-        tracing::warn!(%error, "cannot load the key of the site robot: site robots run by other processes are treated as other robots until the database is available: {error}");
+        tracing::warn!(%error, "cannot load the site robot's key; until the database is available, site robots run by other processes are treated as other robots: {error}");
         let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
         let stop = self.inner.stop.clone();
         self.inner.operations.tasks.spawn(async move {

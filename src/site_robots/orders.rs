@@ -126,7 +126,7 @@ impl Orders {
                 .server_heartbeat(holder, clock.now_ms())
                 .await
             {
-                tracing::debug!("this server accepts no runs for now: {error}");
+                tracing::debug!("this server temporarily accepts no runs: {error}");
             }
             time::sleep(SHOWN_EVERY).await;
         }
@@ -142,11 +142,11 @@ impl Orders {
                     }
                     seen = news;
                     if let Err(error) = self.take_all(heaven, stop).await {
-                        warn!("cannot accept a run: {error}");
+                        warn!("cannot accept a site robot run: {error}");
                     }
                 }
                 Err(error) => {
-                    warn!("this server accepts no runs for now: {error}");
+                    warn!("this server temporarily accepts no runs: {error}");
                     time::sleep(RETRY).await;
                 }
             }
@@ -192,7 +192,7 @@ impl Orders {
             Ok(outcome) => outcome,
             Err(error) => {
                 let text = format!("{error:#}");
-                warn!(site, "the run of the site robot of {site} failed: {text}");
+                warn!(site, "the site robot run for {site} failed: {text}");
                 OrderOutcome::Failed(text)
             }
         };
@@ -218,10 +218,7 @@ impl Orders {
             Ok(runs) => runs,
             Err(reason) => return Ok(OrderOutcome::Declined(reason)),
         };
-        info!(
-            site,
-            "a command requested a run of the site robot of {site}"
-        );
+        info!(site, "a command requested a site robot run for {site}");
         // The admin pages show the run of this robot, and afterwards the site's own robot again.
         let before = desk.pages.show(&runs.robot);
         let ran = self.run_robot(&runs, &order.order_id, stop).await;

@@ -86,7 +86,7 @@ impl Schedules {
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("cannot start the scheduler of the site robots: {error}");
+                error!("cannot start the site robot scheduler: {error}");
                 return;
             }
         };
@@ -106,7 +106,7 @@ impl Schedules {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         if let Err(error) = bell.shutdown().await {
-            error!("the scheduler of the site robots did not shut down cleanly: {error}");
+            error!("the site robot scheduler did not shut down cleanly: {error}");
         }
     }
 
@@ -119,10 +119,7 @@ impl Schedules {
             self.inner.tasks.spawn(async move {
                 let site = runs.robot.site();
                 if let Err(error) = schedules.look_at(&runs).await {
-                    warn!(
-                        site,
-                        "the run of the site robot of {site} failed: {error:#}"
-                    );
+                    warn!(site, "the site robot run for {site} failed: {error:#}");
                     schedules.inner.pages.failed(site, format!("{error:#}"));
                 }
             });
@@ -175,10 +172,7 @@ impl Schedules {
                 Ok(_) => {}
                 Err(error) if is_running(&error) => pages.failed(site, format!("{error:#}")),
                 Err(error) => {
-                    warn!(
-                        site,
-                        "the run of the site robot of {site} failed: {error:#}"
-                    );
+                    warn!(site, "the site robot run for {site} failed: {error:#}");
                     pages.failed(site, format!("{error:#}"));
                 }
             }
@@ -232,7 +226,7 @@ impl Schedules {
                 let _ = time::timeout(LAST_VISITS, running).await;
                 // Only this process was stopped; the next process continues the run.
                 runs.store.frontier().set_run_command(site, RunCommand::Run).await?;
-                info!(site, "the interrupted run of the site robot of {site} will be resumed");
+                info!(site, "the interrupted site robot run for {site} will be resumed");
                 None
             }
         };

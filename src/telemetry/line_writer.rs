@@ -160,7 +160,7 @@ impl LineWriter {
             .await
             .is_err()
         {
-            warn!("could not write the last lines of the access log in time: these lines are lost");
+            warn!("could not write the last access log lines in time; these lines are lost");
         }
     }
 }
@@ -242,7 +242,7 @@ impl Job {
             let lines = lost - self.reported;
             warn!(
                 lines,
-                "lost {lines} lines of the access log, which could not be written or arrived too fast"
+                "lost {lines} access log lines, which could not be written or arrived too fast"
             );
             self.reported = lost;
             self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;

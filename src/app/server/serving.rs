@@ -419,7 +419,7 @@ impl Sites {
             if policy.is_disabled() {
                 warn!(
                     site,
-                    "nothing is filtered on the site {site:?}: set filter_pattern and redirect_url"
+                    "no paths are filtered on the site {site:?}: set filter_pattern and redirect_url"
                 );
             }
         }

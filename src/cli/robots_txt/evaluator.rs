@@ -125,7 +125,7 @@ impl Evaluation<'_> {
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
                 None => {
-                    return Err("access requires status; use 0 if there was no response".to_owned());
+                    return Err("the field access requires status; use 0 if there was no response".to_owned());
                 }
             },
             Field::Meta(_) => Value::Null,
@@ -140,7 +140,7 @@ impl Evaluation<'_> {
             return Ok(answers.map(Value::from).collect());
         }
         let Some(url) = &self.question.url else {
-            return Err("allowed requires url or queries".to_owned());
+            return Err("the field allowed requires url or queries".to_owned());
         };
         let user_agent = self.question.user_agent.as_deref().unwrap_or_default();
         Ok(Value::from(self.is_allowed(user_agent, url)))
@@ -167,7 +167,7 @@ impl Evaluation<'_> {
             (None, Some(queries)) => {
                 Ok(queries.iter().map(|(_, url)| changed(file, url)).collect())
             }
-            (None, None) => Err(format!("{} requires url or queries", field.name())),
+            (None, None) => Err(format!("the field {} requires url or queries", field.name())),
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(
             _ = polls.tick() => match handover.look().await.or_else(going_on)? {
                 HandoverState::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
-                        bar.suspend(|| output::note("a running server is visiting the site; Ctrl-C stops the run"));
+                        bar.suspend(|| output::note("a running server is visiting the site; press Ctrl-C to stop the run"));
                     }
                     draw(&bar, &progress);
                 }

@@ -22,12 +22,12 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
         rest(fleet, &mut text);
     }
     if fleets.is_empty() {
-        text.push_str("\nno fleet\n");
+        text.push_str("\nno fleets\n");
     }
     for one in conduct.iter().take(SHOWN) {
         let _ = writeln!(text, "\n{}", words(of(one, "network")));
         let requests = format!(
-            "{}, of {} pages about {} different ones, {} not found",
+            "{}, including {} for pages (about {} distinct paths), {} not found",
             of(one, "requests"),
             of(one, "pages"),
             of(one, "paths"),
@@ -54,7 +54,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
         (
             "requests",
             format!(
-                "{} from about {} addresses, {each:.1} for each in ten minutes",
+                "{} from about {} addresses, {each:.1} per address in ten minutes",
                 of(fleet, "requests"),
                 of(fleet, "addresses")
             ),
@@ -62,7 +62,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
         ("assets", share("assets_share").unwrap_or_default()),
         (
             "pages",
-            format!("{pages} of all at most{}", usual.unwrap_or_default()),
+            format!("{pages} of all pages at the peak{}", usual.unwrap_or_default()),
         ),
     ]
 }

@@ -351,7 +351,7 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
         } = imported.told;
         let known = imported.known;
         let parts = [
-            (known, format!("{known} bytes had been imported earlier")),
+            (known, format!("{known} bytes were already imported")),
             (
                 live,
                 format!("{live} skipped because a server had already counted them"),
