@@ -125,7 +125,7 @@ impl Evaluation<'_> {
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
                 None => {
-                    return Err("the field access requires status; use 0 if there was no response".to_owned());
+                    return Err("the field access requires status (0 for no response)".to_owned());
                 }
             },
             Field::Meta(_) => Value::Null,
@@ -167,7 +167,7 @@ impl Evaluation<'_> {
             (None, Some(queries)) => {
                 Ok(queries.iter().map(|(_, url)| changed(file, url)).collect())
             }
-            (None, None) => Err(format!("the field {} requires url or queries", field.name())),
+            (None, None) => Err(format!("{} requires url or queries", field.name())),
         }
     }
 
