@@ -62,7 +62,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
         ("assets", share("assets_share").unwrap_or_default()),
         (
             "pages",
-            format!("{pages} of all pages at the peak{}", usual.unwrap_or_default()),
+            format!("{pages} of all pages at peak{}", usual.unwrap_or_default()),
         ),
     ]
 }
