@@ -178,7 +178,8 @@ impl FirstPassword {
             Self::Shown(password) => Ok(password.clone()),
             Self::Chosen(file) => {
                 let mut text = String::new();
-                // Only one line is read, up to a limit: an endless device must not fill the memory.
+                // Only one line is read, up to a size limit, because an endless device must not
+                // fill the memory.
                 File::open(file)?.take(4_096).read_to_string(&mut text)?;
                 Ok(text.lines().next().unwrap_or_default().to_owned())
             }

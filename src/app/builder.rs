@@ -38,8 +38,8 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
 /// A builder for a [`RobotDetection`].
 ///
-/// The defaults are those of the original package. The order of calls does not matter: calls for a
-/// list add to it; for any other value, the last call takes effect.
+/// The original package's defaults apply. The order of calls does not matter: calls for a list add
+/// to it; for any other value, the last call takes effect.
 ///
 /// # Example
 ///
@@ -389,7 +389,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the clock; tests can set it to other times.
+    /// Sets the clock that the handle uses; tests can use a clock with other times.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self

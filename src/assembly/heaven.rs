@@ -35,7 +35,7 @@ pub(crate) fn heaven_settings(
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     let heaven = heaven.path(&settings.heaven.path).needs_login(needs_login);
     let own = site_url(settings).and_then(|url| HeavenSettings::new(&url).ok());
-    // Without a configured URL, the site's URL is that of the visited pages.
+    // Without a configured URL, the site's URL is taken from the visited pages.
     let heaven = if own.is_some_and(|own| own.site() == heaven.site()) {
         let others = other_addresses(settings, heaven.site());
         heaven.move_from(others)

@@ -52,7 +52,7 @@ pub(crate) fn robot_conf(
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
     if conf.auto_proxy.as_deref().is_some_and(is_script) {
-        // Without that proxy, visits would take unintended routes.
+        // Without the configured proxy, requests would take unintended routes.
         let has_line = own.conf().auto_proxy.is_some();
         let place = if has_line {
             &SiteRobotSection::KEY.robot

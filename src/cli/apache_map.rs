@@ -29,7 +29,7 @@ use super::{Cli, context, output::WrongUsage};
 
 /// The timeout for an answer from the worker process.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);
-/// The maximum time for a worker process to start and reach the endpoint; a slower one is
+/// The maximum time for a worker process to start and reach the endpoint; a slower worker is
 /// restarted.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
 /// The interval between two probes of the worker process.

@@ -61,7 +61,7 @@ pub(super) struct ExplainArgs {
     /// Request header, such as Signature-Agent, Signature-Input or Signature; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
     pub(super) headers: Vec<String>,
-    /// robots.txt file to apply instead of the current one
+    /// robots.txt file to apply instead of the current file
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
     /// Client address; used in rules and to verify the robot's claim

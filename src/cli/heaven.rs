@@ -113,7 +113,8 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the site's robot; if none is configured, creates one that starts at a described page.
+/// Returns the site's robot; if none is configured, creates a site robot that starts at a described
+/// page.
 async fn runs(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
     let mut changes = SiteRobotChanges::default();
     changes.publish.clone_from(&args.publish);

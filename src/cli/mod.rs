@@ -206,7 +206,7 @@ fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         inherit_sockets();
     }
     match command {
-        // These commands need no runtime, or build another kind of runtime.
+        // The following commands need no runtime, or build another kind of runtime.
         Command::ApacheMap(args) => apache_map::run(cli, args),
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),

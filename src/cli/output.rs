@@ -116,7 +116,8 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
     fs::rename(beside, file)
 }
 
-/// Sets the owner and group of a new file to those of an old file, as far as permitted.
+/// Sets the owner and group of a new file to the owner and group of an old file, as far as
+/// permitted.
 ///
 /// # Errors
 ///

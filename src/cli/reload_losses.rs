@@ -24,7 +24,8 @@ pub(super) struct Extent {
     /// The name of each site, with the number of its upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
-    /// The number of rules and filter patterns in the file, including those of all sites.
+    /// The number of rules and filter patterns in the file, including the rules and patterns of all
+    /// sites.
     rules: usize,
 }
 

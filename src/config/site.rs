@@ -166,7 +166,8 @@ pub(super) fn unknown_in_site(name: &str) -> String {
     if TABLES.iter().any(|table| table.name == name) {
         return format!("[[{name}]] applies to all sites; move it out of [[site]]");
     }
-    // Also matches keys without their table, such as `listen`, because `server.` may be omitted.
+    // This also matches keys without their table, such as `listen`, because `server.` may be
+    // omitted.
     let of_server = Key::find(&format!("{SERVER}{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());

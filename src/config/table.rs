@@ -10,9 +10,9 @@ use super::{
 
 /// Declares a struct for the settings of a repeatable table, and a struct for its keys.
 ///
-/// The syntax is that of [`section!`](super::section::section), without defaults. A field whose
-/// type has no value for an unset key is required; if the key is missing, the error is `needs`.
-/// `with` specifies a struct of additional keys that several tables share.
+/// The syntax is the same as for [`section!`](super::section::section), without defaults. A field
+/// whose type has no value for an unset key is required; if the key is missing, the error is
+/// `needs`. `with` specifies a struct of additional keys that several tables share.
 macro_rules! table {
     (
         $(#[$attribute:meta])*

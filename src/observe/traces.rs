@@ -125,7 +125,8 @@ fn start(endpoint: &str) -> Result<Traces, HttpError> {
     Ok(Traces::start(endpoint, client)?)
 }
 
-/// Returns the attributes of a span: those of OpenTelemetry's HTTP conventions, and our own.
+/// Returns the attributes of a span: attributes of OpenTelemetry's HTTP conventions, and our own
+/// attributes.
 fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![

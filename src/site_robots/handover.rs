@@ -203,7 +203,7 @@ fn is_false(flag: &bool) -> bool {
 
 /// Returns a digest of the settings for a site's site robot.
 ///
-/// `key` is a secret stored in the database; it prevents passwords from being guessed from the
+/// `key` is a secret stored in the database, which prevents passwords from being guessed from the
 /// digest.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
     let loaded = loaded.of_site_named(site);

@@ -226,7 +226,8 @@ const DATES: [(&str, &str); 2] = [
     ("name=\"ModDate\"", "name=\"article:modified_time\""),
 ];
 
-/// Returns the command that runs the program, if one of these directories contains it.
+/// Returns the command that converts PDF to text, if one of the given directories contains the
+/// program.
 fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<CommandLine> {
     let is_there = directories.any(|directory| directory.join(PROGRAM).is_file());
     // Includes the document's metadata: title, author, dates.

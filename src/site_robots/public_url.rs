@@ -49,8 +49,8 @@ impl PublicUrl {
         (!public.aliases.is_empty()).then_some(public)
     }
 
-    /// Returns the server to send requests to, and the hosts that it replaces; without a server,
-    /// returns `known`.
+    /// Returns the server to send requests to, and the hosts that the server replaces; without a
+    /// server, returns `known`.
     pub(super) fn upstream(&self, known: Option<(Url, Vec<String>)>) -> Option<(Url, Vec<String>)> {
         let Some(address) = self.server.clone() else {
             return known;

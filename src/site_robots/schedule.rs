@@ -236,7 +236,7 @@ impl Schedules {
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }
 
-    /// Stores the time when a stop was first seen; removes it when the stopped run no longer
+    /// Stores the time when a stop was first seen; removes the time when the stopped run no longer
     /// exists.
     fn note_stop(&self, site: &str, last: Option<&StoredRun>, now_ms: i64) -> Option<Stopped> {
         let mut stops = lock(&self.inner.stops);

@@ -116,7 +116,7 @@ pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
 }
 
-/// Returns `true` if a URL is on the site of one of these starting points.
+/// Returns `true` if a URL is on the site of one of the given starting points.
 fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
     let mut points = points.iter();
     points.any(|point| point.url().origin() == url.origin())

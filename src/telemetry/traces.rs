@@ -100,7 +100,8 @@ impl RequestSpan {
             let status_code = KeyValue::new("http.response.status_code", i64::from(status));
             self.0.set_attribute(status_code);
         }
-        // In OpenTelemetry's conventions for HTTP servers, a 4xx is not an error of the span.
+        // In OpenTelemetry's conventions for HTTP servers, a 4xx status is not an error of the
+        // span.
         if status.is_some_and(|status| status >= 500) {
             self.0.set_status(Status::error(""));
         }

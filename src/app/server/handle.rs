@@ -94,7 +94,7 @@ impl RobotDetection {
 
     /// Starts the alert watcher, which ends with the handle's other jobs.
     ///
-    /// A reload replaces the alerts. The watched certificates are those of the listeners.
+    /// A reload replaces the alerts. The job also watches the listeners' certificates.
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // Shared by all listeners.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());

@@ -204,7 +204,7 @@ impl MadePages {
         copy.await
     }
 
-    /// Answers a request below heaven's path if the request is for one of these pages.
+    /// Answers a request below heaven's path if the request is for one of the generated pages.
     pub(super) async fn answer(&self, asked: &Parts, base: &str) -> Option<Response<Body>> {
         let Source::Database(Some(heaven)) = &self.source else {
             return None;

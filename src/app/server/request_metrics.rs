@@ -105,7 +105,8 @@ fn verdicts(counted: &[RequestCount]) {
         let Some(verdict) = one.verdict.map(Verdict::as_str) else {
             continue;
         };
-        // No registry lists a signer: its verdicts are counted with those of unlisted robots.
+        // No registry lists a signer, so its verdicts are counted with the verdicts on unlisted
+        // robots.
         let robot = match one.kind {
             Kind::Unlisted => UNLISTED,
             _ => &one.robot,

@@ -36,7 +36,7 @@ pin_project! {
             body: ProxyBody,
             used: Option<TaskTrackerToken>,
         },
-        /// A body from the upstream; its beginning is analysed while it is forwarded.
+        /// A body from the upstream; the body's beginning is analysed while the body is forwarded.
         Read {
             // Boxed, because this variant is rare.
             body: Pin<Box<CanonicalBody<ServerBody>>>,

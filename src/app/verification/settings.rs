@@ -91,7 +91,7 @@ impl Verification {
 
     /// Sets whether private and local addresses are accepted; default `false`.
     ///
-    /// The setting applies to clients and key directories; it is intended for tests and private
+    /// The setting applies to clients and key directories, and is intended for tests and private
     /// networks.
     pub fn allow_private_addresses(mut self, allow: bool) -> Self {
         self.allow_private_addresses = allow;

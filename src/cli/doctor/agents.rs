@@ -13,7 +13,7 @@ use super::check::{Check, ServedSite, Subject, sites};
 /// Accept header sent by agents that read Markdown.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 
-/// The maximum number of bytes to read from a file; enough for a whole sitemap.
+/// The maximum number of bytes to read from a file, which is enough for a whole sitemap.
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
 /// Responses from one site to the requests that AI agents make.

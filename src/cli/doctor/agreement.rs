@@ -192,7 +192,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
             allows,
         });
     };
-    // With several licences, one may sell a right that another prohibits.
+    // If there are several licences, one licence may sell a right that another licence prohibits.
     if terms.iter().any(|terms| terms.permits_free_training()) {
         say(Topic::Training, "permits", Usage::AiTrain, true);
     } else if terms.iter().any(|terms| terms.prohibits_training()) {

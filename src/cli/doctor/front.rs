@@ -46,7 +46,7 @@ const FORGED_NAMES: [&str; 5] = [
 ];
 const MARK: &str = "forged-by-doctor";
 
-/// Simulated visitors, each with a User-Agent and whether it sends browser headers.
+/// Simulated visitors, each with a name, a User-Agent, and `true` if it sends browser headers.
 const VISITORS: [(&str, &str, bool); 3] = [
     (
         "GPTBot",
@@ -594,7 +594,7 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     )
 }
 
-/// Returns the URL of this program's own proxy, if it is running.
+/// Returns the URL of this program's own proxy, if the server is running.
 async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     let running = RunningServer::find(subject.loaded).await?;
     let mut addresses = plain_addresses(subject.loaded);

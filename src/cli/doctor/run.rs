@@ -162,7 +162,8 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .map(|found| match found {
             Ok(text) => Check::new(name, Ok(text)),
-            // Only a warning, because the upstream check already fails if an upstream is down.
+            // This is only a warning, because the upstream check already fails if an upstream is
+            // down.
             Err(text) => Check::warning(name, text),
         });
     [Check::new(name, Ok(answers))]

@@ -114,7 +114,7 @@ fn summary(states: &[RangesState], now_ms: i64) -> String {
     format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
-/// Returns the time since a list was last checked, if it was ever checked.
+/// Returns the time since a list was last checked, if the list was ever checked.
 pub(super) fn age(checked_ms: Option<i64>, now_ms: i64) -> String {
     let Some(at_ms) = checked_ms else {
         return String::new();

@@ -83,8 +83,8 @@ fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String>
     }
 }
 
-/// Returns `true` if a redirect leads to the requested URL or below it, such as one that adds a
-/// slash.
+/// Returns `true` if a redirect leads to the requested URL or below it, such as a redirect that
+/// adds a slash.
 fn is_below(url: &Url, location: &str) -> bool {
     url.join(location)
         .is_ok_and(|to| to.host() == url.host() && to.path().starts_with(url.path()))

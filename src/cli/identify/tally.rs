@@ -120,7 +120,7 @@ impl<'d> Tally<'d> {
 impl Summary for Tally<'_> {
     type By = By;
 
-    /// Returns the totals by kind; every line, whether readable or not, has exactly one kind.
+    /// Returns the totals by kind of line; every line, readable or not, has exactly one kind.
     fn totals(&self) -> Vec<(&'static str, Count)> {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
         for robot_count in self.claims.values() {

@@ -54,7 +54,7 @@ pub(super) enum NextLine {
     End,
 }
 
-/// Clears the buffer, and reads a line into it without the newline.
+/// Clears the buffer, and reads a line into the buffer without the newline.
 pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let mut is_too_long = false;

@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Resu
     }
 }
 
-/// The maximum size of a robots.txt file; far more than any robot reads.
+/// The maximum size of a robots.txt file, which is far more than any robot reads.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Returns the name of a file to show in messages; `None` means standard input.

@@ -129,7 +129,7 @@ pub(in crate::cli) struct VisitArgs {
     /// results are held, start a run and publish its results without review
     #[arg(long, conflicts_with = "fresh")]
     pub(super) accept: bool,
-    /// Discard an interrupted run and start a new one
+    /// Discard an interrupted run and start a new run
     #[arg(long)]
     pub(super) fresh: bool,
     /// Print the summary as JSON

@@ -8,7 +8,7 @@ use crate::app::RunResult;
 use crate::cli::output;
 use crate::store::{Store, StoreError};
 
-/// The maximum number of reasons to print, most frequent first; JSON output contains all.
+/// The maximum number of reasons to print, most frequent first; JSON output contains all reasons.
 const MAX_REASONS: usize = 5;
 
 /// A reason why pages are not described, with the number of affected pages.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::output::clean;
 use crate::suspicion::percent;
 
-/// The maximum number of addresses and networks to print; JSON output contains all.
+/// The maximum number of addresses and networks to print; JSON output contains all of them.
 const SHOWN: usize = 20;
 
 /// Returns the JSON reports on suspects as blocks of text.

@@ -30,7 +30,8 @@ use super::{
 /// The number of lines read between two database writes, which takes a few seconds.
 const BATCH_LINES: u64 = 200_000;
 
-/// The maximum number of counts in memory before a database write; each uses about a hundred bytes.
+/// The maximum number of counts in memory before a database write; each count uses about a hundred
+/// bytes.
 const BATCH_COUNTS: usize = 50_000;
 
 /// The interval between checks of a followed log.

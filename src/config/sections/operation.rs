@@ -164,7 +164,7 @@ section! {
     /// Timeout for connecting to the upstream, in seconds
     @site connect_timeout as "connect_timeout_seconds": Duration = "5";
     /// Timeout for the upstream to start its response, in seconds
-    // As nginx's proxy_read_timeout.
+    // The default is the same as for nginx's proxy_read_timeout.
     @site response_timeout as "response_timeout_seconds": Duration = "60";
     /// Maximum time between two reads of an upstream response, in seconds
     @site upstream_idle_timeout as "upstream_idle_timeout_seconds": Duration = "300";
@@ -172,7 +172,7 @@ section! {
     header_timeout as "header_timeout_seconds": Duration = "10";
     /// Seconds after which a connection is closed if it is idle, or if its client does not read the
     /// response or sends less than 1 KiB of the request body
-    // As nginx's keepalive_timeout.
+    // The default is the same as for nginx's keepalive_timeout.
     idle_timeout as "idle_timeout_seconds": Duration = "75";
     /// Maximum time for active requests to finish during shutdown, in seconds
     drain_timeout as "drain_timeout_seconds": Duration = "30";
@@ -185,14 +185,14 @@ section! {
     /// network); further connections are closed; does not apply to trusted proxies; 0: no limit
     max_connections_per_address: usize = "0", 0..=1_000_000;
     /// Maximum number of request headers; requests with more headers are rejected with status 431
-    // As hyper, and Apache's LimitRequestFields.
+    // The default is the same as in hyper, and for Apache's LimitRequestFields.
     max_headers: usize = "100", 1..=10_000;
     /// Maximum size of a request head, in bytes; larger heads are rejected with status 431
-    // As the four buffers of nginx's large_client_header_buffers; hyper panics below 8192.
+    // The default equals nginx's four large_client_header_buffers; hyper panics below 8192.
     max_header_bytes: usize = "32768", 8_192..=1_048_576;
     /// Maximum length of a request line or header line, in bytes; longer lines are rejected with
     /// status 414 or 431
-    // As one of these buffers, and within a few bytes of Apache's LimitRequestLine.
+    // The default equals one of nginx's buffers, and nearly equals Apache's LimitRequestLine.
     max_header_line_bytes: usize = "8192", 1_024..=1_048_576;
     /// Maximum size of a request body, in bytes; larger bodies are rejected with status 413, or cut
     /// off if their length is not known in advance; 0: no limit

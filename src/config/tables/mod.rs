@@ -134,8 +134,8 @@ impl Tables {
         }
     }
 
-    /// Replaces tables that cannot change at run time with those of the running process; returns
-    /// the names of the tables that differ.
+    /// Replaces tables that cannot change at run time with the tables of the running process;
+    /// returns the names of the tables that differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
         // These three tables are only read when the process starts.
         let are_same = [

@@ -22,7 +22,7 @@ pub(super) const ENTER: &str = "/login";
 /// The path to which the demonstration site's logout form is submitted.
 pub(super) const LEAVE: &str = "/logout";
 
-/// The password shown on the login form; it protects nothing.
+/// The password shown on the login form, which protects nothing.
 const PASSWORD: &str = "lantern";
 const COOKIE: &str = "harbour";
 static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("login.html")));
@@ -30,7 +30,7 @@ static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("lo
 const MAX_FORM_BYTES: usize = 4_096;
 const FORM_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The value of a logged-in member's cookie; valid only in this process.
+/// The value of a logged-in member's cookie, which is valid only in this process.
 static TOKEN: LazyLock<String> = LazyLock::new(|| {
     // The token protects no secrets, as the form shows the password. It only invalidates cookies
     // from earlier starts.
