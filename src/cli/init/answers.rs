@@ -110,7 +110,7 @@ impl Question {
             }
             Self::AiRobots => {
                 "Robots that collect pages for AI training: pass (allow), ask (robots.txt asks these robots to \
-                 stay away) or refuse (as ask, and their requests are refused)?"
+                 stay away) or refuse (like ask, and their requests are refused)?"
             }
             Self::Heaven => {
                 "Generate pages for robots from these paths (robot heaven)? yes, or no: robots \
@@ -121,11 +121,11 @@ impl Question {
                  are redirected to the site) or verified (verified robots; other robots get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
-                "HTTPS: none (plain HTTP, or TLS ends elsewhere), files (certificate and key) or \
+                "HTTPS: none (plain HTTP, or TLS is terminated elsewhere), files (certificate and key) or \
                  acme (certificates from Let's Encrypt; you agree to its terms)?"
             }
             Self::Certificates => {
-                "HTTPS: none (plain HTTP, or TLS ends elsewhere) or files (certificate and key)?"
+                "HTTPS: none (plain HTTP, or TLS is terminated elsewhere) or files (certificate and key)?"
             }
             Self::Files => {
                 "PEM files of the certificate chain and of the key, separated by a comma?"
