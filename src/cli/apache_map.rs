@@ -45,7 +45,7 @@ const MAX_ANSWER_BYTES: usize = 64 << 10;
 const AWAY: &[u8] = b"away";
 /// The answer to a request line that cannot be converted to a query.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
-/// Health query that the parent sends to the worker, and the worker's answer.
+/// The health query that the parent sends to the worker, and the worker's answer.
 const HEALTH: &[u8] = b"health";
 const HEALTHY: &[u8] = b"healthy";
 const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detection\r\n\r\n";

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Removed};
 
-/// The beginning of the error about a reference to a missing list.
+/// The beginning of the error message about a reference to a missing list.
 const NO_LIST: &str = "no [[list]] is named";
 
 /// Loads the settings, or returns all errors in them.

@@ -332,7 +332,7 @@ fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
     !items.is_empty() && items.iter().all(is_number)
 }
 
-/// Reads names with string values; for a list of strings, the name is repeated.
+/// Reads a table of names with string values; for a list of strings, the name is repeated.
 fn map(entries: &DeTable<'_>) -> Result<Value, String> {
     let mut found = Vec::new();
     for (name, value) in entries {

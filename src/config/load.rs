@@ -20,7 +20,7 @@ const PREFIX: &str = "ROBOT_DETECTION_";
 /// The text before the variable's name in the origin of a value.
 const VARIABLE: &str = "environment variable ";
 
-/// The origin of a value that is not set.
+/// The origin of a value that is not set explicitly.
 const DEFAULT: &str = "default";
 
 /// A loader of configuration values from files, the environment and flags.

@@ -78,7 +78,7 @@ impl SiteLoaded {
         }
     }
 
-    /// Returns the site's name; if not set, its first host and its path.
+    /// Returns the site's name or, if no name is set, the site's first host and path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts.name()

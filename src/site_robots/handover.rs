@@ -44,8 +44,8 @@ pub enum HandoverState {
     Ran(Box<RunResult>),
     /// The run failed; contains the reason.
     Failed(String),
-    /// No server executes the run: either no server responded, or a server declined for this
-    /// reason.
+    /// No server executes the run: either no server responded, or a server declined the run for the
+    /// contained reason.
     Declined(Option<String>),
 }
 

@@ -44,7 +44,7 @@ pub struct Disparity {
 pub(super) enum Comparison {
     /// The original contains all sentences of the heaven page.
     Agrees,
-    /// The original lacks these sentences of the heaven page.
+    /// The original lacks sentences of the heaven page; contains these sentences.
     SaysMore(Vec<String>),
     /// The original page cannot be downloaded; contains the reason.
     Unknown(String),

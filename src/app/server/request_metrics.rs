@@ -7,8 +7,8 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{RequestCount, Traffic};
 
-/// The maximum number of robots with their own time series; per site for metrics that are counted
-/// by site.
+/// The maximum number of robots with their own time series, per site if the metric is counted by
+/// site.
 const MAX_ROBOTS: usize = 200;
 
 /// The label for all robots beyond the maximum number.

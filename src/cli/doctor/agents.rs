@@ -10,7 +10,7 @@ use crate::verify::Signer;
 
 use super::check::{Check, ServedSite, Subject, sites};
 
-/// Accept header sent by agents that read Markdown.
+/// The Accept header that agents that read Markdown send.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 
 /// The maximum number of bytes to read from a file, which is enough for a whole sitemap.

@@ -1,5 +1,5 @@
-//! Checks for rules without effect, because they are unconfirmed or depend on responses that this
-//! server does not see.
+//! Checks for rules that have no effect because they are unconfirmed or depend on responses that
+//! this server does not see.
 
 use super::{
     super::traps::{self, SiteTraps},

@@ -37,7 +37,8 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Binds each listen address; addresses in use by a running server with this configuration pass.
+/// Binds each listen address; an address that a running server with this configuration uses is
+/// valid.
 ///
 /// The result includes the warnings from the running server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {

@@ -70,7 +70,8 @@ const AI_ROBOTS: [(&str, AiRobots); 3] = [
     ("refuse", AiRobots::Refuse),
 ];
 
-/// Possible answers to the question about certificates; the last requires the feature `acme`.
+/// Possible answers to the question about certificates; the last answer requires the feature
+/// `acme`.
 const CERTIFICATES: [(&str, Certificates); 3] = [
     ("none", Certificates::Elsewhere),
     ("files", Certificates::Files),

@@ -22,8 +22,8 @@ pub(super) enum HandoverResult {
     NotTaken,
 }
 
-/// Hands over a run and shows its progress; Ctrl-C stops the run, and a second Ctrl-C stops
-/// waiting.
+/// Hands over a run and shows its progress; Ctrl-C stops the run, and a second Ctrl-C ends the
+/// wait.
 pub(super) async fn run(
     context: &CommandContext,
     manner: Manner<'_>,

@@ -299,7 +299,7 @@ impl Head {
         (self.bytes.len() as u64, &self.hash)
     }
 
-    /// Returns `true` if a log that was imported begins like this log.
+    /// Returns `true` if an imported log begins in the same way as this log.
     pub(super) fn is_of(&self, known: &TrafficImport) -> bool {
         let length = usize::try_from(known.head_bytes).unwrap_or(usize::MAX);
         let begun = self.bytes.get(..length);

@@ -199,7 +199,7 @@ section! {
     /// Content-Usage lines of robots.txt (IETF draft), such as train-ai=n, search=y; each item of a
     /// list is a separate line; a line may start with a path, such as /open/ train-ai=y
     content_usage: Lines;
-    /// URLs of licences for the content; a License line (RSL) is written for each; the URL of
+    /// URLs of licences for the content; a License line (RSL) is written for each URL; the URL of
     /// licensing.rsl is added if server.hosts is set
     license: Lines;
 }
@@ -207,15 +207,15 @@ section! {
 section! {
     /// Settings for requests that claim to be from a browser but look automated.
     pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
-    /// Action for suspects that no earlier rule passes: report (suspects are marked in logs and
+    /// Action for suspects that no earlier rule matches: report (suspects are marked in logs and
     /// metrics, and match rules with suspect = true), heaven (a page is replaced by its heaven
     /// copy, with a confirmation button for human visitors; requests for pages without a copy
     /// pass), refuse (403), or off (no detection). For other actions, use a rule with suspect =
     /// true
     action: SuspectAction = "report";
     /// Response header in which the upstream reports whether the visitor is human: yes or no, valid
-    /// for ten minutes for the address and User-Agent. Used only if suspects are detected; removed
-    /// from responses; empty: none
+    /// for ten minutes for the address and User-Agent; the header is used only if suspects are
+    /// detected, and is removed from responses; empty: none
     person_header: Option<HeaderName> = "X-Robot-Detection-Person";
 }
 

@@ -149,7 +149,7 @@ impl Setting for Vec<Asn> {
     }
 }
 
-/// Networks and addresses, as written and as a lookup set, and names of lists.
+/// Networks and addresses, both as written and as a lookup set, and the names of address lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: Vec<String>,

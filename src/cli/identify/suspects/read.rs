@@ -32,7 +32,7 @@ const FIRST_LINES: usize = 100;
 /// The fixed seed of the sketches, so that a log always produces the same results; not a secret.
 const SEED: u64 = 0;
 
-/// Product token that does not occur in any robots.txt.
+/// A product token that does not occur in any robots.txt file.
 const ANYBODY: &str = "any-other-robot";
 
 /// The counts of the lines that were read.
@@ -40,7 +40,7 @@ const ANYBODY: &str = "any-other-robot";
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// The number of requests with a browser's User-Agent, for pages and their assets.
+    /// The number of requests for pages and their assets that have a browser's User-Agent.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
