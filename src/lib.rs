@@ -1,10 +1,9 @@
 //! Distinguishes robots from people on the way into a web site.
 //!
-//! A Tower layer matches the `User-Agent` header of each request against a
-//! registry of robots and redirects hits on configured paths to *robot
-//! heaven*: pages made for robots. The registry is downloaded and reparsed on
-//! a schedule, stored in SQLite or PostgreSQL, and served from memory. The same
-//! engine runs in a reverse proxy and behind the administrator's pages.
+//! A Tower layer matches the `User-Agent` header of each request against a registry of robots and
+//! redirects requests for configured paths to *robot heaven*: pages made for robots. The registry
+//! is downloaded and reparsed on a schedule, stored in SQLite or PostgreSQL, and served from
+//! memory. The same engine runs in a reverse proxy and behind the administrator's pages.
 //!
 //! With `default-features = false, features = ["layer"]` only the layer and
 //! the detector are built.
@@ -84,7 +83,7 @@ pub use robot_detection_layer::layer::{Identification, RobotDetectionLayer};
 #[doc(inline)]
 pub use robot_detection_robots_txt::{Dialect, RobotsTxt};
 
-/// Code examples of README and book, run as tests.
+/// Code examples from the README and the book, which are run as tests.
 #[cfg(all(doctest, feature = "server"))]
 mod documents {
     #[doc = include_str!("../README.md")]

@@ -20,7 +20,7 @@ use crate::operations::{
 };
 use crate::store::Store;
 
-/// Delay before the password is looked up again in a database that was unavailable.
+/// The delay before the password is looked up again in a database that was unavailable.
 const RETRY: Duration = Duration::from_secs(30);
 
 impl RobotDetection {
@@ -148,7 +148,7 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
         let is_set = known.is_some_and(|hash| verify_password(&password, &hash));
         (!is_set).then(|| hash_password(&password)).transpose()
     });
-    // A task that is not cancelled ends, unless it panics.
+    // The task is never cancelled, so awaiting the task fails only if the task panics.
     if let Ok(made) = made.await
         && let Some(hash) = made?
     {
@@ -160,7 +160,7 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
     Ok(())
 }
 
-/// Initial administrator password.
+/// The initial administrator password.
 #[derive(Debug)]
 pub(crate) enum FirstPassword {
     /// The password is in a file provided by the operator.
@@ -178,7 +178,8 @@ impl FirstPassword {
             Self::Shown(password) => Ok(password.clone()),
             Self::Chosen(file) => {
                 let mut text = String::new();
-                // Only one line is read, up to a limit: an endless device must not fill the memory.
+                // Only one line is read, up to a size limit, because an endless device must not
+                // fill the memory.
                 File::open(file)?.take(4_096).read_to_string(&mut text)?;
                 Ok(text.lines().next().unwrap_or_default().to_owned())
             }
@@ -212,7 +213,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
                 return;
             }
             Ok(None) => return,
-            // Waits for an unavailable database.
+            // If the database is unavailable, waits until it is available again.
             Err(BuildError::Store(error)) => {
                 debug!("cannot create a password for the admin pages yet: {error}");
             }
@@ -245,7 +246,7 @@ async fn first_password(
     }
     // argon2id is deliberately slow and would block requests on a worker thread.
     let made = tokio::task::spawn_blocking(move || hash_password(&password));
-    // A task that is not cancelled ends, unless it panics.
+    // The task is never cancelled, so awaiting the task fails only if the task panics.
     let Ok(made) = made.await else {
         return Ok(None);
     };

@@ -14,7 +14,7 @@ use tower_layer::Layer as _;
 
 use super::{RobotDetection, TrafficBody, admin_pages::FirstPassword, site::ADMIN_PATH};
 
-/// Time for active requests to finish at shutdown.
+/// The maximum time for active requests to finish at shutdown.
 const DRAIN: Duration = Duration::from_secs(30);
 
 impl RobotDetection {
@@ -47,7 +47,7 @@ impl RobotDetection {
         let stop = self.parts().stop.child_token();
         let site = self.with_console(site, self.admin_router_with_login(stop.clone()));
         self.announce_console(address).await;
-        // The console's streams end with the same token, so that they do not delay the shutdown.
+        // The same token ends the console's event streams, so that they do not delay the shutdown.
         let site =
             axum::ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(site);
         let serving = axum::serve(listener, site);

@@ -33,13 +33,13 @@ use super::{
     verification::{Proving, Verification, client},
 };
 
-/// Last known URL of the Web Robots Database, a flat text file.
+/// The last known URL of the Web Robots Database, a flat text file.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
-/// Builder for a [`RobotDetection`].
+/// A builder for a [`RobotDetection`].
 ///
-/// The defaults are those of the original package. The order of calls does not matter: calls for a
-/// list add to it; for any other value, the last call takes effect.
+/// The original package's defaults apply. The order of calls does not matter: calls for a list add
+/// to it; for any other value, the last call takes effect.
 ///
 /// # Example
 ///
@@ -96,7 +96,7 @@ pub struct RobotDetectionBuilder {
     pub(super) started: Started,
 }
 
-/// Error that occurs when building a handle.
+/// An error that occurs when building a handle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -262,8 +262,8 @@ impl RobotDetectionBuilder {
     /// Sets the administrator's password, which must have at least 12 characters.
     ///
     /// The password is stored in the database when the handle is built. If the database contained
-    /// another password, its sessions end. Without this setting, [`RobotDetection::admin_router`]
-    /// generates a password if none is stored.
+    /// another password, the sessions started with that password end. Without this setting,
+    /// [`RobotDetection::admin_router`] generates a password if none is stored.
     pub fn admin_password(mut self, password: impl Into<String>) -> Self {
         self.admin_password = Some(password.into());
         self
@@ -309,7 +309,7 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the contents of `/robots.txt`; by default the application serves its own.
+    /// Sets the contents of `/robots.txt`; by default, the application serves its own file.
     ///
     /// The file is served by [`RobotDetection::robots_txt_router`]. Its rules are enforced for
     /// robots whether or not that router is used.
@@ -389,13 +389,13 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets the clock; tests can set it to other times.
+    /// Sets the clock that the handle uses; tests can use a clock with other times.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Sets the download limits.
+    /// Sets the limits for downloads, such as the maximum size and the timeout.
     pub fn fetch_limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
         self
@@ -437,17 +437,17 @@ impl RobotDetectionBuilder {
             parts.live_rules_file.as_ref(),
         )
         .await;
-        // After the registry, which provides the robots that our robots.txt names.
+        // Prepared after the registry, which provides the robots that our robots.txt names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
         robots.load_own_robot().await;
         Ok(robots)
     }
 
-    /// Opens the database and loads the registry, but starts no job.
+    /// Opens the database and loads the registry, but starts no background jobs.
     ///
-    /// Intended for commands: data of a server that uses the same database is not changed, except
-    /// that an empty robots table is filled from the bundled registry.
+    /// Intended for commands: the data of a server that uses the same database is not changed,
+    /// except that an empty robots table is filled from the bundled registry.
     ///
     /// # Errors
     ///
@@ -455,7 +455,7 @@ impl RobotDetectionBuilder {
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = Box::pin(self.open()).await?;
-        // The registry of a newer program must not replace the rows of the server.
+        // The registry bundled with a newer program must not replace the server's rows.
         if robots.store().robots().counts().await?.is_empty() {
             robots.refresher().prepare(bundled).await?;
         } else {
@@ -532,7 +532,7 @@ impl RobotDetectionBuilder {
         } else {
             Store::connect(&self.database_url).await?
         };
-        // Before any scheduled work; the heartbeat repeats it.
+        // The clock is set before any scheduled work; the heartbeat sets it again.
         let _ = set_clock(&self.clock, &store).await;
         Ok(store)
     }

@@ -9,15 +9,15 @@ use crate::instances::set_clock;
 use crate::refresh::Refresher;
 use crate::store::{AvailabilityChange, Store};
 
-/// Interval between two checks of an available database.
+/// The interval between two checks of an available database.
 // A failed call triggers an earlier check; the interval only detects an outage while there are no
 // calls.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Minimum time between two checks triggered by failed calls.
+/// The minimum time between two checks triggered by failed calls.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// Maximum time between two checks of an unavailable database.
+/// The maximum time between two checks of an unavailable database.
 const LONGEST: Duration = Duration::from_secs(15);
 
 /// Checks the database in an endless loop, and applies its contents when it becomes available
@@ -41,15 +41,15 @@ pub(super) async fn watch_database(
             Some(AvailabilityChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
                 info!(away_s, "database available again after {away_s} s");
-                // Before any scheduled work; the next heartbeat repeats it.
+                // The clock is set before any scheduled work; the next heartbeat sets it again.
                 let _ = set_clock(&clock, &store).await;
                 take_over(&refresher, use_bundled).await;
             }
         }
         pause = match store.absence() {
             None => INTERVAL,
-            // The first check after an outage begins is soon, because a restart takes a second or
-            // two.
+            // The first check after an outage begins follows soon, because a database restarts in a
+            // second or two.
             Some(_) if pause == INTERVAL => SHORTEST,
             Some(_) => (pause * 2).min(LONGEST),
         };
@@ -58,7 +58,7 @@ pub(super) async fn watch_database(
 
 /// Waits for the next check; a failed call triggers the check earlier.
 async fn wait(store: &Store, pause: Duration) {
-    // Also limits checks if calls fail constantly, such as on a broken table.
+    // This pause also limits the checks if calls fail constantly, such as on a broken table.
     tokio::time::sleep(SHORTEST).await;
     let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
     // During an outage every call fails, so a failed call is not a reason to check.

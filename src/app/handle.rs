@@ -31,7 +31,7 @@ use super::{
     site::{Common, Detection},
 };
 
-/// Handle to a running robot detection; clones share its state.
+/// A handle to a running robot detection; clones share the handle's state.
 ///
 /// The background jobs end at [`RobotDetection::shutdown`], or when the last clone is dropped.
 #[derive(Clone, Debug)]
@@ -41,9 +41,9 @@ pub struct RobotDetection {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// State that administrators can view and change.
+    /// The state that administrators can view and change.
     pub(super) operations: Operations,
-    /// Parts shared by all sites.
+    /// The state shared by all sites.
     pub(super) common: Common,
     /// The handle's own site.
     pub(super) main: Site,
@@ -53,16 +53,16 @@ pub(super) struct Inner {
     pub(super) bundled: bool,
     /// Whether session cookies are sent only over https.
     pub(super) secure_cookies: bool,
-    /// Time zone for times on the admin pages.
+    /// The time zone for times on the admin pages.
     pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
     #[cfg_attr(
         not(feature = "server"),
-        expect(dead_code, reason = "only the server uses it")
+        expect(dead_code, reason = "only the server uses this field")
     )]
     pub(super) server: ServerParts,
-    /// Base URL of health checks, metrics and console; empty while unknown or if no listener serves
-    /// them.
+    /// The base URL of health checks, metrics and console; empty while unknown or if no listener
+    /// serves them.
     pub(super) address: watch::Sender<String>,
     pub(super) stop: CancellationToken,
 }
@@ -153,7 +153,7 @@ impl RobotDetection {
         &self.inner.operations.robot_runs
     }
 
-    /// Returns the detector.
+    /// Returns the detector, which identifies robots by their User-Agents.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
         &self.inner.common.detector
@@ -177,7 +177,7 @@ impl RobotDetection {
         &self.inner.common.live_rules
     }
 
-    /// Returns the database.
+    /// Returns the database that the handle uses.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.inner.operations.store
@@ -202,7 +202,7 @@ impl RobotDetection {
         &self.inner.operations.settings
     }
 
-    /// Returns the clock.
+    /// Returns the clock that the handle uses.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.inner.common.clock
@@ -281,7 +281,7 @@ impl RobotDetection {
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.operations.tasks.close();
-        // The database is closed last, because ending jobs store their data.
+        // The database is closed last, because the jobs store their data when they end.
         self.inner.operations.tasks.wait().await;
         self.inner.operations.traffic.flush().await;
         self.inner.operations.store.close().await;
@@ -357,7 +357,8 @@ impl RobotDetection {
 
     /// Adds a site to the list, replacing a site with the same name.
     pub(super) fn list_site(&self, site: &Site) {
-        // Two sites may be built at the same time: the loser of the exchange retries with both.
+        // Two sites may be added at the same time: the update that comes second is retried with
+        // both sites.
         self.inner.sites.rcu(|sites| {
             let others = sites.iter().filter(|other| other.name() != site.name());
             let mut sites: Vec<_> = others.cloned().collect();
@@ -372,7 +373,7 @@ impl RobotDetection {
         let Err(error) = own_robot::load(own, store, clock).await else {
             return;
         };
-        tracing::warn!(%error, "cannot load the key of the site robot: site robots run by other processes are treated as other robots until the database is available: {error}");
+        tracing::warn!(%error, "cannot load the site robot's key; until the database is available, site robots run by other processes are treated as other robots: {error}");
         let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
         let stop = self.inner.stop.clone();
         self.inner.operations.tasks.spawn(async move {
@@ -389,7 +390,7 @@ impl RobotDetection {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
         self.inner.operations.tasks.spawn(async move {
-            // One of the two tokens ends with the site, the other with the handle.
+            // One of the two tokens is cancelled with the site, the other with the handle.
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });
     }

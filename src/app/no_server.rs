@@ -9,7 +9,7 @@ use super::site::Common;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Started {}
 
-/// Server state stored in a handle; empty in builds without a server.
+/// The server state stored in a handle; empty in builds without a server.
 #[derive(Debug)]
 pub(super) struct ServerParts;
 

@@ -13,7 +13,7 @@ use crate::layer::{RobotDetectionLayer, SiteRobotKey, Stats, VisitSwitch};
 use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
 
-/// Path at which applications nest the admin pages.
+/// The path at which applications nest the admin pages.
 pub(super) const ADMIN_PATH: &str = "/robot-detection/admin";
 
 /// A site with its own policy, robots.txt and counters.
@@ -36,7 +36,7 @@ struct Inner {
     _ends: DropGuard,
 }
 
-/// Policy and enforcement of a site.
+/// The policy and enforcement of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Detection {
     pub(super) policy: Policy,
@@ -44,17 +44,17 @@ pub(super) struct Detection {
     pub(super) robots_txt: RobotsTxtPlan,
 }
 
-/// State shared by all sites of a handle.
+/// The state shared by all sites of a handle.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
-    /// Key that identifies our own site robot on these sites, whichever process runs it.
+    /// The key that identifies our own site robot on these sites, whichever process runs it.
     pub(super) own_robot: SiteRobotKey,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
-    /// Switch that selects which visits are described for the evidence and for observers.
+    /// A switch that selects which visits are described for the evidence and for observers.
     pub(super) visits: VisitSwitch,
     /// Live rules, applied on top of each site's policy.
     pub(super) live_rules: LiveRules,
@@ -165,14 +165,14 @@ impl Site {
 impl RobotDetection {
     /// Returns a builder for an additional site next to the handle's own site.
     ///
-    /// An application that serves several hosts applies to each host the layer of the host's site;
-    /// registry, detector and admin page are shared.
+    /// An application that serves several hosts must apply the layer of the matching site to each
+    /// host; the registry, detector and admin page are shared.
     pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
         SiteBuilder::new(self.clone(), name.into())
     }
 }
 
-/// Builder for an additional [`Site`] next to the handle's own site.
+/// A builder for an additional [`Site`] next to the handle's own site.
 ///
 /// # Example
 ///
@@ -230,7 +230,7 @@ impl SiteBuilder {
         self
     }
 
-    /// Sets the contents of `/robots.txt`; by default the application serves its own.
+    /// Sets the contents of `/robots.txt`; by default, the application serves its own file.
     pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
         self.robots_txt = plan;
         self

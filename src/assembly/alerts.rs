@@ -3,10 +3,10 @@
 use crate::alerts::{Alert, Trigger, Watch, Webhook};
 use crate::config::{AlertSettings, ConfigErrors, Loaded};
 
-/// Maximum length of a name, in characters.
+/// The maximum length of an alert's name, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// Returns the alerts of the settings.
+/// Returns the alerts that the settings specify.
 ///
 /// # Errors
 ///

@@ -77,7 +77,7 @@ mod acme {
             order.check().map_err(|error| wrong(listener, &error))?;
             judged.push(order);
         }
-        // Only conflicts with other listeners can be wrong now.
+        // At this point, the only possible errors are conflicts with other listeners.
         let acme = Acme::new(judged).map_err(|error| wrong(last, &error))?;
         Ok(Tls::load_with_acme(files, acme))
     }

@@ -35,7 +35,7 @@ pub(crate) fn heaven_settings(
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     let heaven = heaven.path(&settings.heaven.path).needs_login(needs_login);
     let own = site_url(settings).and_then(|url| HeavenSettings::new(&url).ok());
-    // Without a configured URL, the site's URL is that of the visited pages.
+    // Without a configured URL, the site's URL is taken from the visited pages.
     let heaven = if own.is_some_and(|own| own.site() == heaven.site()) {
         let others = other_addresses(settings, heaven.site());
         heaven.move_from(others)
@@ -90,7 +90,8 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());
     }
-    // The only setting that indicates https for visitors even if TLS ends in front of us.
+    // This is the only setting that indicates https for visitors even if a front proxy terminates
+    // TLS.
     let scheme = if settings.admin.secure_cookies {
         "https"
     } else {
@@ -121,7 +122,7 @@ fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
     others
 }
 
-/// Returns the question which visitors may read pages behind a login, if `heaven.open_to` is not
+/// Returns the question of which visitors may read pages behind a login, if `heaven.open_to` is not
 /// set.
 pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
     let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(told("filter_pattern = '/members/*'"), [true, false, false]);
     }
 
-    /// Returns whether the heaven page of a path is canonical.
+    /// Returns `true` if the heaven page for a path is canonical.
     fn is_canonical(text: &str, path: &str) -> bool {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";

@@ -5,10 +5,10 @@ use crate::licensing::{Licensing, Terms, TermsError};
 
 use super::heaven::site_url;
 
-/// Default currency of amounts.
+/// The default currency of payment amounts.
 const CURRENCY: &str = "USD";
 
-/// Function that sets a text field of the terms.
+/// A function that sets a text field of the terms.
 type Set = fn(Terms, &str) -> Result<Terms, TermsError>;
 
 /// Returns the licensing terms that the settings specify, with their URLs.

@@ -37,7 +37,7 @@ pub(crate) fn from_here(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Returns all public listeners.
+/// Returns the settings of all public listeners.
 pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let tls = tls(settings)?;
@@ -82,12 +82,12 @@ pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     (!is_shared).then(|| listen(loaded, addr))
 }
 
-/// Maximum size of a query to the decision endpoint; request heads are limited to 32 KiB by nginx,
-/// 60 KiB by Envoy, and 16 KiB by HAProxy.
+/// The maximum size of a query to the decision endpoint; request heads are limited to 32 KiB by
+/// nginx, 60 KiB by Envoy, and 16 KiB by HAProxy.
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
 const MAX_QUESTION_HEADERS: usize = 8_192;
-/// Minimum length of a token for the decision endpoint; shorter tokens could be guessed.
+/// The minimum length of a token for the decision endpoint; shorter tokens could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 
 /// Returns the listener for the decision endpoint.
@@ -111,7 +111,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     }
     let server = &settings.server;
     Ok(Some(ListenSettings {
-        // No peer is trusted, because a header of the query names the visitor.
+        // No peer is trusted, because a header of the query specifies the visitor.
         trusted_proxies: match server.client_address_header.clone() {
             Some(name) => TrustedProxies::default().client_header(name),
             None => TrustedProxies::default(),

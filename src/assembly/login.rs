@@ -11,7 +11,7 @@ use super::read_text;
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Permission bits of a file for users other than its owner and group.
+/// The permission bits of a file for users other than its owner and group.
 const OTHERS: u32 = 0o007;
 
 /// Reads a site's form login; returns the login and warnings about its password.
@@ -71,7 +71,8 @@ fn password(loaded: &Loaded, settings: &Settings) -> Result<(String, Vec<String>
         }
         (None, Some(password)) => {
             let text = String::from_utf8_lossy(password.bytes()).into_owned();
-            // Such as `c.toml:3`; an environment variable is not a path.
+            // The origin is a place such as `c.toml:3`, or an environment variable, which is not a
+            // path.
             let place = loaded.origin(&KEYS.login_password).rsplit_once(':');
             (
                 text,

@@ -14,7 +14,7 @@ use crate::refresh::SourceSpec;
 use crate::registry::Format;
 use robot_detection_site_robot::spelling::nearest;
 
-/// Default interval between downloads of an address list.
+/// The default interval between downloads of an address list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
 /// Returns the address lists and files to refresh.

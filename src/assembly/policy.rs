@@ -75,7 +75,7 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
         .spoofed(settings.verify.spoofed)
         .places(origins.places())
         .dry_run(settings.general.mode == Mode::Report);
-    // A rule about `/*` must not lock the administrator out.
+    // A rule for `/*` must not lock the administrator out.
     if settings.admin.enabled {
         builder = builder.never(&*settings.admin.path);
     }
@@ -102,15 +102,16 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     builder
 }
 
-/// Label of the suspects rule in reasons, logs and bans.
+/// The label of the suspects rule in reasons, logs and bans.
 const LABEL: &str = "suspects";
 
-/// Returns `true` if suspects are detected.
+/// Returns `true` if a site with these settings detects suspects.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     loaded.settings().suspects.action != SuspectAction::Off
 }
 
-/// Returns the last rule, which applies to suspects that no other rule matches, if configured.
+/// Returns the policy's last rule, which applies to suspects that no other rule matches, if
+/// configured.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let rule = Rule::builder(match loaded.settings().suspects.action {
         SuspectAction::Off | SuspectAction::Report => return None,

@@ -6,17 +6,17 @@ use crate::config::{ConfigErrors, Loaded, ServerSection, Settings, SiteRobotSect
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
-/// Maximum size of a settings file.
+/// The maximum size of a settings file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Keys of robot.conf that have no effect, each with an alternative.
 const UNUSED: [(&str, &str); 2] = [("command-port", API), ("remote-access", API)];
 
-/// Alternative to robot.conf's command port, which has no login.
+/// An alternative to robot.conf's command port, which has no login.
 const API: &str = "use the API: the admin page's JSON API accepts commands with a token, and \
                    admin.listen sets its address";
 
-/// Explanation that a proxy auto-configuration script is not supported.
+/// An explanation that a proxy auto-configuration script is not supported.
 const SCRIPT: &str = "auto-proxy: proxy.pac files are not supported; set the proxy itself, such as \
                       http://proxy.example.com:3128";
 
@@ -48,11 +48,11 @@ pub(crate) fn robot_conf(
         }
         text
     };
-    // After the lines of the file, because the last value of a repeated key counts.
+    // Added after the lines of the file, because the last value of a repeated key takes effect.
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
     if conf.auto_proxy.as_deref().is_some_and(is_script) {
-        // Without that proxy, visits would take unintended routes.
+        // Without the configured proxy, requests would take unintended routes.
         let has_line = own.conf().auto_proxy.is_some();
         let place = if has_line {
             &SiteRobotSection::KEY.robot

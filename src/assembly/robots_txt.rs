@@ -1,4 +1,5 @@
-//! Converts settings into a plan for `/robots.txt`; errors name their place in the file.
+//! Converts settings into a plan for `/robots.txt`; errors show the place of the setting in the
+//! file.
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
@@ -17,14 +18,14 @@ use crate::robots_file::{
 
 use super::license_url;
 
-/// Maximum size of a served file; robots read 500 KiB.
+/// The maximum size of a served robots.txt file, in bytes; robots read only 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the plan for `/robots.txt` in the settings.
+/// Returns the plan for `/robots.txt` that the settings specify.
 ///
 /// # Errors
 ///
-/// Fails with the place of the wrong value, including unreadable files.
+/// Returns an error that shows the place of the invalid value or unreadable file.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
     let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
@@ -46,11 +47,11 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
 
 /// Returns the robots.txt that a server with these settings would serve and apply.
 ///
-/// Requests the upstream's file if the settings need it, for a few seconds at most.
+/// Requests the upstream's file if the settings need the file, and waits at most a few seconds.
 ///
 /// # Errors
 ///
-/// Fails with the place of a wrong value, or if the HTTP client cannot be created.
+/// Returns an error with the place of an invalid value, or if the HTTP client cannot be created.
 pub async fn robots_txt_in_force(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -60,7 +61,7 @@ pub async fn robots_txt_in_force(
     Ok(served)
 }
 
-/// Returns the robots.txt of the settings, before the upstream's file is requested.
+/// Returns the robots.txt that the settings specify, before the upstream's file is requested.
 pub(crate) fn robots_txt_of_settings(
     loaded: &Loaded,
     detector: &SharedDetector,
@@ -71,7 +72,7 @@ pub(crate) fn robots_txt_of_settings(
     Ok(ServedRobotsTxt::new(plan, detector.clone(), fetcher, clock))
 }
 
-/// Adds the hosts of one `[[robots_txt.host]]`.
+/// Adds the hosts of one `[[robots_txt.host]]` table.
 fn add(
     mut plan: RobotsTxtPlan,
     host: &RobotsTxtHostSettings,
@@ -124,7 +125,7 @@ type Wrong<'a> = dyn Fn(&Key, &dyn Display) -> ConfigErrors + 'a;
 
 const KEY: RobotsTxtKeys = RobotsTxtSection::KEY;
 
-/// Checks all settings, including those not served now.
+/// Checks all robots.txt settings, including settings that are not currently used.
 fn content(
     what: &RobotsTxtSection,
     settings: &Settings,
@@ -176,7 +177,7 @@ fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
     let cannot = |error: std::io::Error| format!("cannot read {file}: {error}");
     let metadata = fs::metadata(file).map_err(cannot)?;
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(format!("{file} is over 1 MiB; robots read 500 KiB"));
+        return Err(format!("{file} is over 1 MiB; robots read only 500 KiB"));
     }
     let modified = metadata.modified().ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
@@ -186,7 +187,8 @@ fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
     })
 }
 
-/// Returns the URL of heaven's sitemap, if heaven is served here and has one or will after a run.
+/// Returns the URL of heaven's sitemap, if this program serves heaven and a sitemap exists or will
+/// exist after a run.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
     let directory = Path::new(&settings.heaven.directory);
     let has_file = !settings.heaven.directory.is_empty() && directory.join("sitemap.xml").is_file();

@@ -26,7 +26,7 @@ pub(super) fn rules_of_all<'s>(
 
 /// Returns the setting that makes a rule depend on the site's responses, if any.
 pub(crate) fn answer_setting(rule: &RuleSettings) -> Option<&'static str> {
-    // With a limit of requests too, the rule does not depend on responses alone.
+    // If the rule also limits requests, the rule does not depend on responses alone.
     let by_time = rule
         .load_milliseconds
         .filter(|_| rule.load_requests.is_none());
@@ -168,7 +168,7 @@ fn ban(settings: &BanSettings, names: &[&str]) -> Result<BanRule, ConfigErrors> 
     })
 }
 
-/// Returns the cause of refusals for a rule's name or for one of the other causes' words.
+/// Returns the cause of refusals for a rule's name, or for a word that stands for another cause.
 fn cause(name: &str, names: &[&str]) -> Result<String, String> {
     if names.contains(&name) {
         Ok(Rule::label_of_name(name))

@@ -10,7 +10,7 @@ use crate::verify::{Signer, SigningKeyError};
 
 const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
-/// Signing key file, and the site that serves the key directory.
+/// The file of the signing key, and the site that serves the key directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Signing {
     key: PathBuf,
@@ -39,7 +39,7 @@ impl Signing {
         })
     }
 
-    /// Reads the key, or creates the key if it does not exist.
+    /// Reads the signing key, or creates the key if it does not exist.
     pub(crate) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
         Signer::open(&self.key, &self.agent, clock)
     }

@@ -41,7 +41,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             let made = tokens::make(&caller, &request(args)).await?;
             output::line_or_note(made.secret.as_deref().unwrap_or_default());
             output::note(
-                "copy the token now, because it will not be shown again; send it as `Authorization: Bearer TOKEN`; to revoke it, use --remove",
+                "copy the token now, because it will not be shown again. Send it as `Authorization: Bearer TOKEN`. To revoke it, use --remove",
             );
         }
         AdminCommand::Tokens { json } => token_table(&tokens::list(&caller).await?, *json)?,
@@ -99,7 +99,7 @@ fn token_table(list: &Tokens, as_json: bool) -> io::Result<()> {
     }
     let row = |token: &Token| {
         let used = token.used.as_ref().map_or("never", |used| &used.iso);
-        let ends = token.ends.as_ref().map_or("no end", |ends| &ends.iso);
+        let ends = token.ends.as_ref().map_or("no expiry", |ends| &ends.iso);
         vec![
             output::clean(&token.name),
             token.scope.to_owned(),

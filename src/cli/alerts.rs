@@ -15,7 +15,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Commands of `alerts`.
+/// Subcommands of the `alerts` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum AlertsCommand {
     /// Send a test message and print the receiver's response
@@ -85,7 +85,7 @@ async fn test(loaded: &Loaded, name: Option<&str>, as_json: bool) -> anyhow::Res
 /// Returns the alert with the given name, or all alerts if no name is given.
 fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsage> {
     if alerts.is_empty() {
-        let text = "the configuration contains no [[alert]]";
+        let text = "the configuration contains no [[alert]] table";
         return Err(WrongUsage(text.to_owned()));
     }
     let Some(name) = name else {

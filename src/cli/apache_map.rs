@@ -1,6 +1,6 @@
 //! `apache-map`: the external program of Apache's `RewriteMap`.
 //!
-//! Apache sends the requests of all visitors to this program one at a time and waits for each
+//! Apache sends the requests from all visitors to this program one at a time and waits for each
 //! answer without a timeout. The program therefore runs as two processes: a parent that only passes
 //! lines on, and a worker that queries the decision endpoint. If the worker fails, the parent
 //! answers [`AWAY`] immediately until a worker reaches the endpoint again.
@@ -27,28 +27,30 @@ use crate::listen::ListenAddr;
 
 use super::{Cli, context, output::WrongUsage};
 
-/// Timeout for one answer of the worker.
+/// The timeout for an answer from the worker process.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);
-/// Maximum time for a worker to start and reach the endpoint; a slower worker is restarted.
+/// The maximum time for a worker process to start and reach the endpoint; a slower worker is
+/// restarted.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
-/// Interval between two probes.
+/// The interval between two probes of the worker process.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
-/// Timeout for the endpoint's response; the parent stops waiting for the worker much earlier.
+/// The timeout for the decision endpoint's response; the parent process gives up on the worker much
+/// earlier.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Maximum length of an answer, in bytes.
+/// The maximum length of an answer to Apache, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Answer given while the decision endpoint is unavailable.
+/// The answer given while the decision endpoint is unavailable.
 const AWAY: &[u8] = b"away";
-/// Answer to a request line that cannot be converted to a query.
+/// The answer to a request line that cannot be converted to a query.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
-/// Health query that the parent sends to the worker, and the worker's answer.
+/// The health query that the parent sends to the worker, and the worker's answer.
 const HEALTH: &[u8] = b"health";
 const HEALTHY: &[u8] = b"healthy";
 const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detection\r\n\r\n";
 
-/// Arguments of `apache-map`.
+/// Arguments of the `apache-map` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Apache starts this command. To print the Apache configuration, run robot-detection proxy-config apache."
@@ -59,7 +61,7 @@ pub(super) struct ApacheMapArgs {
     worker: bool,
 }
 
-/// Answers Apache's lines until the input ends.
+/// Answers the request lines from Apache until the input ends.
 pub(super) fn run(cli: &Cli, args: &ApacheMapArgs) -> anyhow::Result<ExitCode> {
     if args.worker {
         work(cli)?;
@@ -69,7 +71,7 @@ pub(super) fn run(cli: &Cli, args: &ApacheMapArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Passes lines to the worker and returns its answers, one at a time and in order, without
+/// Passes request lines to the worker and prints its answers, one at a time and in order, without
 /// buffering.
 fn pass_lines() -> io::Result<()> {
     let mut workers = Workers::start();
@@ -81,7 +83,7 @@ fn pass_lines() -> io::Result<()> {
         } else {
             workers.ask(&line).unwrap_or_else(|| AWAY.to_vec())
         };
-        // Written in one call, because Apache reads before the rest has arrived.
+        // Written in one call, because Apache might read before the rest of the line has arrived.
         output.write_all(&[&answer, &b"\n"[..]].concat())?;
         output.flush()?;
     }
@@ -105,18 +107,18 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The current worker, and the thread that starts or probes the next one.
+/// The current worker process, and the thread that starts or probes the next worker.
 struct Workers {
     worker: Option<Worker>,
     found: Receiver<Worker>,
     tell: Sender<Worker>,
 }
 
-/// A worker process that queries the endpoint.
+/// A worker process that queries the decision endpoint.
 struct Worker {
     child: Child,
     stream: BufReader<UnixStream>,
-    /// Number of queries so far; each answer starts with the number of its query.
+    /// The number of queries so far; each answer starts with the number of its query.
     asked: u64,
 }
 
@@ -133,7 +135,7 @@ impl Workers {
         workers
     }
 
-    /// Queries the worker; returns `None` if the worker fails or none is available.
+    /// Queries the worker; returns `None` if the worker fails or no worker is available.
     fn ask(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let worker = self.worker.take().or_else(|| self.found.try_recv().ok());
         let mut worker = worker?;
@@ -152,11 +154,12 @@ impl Workers {
         }
     }
 
-    /// Finds a worker that reaches the endpoint, in a thread that ends afterwards.
+    /// Starts a thread that finds a worker able to reach the decision endpoint and then ends.
     fn find(&self, old: Option<Worker>, is_alive: bool) {
         let tell = self.tell.clone();
         thread::spawn(move || {
-            // Replaced processes are stopped here, so that visitors do not wait for it.
+            // Replaced processes are stopped in this thread, so that visitors do not wait for them
+            // to exit.
             let mut worker = old.filter(|_| is_alive);
             loop {
                 worker = worker.or_else(|| Worker::start().ok());
@@ -177,7 +180,7 @@ impl Workers {
 }
 
 impl Worker {
-    /// Starts this program again with the same arguments.
+    /// Starts this program again with the same arguments, as a worker process.
     fn start() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut arguments = env::args_os();
@@ -233,7 +236,7 @@ impl Drop for Worker {
     }
 }
 
-/// Returns `true` if the answer consists of a status and the fields for this status.
+/// Returns `true` if an answer consists of a status and the fields for that status.
 fn is_answer(answer: &[u8]) -> bool {
     let status = answer.split(|byte| *byte == b'\t').next();
     status.is_some_and(|status| status.len() == 3 && status.iter().all(u8::is_ascii_digit))
@@ -277,13 +280,13 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Address of the endpoint.
+/// The address of the decision endpoint.
 enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// Connection to the endpoint.
+/// A connection to the decision endpoint.
 trait Connection: Read + Write {}
 
 impl Connection for TcpStream {}
@@ -292,7 +295,8 @@ impl Connection for UnixStream {}
 type KeptConnection = Option<BufReader<Box<dyn Connection>>>;
 
 impl Endpoint {
-    /// Sends a query over the open connection, or over a new one if the endpoint has closed it.
+    /// Sends a query over the open connection, or over a new connection if the endpoint closed the
+    /// old one.
     fn ask(&self, kept: &mut KeptConnection, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if let Some(mut connection) = kept.take()
             && let Ok(answer) = ask_by(&mut connection, question)
@@ -323,7 +327,7 @@ impl Endpoint {
     }
 }
 
-/// Sends a query and reads its answer; `None` if the answer contains no decision.
+/// Sends a query and reads the answer; returns `None` if the answer contains no decision.
 fn ask_by(
     connection: &mut BufReader<Box<dyn Connection>>,
     question: &[u8],

@@ -1,4 +1,4 @@
-//! Arguments of the commands.
+//! Command-line arguments of the subcommands.
 //!
 //! clap prints the doc comments of commands and arguments as their help.
 
@@ -10,7 +10,7 @@ use url::Url;
 /// Valid values of `heaven.open_to`.
 pub(super) const READERS: [&str; 3] = ["all", "robots", "verified"];
 
-/// Arguments of `serve`.
+/// Arguments of the `serve` command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(
     after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
@@ -28,7 +28,7 @@ pub(super) struct ServeArgs {
     pub(super) demo: bool,
 }
 
-/// Arguments of `explain`.
+/// Arguments of the `explain` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Examples: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1\n          robot-detection explain --from-log access.log --json\n          robot-detection explain --request head.txt --address 192.0.2.7"
@@ -43,13 +43,13 @@ pub(super) struct ExplainArgs {
     /// File that contains a raw request head, instead of separate options; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent", "log_line", "from_log"])]
     pub(super) request: Option<PathBuf>,
-    /// Treat the request as sent over HTTPS, where browsers send more headers
+    /// Treat the request as sent over HTTPS, over which browsers send more headers
     #[arg(long, requires = "request")]
     pub(super) https: bool,
     /// Access log line in common, combined or JSON format, instead of --path and --user-agent
     #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
     pub(super) log_line: Option<String>,
-    /// Access log file whose requests are explained line by line; `-` reads standard input
+    /// Access log file to explain line by line; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent"])]
     pub(super) from_log: Option<PathBuf>,
     /// Request method; for logs, the method to assume for lines that do not contain a method
@@ -61,7 +61,7 @@ pub(super) struct ExplainArgs {
     /// Request header, such as Signature-Agent, Signature-Input or Signature; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
     pub(super) headers: Vec<String>,
-    /// robots.txt file to apply instead of the current one
+    /// robots.txt file to apply instead of the current file
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
     /// Client address; used in rules and to verify the robot's claim
@@ -72,14 +72,14 @@ pub(super) struct ExplainArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `verify`.
+/// Arguments of the `verify` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Exit code: 0 the claim is verified, 1 it is not\n\nExamples: robot-detection verify --ip 66.249.66.1 --user-agent Googlebot/2.1\n          robot-detection verify --ranges --refresh"
 )]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each one is a command-line flag"
+    reason = "each field is a command-line flag"
 )]
 pub(super) struct VerifyArgs {
     /// Client address of the request
@@ -102,10 +102,10 @@ pub(super) struct VerifyArgs {
     pub(super) json: bool,
 }
 
-/// Commands of `admin`.
+/// Subcommands of the `admin` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum AdminCommand {
-    /// Set the administrator password, read from standard input, and end all sessions
+    /// Read a new administrator password from standard input, and end all sessions
     #[command(after_help = "Example: robot-detection admin password < password.txt")]
     Password {
         /// Generate an administrator password and print it
@@ -141,7 +141,7 @@ pub(super) enum AdminCommand {
     },
 }
 
-/// Arguments of `admin token`.
+/// Arguments of the `admin token` command.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TokenArgs {
     /// Name of the token
@@ -158,7 +158,7 @@ pub(super) struct TokenArgs {
     pub(super) remove: bool,
 }
 
-/// Permissions of an API token.
+/// The permissions of an API token.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(super) enum TokenScopeArg {
     /// Read only
@@ -168,7 +168,7 @@ pub(super) enum TokenScopeArg {
     Write,
 }
 
-/// Commands of `database`.
+/// Subcommands of the `database` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum DatabaseCommand {
     /// Repair a damaged SQLite file: copy its readable rows to a new file and keep the damaged file
@@ -209,7 +209,7 @@ pub(super) enum DatabaseCommand {
     },
 }
 
-/// Arguments of `database repair` and `database new`.
+/// Arguments of the `database repair` and `database new` commands.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct DatabaseArgs {
     /// Do not ask for confirmation
@@ -220,7 +220,7 @@ pub(super) struct DatabaseArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `init`.
+/// Arguments of the `init` command.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: robot-detection init && $EDITOR robot-detection.toml")]
 pub(super) struct InitArgs {
@@ -236,7 +236,7 @@ pub(super) struct InitArgs {
     /// Ask for the settings on the terminal, test each answer, and write the configuration
     #[arg(long, conflicts_with_all = ["preset", "stdout"])]
     pub(super) interactive: bool,
-    /// Visitors that may read full texts in robot heaven; the question about this is then skipped
+    /// Visitors that may read full texts in robot heaven; skips the question about these visitors
     #[arg(long, value_name = "WHO", requires = "interactive", value_parser = READERS)]
     pub(super) open_to: Option<String>,
     /// Preset to write, instead of all settings with their defaults
@@ -252,14 +252,14 @@ pub(super) struct InitArgs {
     pub(super) host: String,
 }
 
-/// Preset of a generated configuration.
+/// A preset for a generated configuration.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PresetArg {
     /// Search engines may read everything; AI training requires a licence
     Publisher,
 }
 
-/// Arguments of `doctor`.
+/// Arguments of the `doctor` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: robot-detection doctor --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
@@ -308,7 +308,7 @@ pub(super) struct DoctorArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `completions`.
+/// Arguments of the `completions` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: robot-detection completions bash > /etc/bash_completion.d/robot-detection"

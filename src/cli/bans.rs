@@ -15,10 +15,10 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Interval between two database queries.
+/// The interval between two queries for new bans.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Arguments of `bans`.
+/// Arguments of the `bans` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -27,7 +27,7 @@ an IPv4 address or an IPv6 /64. --json adds the cause, the start and the end of 
 
 Examples: robot-detection bans --format nftables | nft -f -
           robot-detection bans --format nginx > /etc/nginx/bans.conf && nginx -s reload
-          robot-detection bans --format nftables --follow | while IFS= read -r line; do nft \"$line\"; done  # after the first
+          robot-detection bans --format nftables --follow | while IFS= read -r line; do nft \"$line\"; done  # after the first command
           robot-detection bans remove 203.0.113.5"
 )]
 pub(super) struct BansArgs {
@@ -44,10 +44,10 @@ pub(super) struct BansArgs {
     json: bool,
 }
 
-/// Commands of `bans`.
+/// Subcommands of the `bans` command.
 #[derive(Clone, Debug, Subcommand)]
 enum BansCommand {
-    /// Remove a ban from this list; a firewall that has loaded the list must be updated separately
+    /// Remove a ban from the list; a firewall that has loaded the list must be updated separately
     #[command(after_help = "Exit codes: 0 done, 1 no such ban, 2 not a network
 
 Example: robot-detection bans remove 203.0.113.5")]
@@ -68,7 +68,7 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
     }
     let store = context::store(&loaded).await?;
     if loaded.settings().tables.bans.is_empty() {
-        output::note("no clients are banned: the configuration contains no [[ban]]");
+        output::note("no clients are banned: the configuration contains no [[ban]] table");
     }
     let clock = Clock::system();
     let bans = store.bans().list(clock.now_ms()).await?;

@@ -23,7 +23,7 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Actor of changes made by commands, as shown in the audit log.
+/// The name shown in the audit log as the author of changes made by commands.
 pub(super) const ACTOR: &str = "command line";
 
 /// Arguments that all commands accept.
@@ -40,7 +40,7 @@ pub(super) struct Cli {
     pub(super) robot_conf: Option<String>,
 }
 
-/// Default configuration file.
+/// The name of the default configuration file.
 const DEFAULT_FILE: &str = "robot-detection.toml";
 
 /// Reads the configuration file, the environment and the global flags.
@@ -72,7 +72,7 @@ pub(super) fn file_text(cli: &Cli) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Reads the given text of the configuration file, the environment and the global flags.
+/// Reads the given configuration text, the environment and the global flags.
 pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     let loader = text.map_or_else(Loader::new, |text| {
         Loader::new().file(&file(cli).display().to_string(), text)
@@ -189,7 +189,7 @@ pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Re
     Ok(())
 }
 
-/// Opens the database, or an empty in-memory database if none exists.
+/// Opens the database, or an empty in-memory database if no database exists.
 pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
     let url = &loaded.settings().database.url;
     let url = if database_exists(url) {
@@ -218,7 +218,7 @@ pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
 ///
 /// # Errors
 ///
-/// Fails if the file existed before, because creating an empty file would hide the loss of data.
+/// Returns an error if the file existed before: creating an empty file would hide the loss of data.
 pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     let url = &settings.database.url;
     if is_gone(url) {

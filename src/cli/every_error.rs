@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Removed};
 
-/// Beginning of the error about a reference to a missing list.
+/// The beginning of the error message about a reference to a missing list.
 const NO_LIST: &str = "no [[list]] is named";
 
-/// Loads settings, or returns all errors in them.
+/// Loads the settings, or returns all errors in them.
 pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
     let loaded = loader.clone().load();
     loaded.map_err(|first| every_error(loader, first))
@@ -22,7 +22,7 @@ pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors 
     let mut loader = loader.clone();
     let (mut loaded, mut errors) = loader.read();
     let is_whole = errors.is_empty();
-    // A reference to a list is valid if only the list itself is invalid.
+    // A reference to a list is not reported if only the list itself is invalid.
     let mut has_lists = !errors.iter().any(is_of_list);
     // Tables from which a value was removed.
     let mut changed = BTreeSet::new();

@@ -15,13 +15,13 @@ use super::{
     output::{self, WrongUsage},
 };
 
-/// Timeout for the request; container engines allow thirty seconds for a health check.
+/// The timeout for the request; container engines allow thirty seconds for a health check.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum number of bytes read from the response.
+/// The maximum number of bytes read from the response.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Arguments of `health`.
+/// Arguments of the `health` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "If no URL is given, requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.

@@ -15,7 +15,7 @@ use super::{
     site_robot::CommandContext,
 };
 
-/// Commands of `heaven`.
+/// Subcommands of the `heaven` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum HeavenCommand {
     /// Set up robot heaven for a proxied site, and check that robots are redirected to it
@@ -25,7 +25,7 @@ heaven) without changing other lines, reloads a running server, runs the site ro
 a page as Googlebot would. If the command is run again, it writes nothing, and the site robot visits
 only changed pages.
 
-Exit code: 0 robots are redirected to heaven, or will be once a server runs; 1 robots are not redirected, or no
+Exit code: 0 robots are redirected to heaven, or will be once a server is running; 1 robots are not redirected, or no
 page was described; 2 wrong usage or configuration, nothing was written
 
 Examples: robot-detection heaven start --dry-run
@@ -34,7 +34,7 @@ Examples: robot-detection heaven start --dry-run
     Start(StartArgs),
     /// Roll back the most recent publication; run the command again to undo the rollback
     #[command(
-        after_help = "Pages, lists, feeds and exports immediately return to their state before the last publication.
+        after_help = "Pages, lists, feeds and exports immediately return to their state before the most recent publication.
 The next run downloads these pages again in full and publishes them.
 
 Exit code: 0 done, 1 there is nothing to roll back
@@ -54,7 +54,7 @@ Example: robot-detection heaven preview page.html --url https://www.example.com/
     Preview(PreviewArgs),
 }
 
-/// Arguments of `heaven undo`.
+/// Arguments of the `heaven undo` command.
 #[derive(Args, Clone, Debug)]
 pub(super) struct UndoArgs {
     /// Name of the site
@@ -113,7 +113,8 @@ async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the site robot; creates it from a described page if it is not configured.
+/// Returns the site's robot; if none is configured, creates a site robot that starts at a described
+/// page.
 async fn runs(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
     let mut changes = SiteRobotChanges::default();
     changes.publish.clone_from(&args.publish);

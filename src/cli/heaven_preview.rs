@@ -15,7 +15,7 @@ use crate::heaven::{self, CatalogueBuilder, HeavenSettings};
 
 use super::output::{self, WrongUsage};
 
-/// Arguments of `heaven preview`.
+/// Arguments of the `heaven preview` command.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PreviewArgs {
     /// HTML file that contains the page

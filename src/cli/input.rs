@@ -8,7 +8,7 @@ use std::{
 
 use super::output::{self, WrongUsage};
 
-/// Maximum number of invalid answers to a question.
+/// The maximum number of invalid answers to a question.
 pub(super) const MAX_WRONG: usize = 20;
 
 /// Returns `true` if a file name means standard input.
@@ -67,7 +67,8 @@ pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
     Ok(matches!(&*answer, "y" | "Y" | "yes"))
 }
 
-/// Asks until the answer is one of the given words; returns `None` if the answer is empty.
+/// Repeats a question until the answer is one of the given words; returns `None` for an empty
+/// answer.
 pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Option<&'static str>> {
     let question = format!("{question} [{}] ", words.join("/"));
     for _ in 0..MAX_WRONG {
@@ -83,7 +84,8 @@ pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Optio
 }
 
 fn answer(question: &str) -> io::Result<String> {
-    // Printed to standard error, because standard output is for the result, which may be JSON.
+    // The question is printed to standard error, because standard output is for the result, such as
+    // JSON.
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;

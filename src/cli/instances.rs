@@ -23,7 +23,7 @@ const HEADER: [&str; 9] = [
     "LEADS",
 ];
 
-/// Arguments of `instances`.
+/// Arguments of the `instances` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Instances report to the database every 15 seconds. A stopped instance is removed from the list immediately,

@@ -93,7 +93,7 @@ struct CommandLine {
     command: Command,
 }
 
-/// Commands.
+/// Subcommands of `robot-detection`.
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
     /// Run the server: proxy, detection, robot heaven and admin console
@@ -101,7 +101,7 @@ enum Command {
     /// Show, refresh and edit the robots table
     #[command(subcommand)]
     Registry(RegistryCommand),
-    /// Identify the robot of each User-Agent or log line, or summarize access logs
+    /// Identify the robot behind each User-Agent or log line, or summarize access logs
     Identify(IdentifyArgs),
     /// Show visitor statistics
     #[command(subcommand)]
@@ -168,14 +168,15 @@ Example: robot-detection traps"
     Completions(CompletionsArgs),
 }
 
-/// Runs the program.
+/// Runs the program with the process's command-line arguments.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut line = CommandLine::parse();
     if let Command::SiteRobot(command) = &line.command {
         line.cli.robot_conf = command.robot_conf().map(str::to_owned);
     }
-    // ring is the only provider in the tree; a second call fails because it is already installed.
+    // ring is the only cryptography provider in use; a second call fails because it is installed
+    // already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(&line.cli, &line.command) {
         Ok(code) => code,
@@ -205,7 +206,7 @@ fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         inherit_sockets();
     }
     match command {
-        // These commands need no runtime, or build another kind of runtime.
+        // The following commands need no runtime, or build another kind of runtime.
         Command::ApacheMap(args) => apache_map::run(cli, args),
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),

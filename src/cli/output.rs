@@ -80,7 +80,7 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// File mode bit that allows all users to read a file.
+/// The file mode bit that allows all users to read a file.
 const READ_BY_ALL: u32 = 0o004;
 
 /// Replaces a file atomically: writes a new file in the same directory and renames it.
@@ -111,12 +111,13 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
         new.set_permissions(old.permissions())?;
     }
     new.write_all(text.as_bytes())?;
-    // Before the rename, so that a crash cannot leave an empty file under the new name.
+    // Synced before the rename, so that a crash cannot leave an empty file under the new name.
     new.sync_all()?;
     fs::rename(beside, file)
 }
 
-/// Sets the owner and group of a new file to those of an old file, as far as permitted.
+/// Sets the owner and group of a new file to the owner and group of an old file, as far as
+/// permitted.
 ///
 /// # Errors
 ///
@@ -129,10 +130,10 @@ fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Exit code for wrong usage or configuration.
+/// The exit code for wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;
 
-/// Error for arguments that are valid individually, but not in combination or for this program.
+/// An error for arguments that are valid individually, but not in combination or for this program.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WrongUsage(pub(super) String);

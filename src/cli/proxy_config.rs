@@ -20,10 +20,10 @@ use super::{
     traps,
 };
 
-/// Maximum size of an nginx configuration to inspect.
+/// The maximum size of an nginx configuration to inspect.
 const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 
-/// Arguments of `proxy-config`.
+/// Arguments of the `proxy-config` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "The configuration is generated from check.listen, check.fails, the sites and their upstream servers. It contains check.token, which is secret.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
@@ -53,7 +53,7 @@ pub(super) struct ProxyConfigArgs {
     listen: String,
 }
 
-/// Prints the proxy configuration.
+/// Prints the configuration for a front proxy.
 pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.inspect {
         return inspect_file(args.proxy, file);

@@ -29,7 +29,7 @@ use super::{
     serve_settings,
 };
 
-/// Interval at which the configuration file is checked for changes.
+/// The interval at which the configuration file is checked for changes.
 // Polled, because file system events do not work on every mount, nor for a file whose symbolic link
 // is replaced (as Kubernetes does for mounted configuration).
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -42,28 +42,28 @@ pub(super) struct Supervisor {
     robots: RobotDetection,
     observer: Observer,
     file: FileWatch,
-    /// Sites, upstreams, rules and listeners of the current configuration.
+    /// Sites, upstreams, rules and listeners in the current configuration.
     in_force: Extent,
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-/// Watches the configuration file for changes.
+/// A watch that detects changes to the configuration file.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
-    /// Files that the configuration included when it was last read.
+    /// Files that the configuration file included when it was last read.
     includes: Includes,
-    /// State of all files when they were last read.
+    /// The state of all configuration files when they were last read.
     read: Option<Vec<FileStamp>>,
-    /// State of all files at the last poll.
+    /// The state of all configuration files at the last poll.
     last_seen: Option<Vec<FileStamp>>,
     polls: Interval,
 }
 
-/// Path, modification time and size, to distinguish two states of a file.
+/// The path, modification time and size of a file, to distinguish two states of the file.
 type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {
@@ -101,7 +101,7 @@ impl Supervisor {
                 () = self.robots.begun(), if !has_begun => continue,
                 _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
                 by = self.robots.reloads().wanted(), if has_begun => Some(by),
-                () = self.file.changed(), if has_begun => Some("a change of the file"),
+                () = self.file.changed(), if has_begun => Some("a change to the file"),
             };
             match by {
                 Some(by) => {
@@ -118,7 +118,7 @@ impl Supervisor {
                 None => {
                     notify_service_manager(ServiceState::Stopping);
                     info!(
-                        "stopping when active requests have finished; send a second signal to stop immediately"
+                        "shutting down after active requests have finished; send a second signal to stop immediately"
                     );
                     stop.cancel();
                 }
@@ -156,14 +156,14 @@ impl Supervisor {
                 info!(by, sites = reloaded.sites.len(), "{reloaded}");
                 if !reloaded.need_restart.is_empty() {
                     let keys = reloaded.need_restart.join(", ");
-                    warn!("changed settings that need a restart: {keys}");
+                    warn!("these changed settings require a restart: {keys}");
                 }
                 Ok(reloaded.to_string())
             }
             Err(error) => {
                 error!(
                     by,
-                    "configuration not reloaded, the previous configuration remains in use: {error:#}"
+                    "configuration not reloaded; the previous configuration remains in use: {error:#}"
                 );
                 Err(ReloadFailure {
                     is_held_back: error.is::<HeldBack>(),
@@ -202,7 +202,7 @@ impl Supervisor {
 }
 
 impl FileWatch {
-    /// Creates a watch with the current state of the file, before it is read.
+    /// Creates a watch that starts with the current state of the file, before the file is read.
     pub(super) fn new(cli: &Cli) -> Self {
         let mut polls = interval(POLL_INTERVAL);
         // Polls missed during a reload are skipped: two immediate polls could mistake a
@@ -220,7 +220,7 @@ impl FileWatch {
         watch
     }
 
-    /// Enables or disables reporting of changes.
+    /// Enables or disables the reporting of file changes.
     pub(super) fn enabled(mut self, is_on: bool) -> Self {
         self.is_on = is_on;
         self

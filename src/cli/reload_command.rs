@@ -13,10 +13,10 @@ use crate::probe::{ProbeKey, Purpose};
 
 use super::{Cli, context, health, output};
 
-/// Maximum time to wait for the result of the reload.
+/// The maximum time to wait for the result of the reload.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// Arguments of `reload`.
+/// Arguments of the `reload` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "A reload that would remove a site, an upstream, a listener or many rules is held for review and changes nothing.

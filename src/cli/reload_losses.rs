@@ -1,4 +1,4 @@
-//! Removals by a reload that require confirmation.
+//! Detects removals by a reload that require confirmation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 use crate::config::{Loaded, Settings};
 use crate::operations::DEFAULT_SITE;
 
-/// Minimum number of removed rules that requires confirmation.
+/// The minimum number of removed rules that requires confirmation.
 const FEWEST_RULES: usize = 3;
 
 /// A reload that is held for review.
@@ -16,15 +16,16 @@ const FEWEST_RULES: usize = 3;
 #[error("held for review: {}; to apply the configuration, run `robot-detection reload --accept`", .0.join("; "))]
 pub(super) struct HeldBack(pub(super) Vec<String>);
 
-/// Parts of a configuration that a reload might remove.
+/// The parts of a configuration that a reload might remove.
 #[derive(Debug)]
 pub(super) struct Extent {
-    /// Text of the file, for detecting an emptied or truncated file.
+    /// The text of the configuration file, for detecting an emptied or truncated file.
     text: String,
-    /// Sites, with the number of their upstreams.
+    /// The name of each site, with the number of its upstreams.
     sites: BTreeMap<String, usize>,
     listeners: BTreeSet<String>,
-    /// Number of rules and filter patterns in the file, including those of all sites.
+    /// The number of rules and filter patterns in the file, including the rules and patterns of all
+    /// sites.
     rules: usize,
 }
 
@@ -51,8 +52,8 @@ impl Extent {
         }
     }
 
-    /// Returns what a new configuration would remove, one sentence each; if empty, it may be
-    /// applied.
+    /// Returns the parts that a new configuration would remove, one sentence each; if none, it may
+    /// be applied.
     pub(super) fn losses(&self, new: &Self) -> Vec<String> {
         let mut losses = Vec::new();
         if new.text.trim().is_empty() && !self.text.trim().is_empty() {

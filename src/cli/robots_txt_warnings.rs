@@ -91,7 +91,7 @@ fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     }
 }
 
-/// Returns the keys that concern the served file, each with whether it is set.
+/// Returns the keys that affect the served file, each with a flag that is `true` if the key is set.
 fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
     let key = RobotsTxtSection::KEY;
     [

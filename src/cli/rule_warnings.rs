@@ -67,7 +67,7 @@ pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     })
 }
 
-/// Known names with which names in the settings are compared.
+/// The known names with which names in the settings are compared.
 struct Names<'r> {
     ids: BTreeSet<&'r str>,
     /// Spelling of each operator, keyed by its lower-case name, because rules ignore case.

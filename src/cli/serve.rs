@@ -31,11 +31,12 @@ use super::{
     serve_settings::{has_site, is_alone, load, warn_unknown_words},
 };
 
-/// Delay before a failed database is queried again for the administrator password.
+/// The delay before a database that failed is queried again for the administrator password.
 const PASSWORD_RETRY: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    // Raised first: each connection needs one or two files, and the default limit is often 1,024.
+    // The limit on open files is raised first: a connection needs one or two files, and the default
+    // limit is often 1,024.
     OpenFileLimit::raise();
     // Created before the configuration is loaded, so that changes made during loading are detected.
     let file = FileWatch::new(cli);
@@ -94,7 +95,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ensures that an administrator password is set.
+/// A check that ensures that an administrator password is set.
 ///
 /// The server starts even if its database is unavailable; the database may also be replaced later.
 struct FirstPasswordCheck<'s> {

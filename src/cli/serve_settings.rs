@@ -10,7 +10,7 @@ use crate::config::{
 
 use super::{Cli, args::ServeArgs, context, every_error, rule_warnings::unknown_words};
 
-/// Origin of the demonstration site's settings, shown in error messages.
+/// The origin of the demonstration site's settings, shown in error messages.
 const DEMO_ORIGIN: &str = "the demonstration";
 
 /// Settings of the demonstration site's robots.txt.

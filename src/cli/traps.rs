@@ -1,4 +1,4 @@
-//! `traps`: shows trap paths and the link to them for pages.
+//! `traps`: prints trap paths, and the link to add to pages.
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use crate::config::{ConfigErrors, Loaded};
 
 use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve_settings};
 
-/// Arguments of `validate`.
+/// Arguments of the `validate` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Reads the configuration file and the files it references. Does not open listeners, databases or connections, and writes nothing.

@@ -9,7 +9,7 @@ use super::{
     file::{self, FileContent, Table},
 };
 
-/// A setting to write to a file.
+/// A setting to write to a configuration file, with its value.
 pub type Change = (&'static Key, Value);
 
 /// Writes settings to the text of a configuration file.
@@ -41,10 +41,10 @@ pub fn with_settings(
     Ok(edited)
 }
 
-/// Position at which a setting is written.
+/// The position at which a setting is written.
 #[derive(Debug)]
 enum Place {
-    /// Range of the existing value to replace.
+    /// The range of the existing value to replace.
     Value(Range<usize>),
     /// Position for a new line, and the text to write before the value.
     Lines(usize, String),
@@ -184,7 +184,7 @@ fn by_hand(site: Option<usize>, key: &Key, value: &Value) -> String {
     )
 }
 
-/// Returns all values in a file, keyed by their place.
+/// Returns all values in a configuration file, keyed by their place.
 fn flat(text: &str) -> BTreeMap<String, Value> {
     let content = file::read(text);
     let mut all = of_content("", &content);

@@ -11,13 +11,14 @@ use super::{
     site::unknown_in_site,
 };
 
-/// Maximum number of syntax errors to report; a file in another format has an error in each line.
+/// The maximum number of syntax errors to report; a file in another format has an error in each
+/// line.
 const MAX_SYNTAX_ERRORS: usize = 100;
 
-/// Maximum length of a key name in an error message, in bytes.
+/// The maximum length of a key name in an error message, in bytes.
 const MAX_NAME_BYTES: usize = 100;
 
-/// Parsed contents of a configuration file.
+/// The parsed contents of a configuration file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
@@ -28,7 +29,7 @@ pub(super) struct FileContent {
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// A repeatable table such as `[[source]]` or `[[rule]]`, whose values have the right kinds.
+/// A repeatable table such as `[[source]]` or `[[rule]]`, with values of the right kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,
@@ -36,14 +37,14 @@ pub(super) struct Table {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
 }
 
-/// A `[[site]]` table.
+/// The contents of a `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteContent {
     pub(super) line: usize,
     pub(super) content: FileContent,
 }
 
-/// Part of the file that contains a key; determines the key's name.
+/// The part of the file in which a key is set; the part determines the key's name.
 #[derive(Clone, Copy)]
 enum Scope {
     File,
@@ -72,7 +73,7 @@ pub(super) fn read(text: &str) -> FileContent {
     content
 }
 
-/// Converts byte positions to line numbers, given the end positions of all lines.
+/// A converter of byte positions to line numbers, based on the end positions of all lines.
 #[derive(Clone, Copy)]
 struct Lines<'e>(&'e [usize]);
 
@@ -173,7 +174,7 @@ impl Scope {
         }
     }
 
-    /// Returns a key that exists only in a `[[site]]`.
+    /// Returns the key with the given name that exists only in a `[[site]]` table.
     fn own(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::File => (name == INCLUDE.name).then_some(&INCLUDE),
@@ -331,7 +332,7 @@ fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
     !items.is_empty() && items.iter().all(is_number)
 }
 
-/// Reads names with string values; for a list of strings, the name is repeated.
+/// Reads a table of names with string values; for a list of strings, the name is repeated.
 fn map(entries: &DeTable<'_>) -> Result<Value, String> {
     let mut found = Vec::new();
     for (name, value) in entries {
@@ -402,7 +403,7 @@ impl FileContent {
         }
     }
 
-    /// Returns this content as that of an included file, which must not include other files.
+    /// Converts this content to that of an included file, which must not include other files.
     pub(super) fn into_included(mut self) -> Self {
         for (key, _, line) in self.own.drain(..) {
             let message = format!(
@@ -427,7 +428,7 @@ impl FileContent {
     }
 
     /// Removes the value or table at a line; returns the line of the value's table, or 0 if the
-    /// value is outside of tables.
+    /// value is outside any table.
     pub(super) fn remove(&mut self, line: usize) -> Option<usize> {
         let values = self.values.len() + self.own.len();
         self.values.retain(|(.., at)| *at != line);
@@ -453,7 +454,7 @@ impl FileContent {
         (self.tables.len() + self.sites.len() < tables).then_some(line)
     }
 
-    /// Returns the errors, each with the file's name.
+    /// Returns the errors in the file, each with the file's name.
     pub(super) fn errors(&self, file: &str) -> impl Iterator<Item = ConfigError> {
         self.errors.iter().map(move |(line, message)| ConfigError {
             origin: format!("{file}:{line}"),

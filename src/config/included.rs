@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use super::{Key, Kind, Reach, Value, file};
 
-/// Maximum number of included files.
+/// The maximum number of included configuration files.
 const MAX_FILES: usize = 256;
 
 /// Additional configuration files, whose keys and tables are read as part of this file
@@ -56,7 +56,7 @@ impl Includes {
         Ok(found)
     }
 
-    /// Returns the included files that currently exist.
+    /// Returns the included configuration files that currently exist.
     #[must_use]
     pub fn present(&self, of: &Path) -> Vec<PathBuf> {
         self.files(of).unwrap_or_default()
@@ -94,10 +94,10 @@ fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
         .collect())
 }
 
-/// Prefix for the names of systemd credentials.
+/// The prefix for the names of systemd credentials.
 const CREDENTIAL: &str = "credential:";
 
-/// Maximum size of a secret, in bytes.
+/// The maximum size of a secret, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Reads a secret from a file; removes trailing line breaks.

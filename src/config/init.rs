@@ -7,7 +7,7 @@ use crate::registry::Format;
 
 use super::{KEYS, Key, Value};
 
-/// Maximum line width of generated comments.
+/// The maximum line width of generated comments.
 const MAX_COLUMNS: usize = 90;
 
 /// Returns a configuration file that lists every key with its help and default, commented out.
@@ -72,7 +72,7 @@ const LISTS: &str = "
 
 const RULES: &str = "
 # Rules for robots, evaluated in order after allow_robots and deny_robots: the first rule for
-# which all conditions match decides. If no rule matches, redirect_purposes decides.
+# which all conditions match decides. If no rule matches, redirect_purposes applies.
 # All conditions are optional; each is a list, of which one item must match:
 #   path       globs; default: filter_pattern
 #   methods    default: redirect_methods, or all if the action is {of_any_method}
@@ -83,13 +83,13 @@ const RULES: &str = "
 #   purposes   purposes of robots, such as search, ai-training, seo, unknown
 #   operators  names of operators, case-insensitive
 #   sources    registries: bundled, web-robots-db, manual, or the name of a [[source]]
-#   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
+#   visitors   listed, unlisted, nameless (User-Agent missing or empty); robots: all
 #              three; shared (a User-Agent used for many human visitors, such as that of
 #              Amazon CloudFront); people: only shared, because a person always passes; all.
 #              Default: listed and unlisted, because nameless and shared pass
 #   verdicts   on the robot's claim: verified, spoofed, unverifiable, pending
 #   addresses  client addresses and networks; list:NAME for a [[list]]
-#   asns, countries   of the client address, according to the files of [geoip]
+#   asns, countries   of the client address, according to the files in [geoip]
 #   suspect    true: requests from suspects; reasons: one of the reasons for suspicion
 # headers are added to the redirect, refusal or rate-limit response, or otherwise to the response
 # from the site or heaven.
@@ -246,7 +246,7 @@ fn rules() -> String {
         .replace("{of_any_method}", &either(&of_any))
 }
 
-/// Joins words as "a, b or c".
+/// Joins words into a list such as "a, b or c".
 fn either(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),

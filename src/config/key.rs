@@ -8,39 +8,39 @@ use super::{Value, sections::KEYS};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Key {
-    /// Name of the key in the file, including its table and a dot.
+    /// The name of the key in the file, including its table and a dot.
     pub name: &'static str,
-    /// Name of the key without its table.
+    /// The name of the key without its table.
     pub short_name: &'static str,
-    /// Name of the key in the original package, which is also accepted.
+    /// The name of the key in the original package, which is also accepted.
     pub old_name: Option<&'static str>,
-    /// Kind of the value.
+    /// The kind of value that the key accepts.
     pub kind: Kind,
-    /// Default value, written as in an environment variable.
+    /// The default value, written as in an environment variable.
     pub default: &'static str,
-    /// Help text, including units.
+    /// The help text, including units.
     pub help: &'static str,
     /// Places where the key may be set, and how a change takes effect.
     pub reach: Reach,
-    /// Function that formats a value for display, without passwords.
+    /// A function that formats a value for display, without passwords.
     pub shown: fn(&Value) -> String,
     /// Whether the value is a secret, which `KEY_file` can instead read from a file.
     pub is_secret: bool,
 }
 
-/// Places where a key may be set, and how a change takes effect.
+/// The places where a key may be set, and how a change takes effect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reach {
-    /// Process-wide setting; a change takes effect at the next start.
+    /// A process-wide setting; a change takes effect at the next start.
     Process,
-    /// Process-wide setting; a change takes effect on reload.
+    /// A process-wide setting; a change takes effect on reload.
     Live,
-    /// Setting that a `[[site]]` may override; a change takes effect on reload.
+    /// A setting that a `[[site]]` may override; a change takes effect on reload.
     Site,
 }
 
 impl Key {
-    /// Creates a key in the table with the given prefix.
+    /// Creates a key in the table whose name is the given prefix.
     pub(super) const fn new(
         prefix: &'static str,
         name: &'static str,
@@ -62,12 +62,12 @@ impl Key {
         }
     }
 
-    /// Returns the name of the key's table with a final dot; empty for a key outside of tables.
+    /// Returns the name of the key's table with a final dot; empty for a key outside any table.
     pub(super) fn prefix(&self) -> &'static str {
         self.name.strip_suffix(self.short_name).unwrap_or_default()
     }
 
-    /// Returns the environment variable of the key.
+    /// Returns the name of the environment variable that sets the key.
     #[must_use]
     pub fn variable(&self) -> String {
         let name = self.name.replace('.', "_").to_ascii_uppercase();
@@ -81,7 +81,7 @@ impl Key {
             .find(|key| key.name == name || key.old_name == Some(name))
     }
 
-    /// Returns the secret key `KEY` for a name of the form `KEY_file`.
+    /// Returns the key `KEY`, whose value is a secret, for a name of the form `KEY_file`.
     pub(super) fn of_file(
         name: &str,
         suffix: &str,
@@ -96,42 +96,42 @@ impl Key {
         self.reach == Reach::Site
     }
 
-    /// Returns `true` if a change takes effect on reload.
+    /// Returns `true` if a change of the key's value takes effect on reload.
     #[must_use]
     pub fn is_reloaded(&self) -> bool {
         self.reach != Reach::Process
     }
 }
 
-/// Function that returns the words allowed as a value, in the order used in the documentation.
+/// A function that returns the words allowed as a value, in the order used in the documentation.
 pub type Words = fn() -> Vec<&'static str>;
 
-/// Kind of value that a key accepts.
+/// The kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
-    /// String.
+    /// A string.
     Text,
-    /// One of several words.
+    /// One of several allowed words.
     Word(Words),
-    /// Whole number in a range.
+    /// A whole number in a range.
     Integer {
-        /// Minimum.
+        /// The smallest valid number.
         min: i64,
-        /// Maximum.
+        /// The largest valid number.
         max: i64,
     },
     /// `true` or `false`.
     Bool,
-    /// List of strings, or one comma-separated string.
+    /// A list of strings, or one comma-separated string.
     List,
-    /// List of words, or one comma-separated string.
+    /// A list of words, or one comma-separated string.
     Words(Words),
-    /// List of whole numbers, or a single number.
+    /// A list of whole numbers, or a single number.
     Numbers,
-    /// List of strings, or one string in which a comma is part of the text.
+    /// A list of strings, or one string in which a comma is part of the text.
     Lines,
-    /// Map from names to a string or a list of strings; only in repeatable tables.
+    /// A map from names to a string or a list of strings; only in repeatable tables.
     Map,
 }
 
@@ -168,15 +168,16 @@ impl Kind {
     }
 }
 
-/// Maximum number of errors shown at once.
+/// The maximum number of configuration errors shown at once.
 pub const MOST_ERRORS: usize = 20;
 
 /// A configuration error and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
-    /// Place of the error, such as `robot-detection.toml:7`, `environment variable …`, `--listen`.
+    /// The place of the error, such as `robot-detection.toml:7`, `environment variable …`,
+    /// `--listen`.
     pub origin: String,
-    /// Description of the error and of how to correct it.
+    /// The description of the error and of how to correct it.
     pub message: String,
 }
 

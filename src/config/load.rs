@@ -14,43 +14,44 @@ use super::{
     site::SiteParts,
 };
 
-/// Prefix of environment variables.
+/// The prefix of environment variables that set a key.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
-/// Text before the variable's name in the origin of a value.
+/// The text before the variable's name in the origin of a value.
 const VARIABLE: &str = "environment variable ";
 
-/// Origin of a value that is not set.
+/// The origin of a value that is not set explicitly.
 const DEFAULT: &str = "default";
 
-/// Loads configuration values from files, the environment and flags.
+/// A loader of configuration values from files, the environment and flags.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    /// Shared, because loaded settings store their loader.
+    /// Names and contents of the files; the contents are shared, because loaded settings store
+    /// their loader.
     files: Vec<(String, Arc<FileContent>)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
 }
 
-/// Effective value of a setting and its origin.
+/// The effective value of a setting, and the origin of the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InForce {
-    /// The effective value.
+    /// The effective value of the setting.
     pub value: Value,
-    /// Origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
+    /// The origin of the value: `default`, `robot-detection.toml:3`, `environment …` or the flag.
     pub origin: String,
 }
 
-/// Result of [`Loader::remove`].
+/// The result of [`Loader::remove`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Removed {
     /// A value was removed; contains the place of its table, as used in errors.
     Value(String),
-    /// A table was removed with all of its values.
+    /// A table was removed, with all of its values.
     Table,
 }
 
-/// Loaded settings, each with its origin.
+/// The loaded settings, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,
@@ -62,7 +63,7 @@ pub struct Loaded {
     loader: Arc<Loader>,
 }
 
-/// Values read so far.
+/// The configuration values that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) values: BTreeMap<&'static str, InForce>,
@@ -111,7 +112,7 @@ impl Loader {
         self.environment(variables)
     }
 
-    /// Adds environment variables.
+    /// Adds the given environment variables.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         self.environment.extend(variables);
@@ -273,7 +274,7 @@ impl Reading {
 }
 
 impl Loaded {
-    /// Returns the loader of these settings.
+    /// Returns the loader that loaded these settings.
     #[must_use]
     pub fn loader(&self) -> &Loader {
         &self.loader
@@ -322,10 +323,10 @@ impl Loaded {
             .collect()
     }
 
-    /// Adopts unchangeable settings from the running settings `other`; returns the names of changed
-    /// settings.
+    /// Copies settings that cannot change at run time from `other`, the running settings; returns
+    /// the names of changed settings.
     ///
-    /// Only keys selected by `is_kept` are adopted; rules and sites are not. A name is returned if
+    /// Only keys selected by `is_kept` are copied; rules and sites are not. A name is returned if
     /// the running value differs from the new value.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();
@@ -351,7 +352,7 @@ impl Loaded {
             .filter_map(|key| Some((key, self.values.get(key.name)?)))
     }
 
-    /// Returns the origin of a setting.
+    /// Returns the origin of a setting's value.
     #[must_use]
     pub fn origin(&self, key: &Key) -> &str {
         self.values

@@ -47,7 +47,7 @@ macro_rules! section {
         }
 
         impl $Section {
-            /// Keys of the table.
+            /// The keys of the table.
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     $(old_name: Some($old),)?

@@ -4,9 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{Key, Kind, Value, key::Words};
 
-/// Rust type of a setting's value.
+/// A Rust type for the value of a setting.
 pub(super) trait Setting: Sized {
-    /// Kind of the setting's value.
+    /// The kind of the setting's value.
     const KIND: Kind;
 
     /// Whether an empty string is a valid value, rather than unsetting the key.
@@ -15,7 +15,7 @@ pub(super) trait Setting: Sized {
     /// Whether the value is a secret, which `KEY_file` can instead read from a file.
     const IS_SECRET: bool = false;
 
-    /// Reads a value of the right kind.
+    /// Converts a value of the right kind to this type.
     ///
     /// # Errors
     ///
@@ -27,18 +27,18 @@ pub(super) trait Setting: Sized {
         value.plain()
     }
 
-    /// Returns the value of an unset key, if the type has one.
+    /// Returns the value that represents an unset key, if the type has such a value.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Rust type of a string value, used alone or in a list.
+/// A Rust type for a string value, which is used alone or in a list.
 pub(super) trait Item: Sized {
     /// The allowed words, if other strings are not allowed.
     const WORDS: Option<Words> = None;
 
-    /// Reads an item of a list.
+    /// Converts an item of a list to this type.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ pub(super) trait Item: Sized {
 
 /// The settings of a table in the configuration file.
 pub(super) trait Section: Default {
-    /// Name of the table with a final dot; empty for keys outside of tables.
+    /// The name of the table with a final dot; empty for keys outside any table.
     const PREFIX: &'static str;
 
     /// Keys of the table, in the order used in the documentation.
@@ -65,7 +65,7 @@ pub(super) trait Section: Default {
     fn take(&mut self, name: &str, other: &Self);
 }
 
-/// Returns the default of a key.
+/// Returns the default value of a key.
 pub(super) fn standard<T: Setting>(key: &Key) -> T {
     Value::parse(key.kind, key.default)
         .and_then(|value| T::read(&value))
@@ -158,7 +158,7 @@ macro_rules! numbers {
     )*};
 }
 
-// A TOML integer has 64 bits with a sign (TOML v1.0.0, Integer), so no value is larger.
+// A TOML integer is a signed 64-bit number (TOML v1.0.0, Integer), so no value is larger.
 numbers! {
     u16: 0xffff;
     u32: 0xffff_ffff;
@@ -219,7 +219,7 @@ impl<T: Item> Setting for Vec<T> {
     }
 }
 
-/// Pairs of a name and a string.
+/// Reads a map as pairs of a name and a string.
 impl Setting for Vec<(String, String)> {
     const KIND: Kind = Kind::Map;
 

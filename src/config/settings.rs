@@ -12,12 +12,12 @@ use super::{
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])* $field:ident: $Section:ident,)*) => {
-        /// Effective settings.
+        /// The effective settings of a configuration.
         #[derive(Clone, Debug, Default)]
         #[non_exhaustive]
         pub struct Settings {
             $($(#[doc = $doc])* pub $field: $Section,)*
-            /// Repeatable tables.
+            /// The contents of the repeatable tables.
             pub tables: Tables,
         }
 
@@ -52,52 +52,52 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Keys outside of tables.
+    /// Settings that are outside any table.
     general: GeneralSection,
-    /// `[database]`
+    /// Settings of the `[database]` table.
     database: DatabaseSection,
-    /// `[server]`
+    /// Settings of the `[server]` table.
     server: ServerSection,
-    /// `[heaven]`
+    /// Settings of the `[heaven]` table.
     heaven: HeavenSection,
-    /// `[canonical]`
+    /// Settings of the `[canonical]` table.
     canonical: CanonicalSection,
-    /// `[index_now]`
+    /// Settings of the `[index_now]` table.
     index_now: IndexNowSection,
-    /// `[robots_txt]`: enforcement of robots.txt.
+    /// Settings of the `[robots_txt]` table: enforcement of robots.txt.
     enforcement: EnforcementSection,
-    /// `[robots_txt]`: contents of robots.txt.
+    /// Settings of the `[robots_txt]` table: contents of robots.txt.
     robots_txt: RobotsTxtSection,
-    /// `[licensing]`
+    /// Settings of the `[licensing]` table.
     licensing: LicensingSection,
-    /// `[verify]`
+    /// Settings of the `[verify]` table.
     verify: VerifySection,
-    /// `[suspects]`
+    /// Settings of the `[suspects]` table.
     suspects: SuspectsSection,
-    /// `[traps]`
+    /// Settings of the `[traps]` table.
     traps: TrapsSection,
-    /// `[geoip]`
+    /// Settings of the `[geoip]` table.
     geoip: GeoIpSection,
-    /// `[site_robot]`
+    /// Settings of the `[site_robot]` table.
     site_robot: SiteRobotSection,
-    /// `[operation]`
+    /// Settings of the `[operation]` table.
     operation: OperationSection,
-    /// `[admin]`
+    /// Settings of the `[admin]` table.
     admin: AdminSection,
-    /// `[check]`
+    /// Settings of the `[check]` table.
     check: CheckSection,
-    /// `[traffic]`
+    /// Settings of the `[traffic]` table.
     traffic: TrafficSection,
-    /// `[access_log]`
+    /// Settings of the `[access_log]` table.
     access_log: AccessLogSection,
-    /// `[otel]`
+    /// Settings of the `[otel]` table.
     otel: OtelSection,
-    /// `[log]`
+    /// Settings of the `[log]` table.
     log: LogSection,
 }
 
-/// Returns `true` unless the environment disables colours, by `NO_COLOR` (<https://no-color.org>)
-/// or a terminal type without colours.
+/// Returns `true` unless the environment disables colours, through `NO_COLOR`
+/// (<https://no-color.org>) or a terminal type without colours.
 #[must_use]
 pub fn wants_colours() -> bool {
     let variable = |name: &str| std::env::var_os(name);

@@ -13,17 +13,17 @@ use super::{
     tables::OF_SITES,
 };
 
-/// Table whose name is omitted from keys in a `[[site]]`.
+/// The prefix that is omitted from the names of keys in a `[[site]]` table.
 const SERVER: &str = "server.";
 
-/// A `[[site]]`: its hosts and path, and all effective settings.
+/// The hosts and path of a `[[site]]` table, and all effective settings of the site.
 #[derive(Clone, Debug)]
 pub struct SiteLoaded {
     parts: Arc<SiteParts>,
     loaded: Loaded,
 }
 
-/// Contents of a `[[site]]` table.
+/// The contents of a `[[site]]` table.
 #[derive(Clone, Debug)]
 pub(super) struct SiteParts {
     table: SiteTable,
@@ -39,7 +39,7 @@ impl Key {
         self.name.strip_prefix(SERVER).unwrap_or(self.name)
     }
 
-    /// Returns the key with the given name in a `[[site]]`.
+    /// Returns the key with the given name in a `[[site]]` table.
     pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
         of_sites().find(|key| key.name_in_site() == name || key.old_name == Some(name))
     }
@@ -78,7 +78,7 @@ impl SiteLoaded {
         }
     }
 
-    /// Returns the site's name; if not set, its first host and its path.
+    /// Returns the site's name or, if no name is set, the site's first host and path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts.name()
@@ -118,7 +118,7 @@ impl SiteParts {
         &self.table.name
     }
 
-    /// Reads a `[[site]]` and adds its errors to `errors`.
+    /// Reads a `[[site]]` table and adds its errors to `errors`.
     pub(super) fn new(
         file: &str,
         site: &SiteContent,
@@ -166,7 +166,8 @@ pub(super) fn unknown_in_site(name: &str) -> String {
     if TABLES.iter().any(|table| table.name == name) {
         return format!("[[{name}]] applies to all sites; move it out of [[site]]");
     }
-    // Also matches keys without their table, such as `listen`, because `server.` may be omitted.
+    // This also matches keys without their table, such as `listen`, because `server.` may be
+    // omitted.
     let of_server = Key::find(&format!("{SERVER}{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());

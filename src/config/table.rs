@@ -10,9 +10,9 @@ use super::{
 
 /// Declares a struct for the settings of a repeatable table, and a struct for its keys.
 ///
-/// The syntax is that of [`section!`](super::section::section), without defaults. A field whose
-/// type has no value for an unset key is required; if the key is missing, the error is `needs`.
-/// `with` specifies a struct of additional keys that several tables share.
+/// The syntax is the same as for [`section!`](super::section::section), without defaults. A field
+/// whose type has no value for an unset key is required; if the key is missing, the error is
+/// `needs`. `with` specifies a struct of additional keys that several tables share.
 macro_rules! table {
     (
         $(#[$attribute:meta])*
@@ -50,7 +50,7 @@ macro_rules! table {
         }
 
         impl $Table {
-            /// Keys of the table.
+            /// The keys of the table.
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     help: concat!($($help),+).trim_ascii_start(),
@@ -92,7 +92,7 @@ macro_rules! table {
                 &self.place.origin
             }
 
-            /// Returns the place of a key, if it is set.
+            /// Returns the place of a key, if the key is set.
             #[must_use]
             pub fn origin_of(&self, key: &$crate::config::Key) -> Option<&str> {
                 self.place.of(key.short_name)
@@ -123,7 +123,7 @@ macro_rules! table {
 
 pub(super) use table;
 
-/// Places of a table and its keys in the file.
+/// The places of a table and its keys in the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) origin: String,
@@ -131,7 +131,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the place of a key, if it is set.
+    /// Returns the place of a key, if the key is set.
     pub(super) fn of(&self, key: &str) -> Option<&str> {
         self.origins.get(key).map(String::as_str)
     }
@@ -164,7 +164,7 @@ impl PartialEq for Place {
     }
 }
 
-/// Reads the keys of one table.
+/// A reader for the keys of one table.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     file: &'a str,
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets the default of a key that is not set; uses the place of the table.
+    /// Sets a default for an unset key; the table's place is used as the place of the default.
     pub(super) fn suggest(&mut self, key: &'static Key, value: Value) {
         let values = &mut self.table.values;
         if values.iter().all(|(set, ..)| set.name != key.name) {
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the value of a key, if it is set.
+    /// Reads the value of a key, if the key is set.
     pub(super) fn value<T: Setting>(&mut self, key: &Key) -> Option<T> {
         let mut entries = self.table.values.iter();
         let (_, value, line) = entries.find(|(set, ..)| set.name == key.name)?;
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
             .ok()
     }
 
-    /// Reads the keys shared by several tables.
+    /// Reads the keys that several tables share.
     pub(super) fn part<T: Section>(&mut self) -> T {
         let mut part = T::default();
         for (key, value, line) in self.table.values.clone() {

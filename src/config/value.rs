@@ -4,18 +4,18 @@ use std::fmt;
 
 use super::Kind;
 
-/// Value of a setting.
+/// The value of a setting.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
-    /// String.
+    /// A string.
     Text(String),
-    /// Whole number.
+    /// A whole number.
     Integer(i64),
     /// `true` or `false`.
     Bool(bool),
-    /// Strings.
+    /// A list of strings.
     List(Vec<String>),
-    /// Whole numbers.
+    /// A list of whole numbers.
     Numbers(Vec<i64>),
     /// Pairs of a name and a string; a name may occur several times.
     Map(Vec<(String, String)>),

@@ -9,14 +9,14 @@ use pin_project_lite::pin_project;
 
 use super::observation::Observation;
 
-/// Response body that may come from the upstream.
+/// A response body that may come from the upstream.
 pub(crate) trait FromUpstream {
     /// Returns `true` if the upstream was queried, even if the response is our error page.
     fn is_from_upstream(&self) -> bool;
 }
 
 pin_project! {
-    /// Response body that counts its bytes until the body ends or is dropped.
+    /// A response body that counts its bytes until the body ends or is dropped.
     ///
     /// Responses have this body type from the start, so that the body need not be moved to be
     /// observed.
@@ -35,7 +35,7 @@ impl<B> ObservedBody<B> {
 }
 
 impl<B> From<B> for ObservedBody<B> {
-    /// Creates a body that is not observed.
+    /// Creates a response body that is not observed.
     fn from(inner: B) -> Self {
         Self {
             observation: None,

@@ -14,7 +14,7 @@ use super::{
 };
 
 pin_project! {
-    /// Future of a response that is observed until the response ends.
+    /// A future that resolves to a response, which is observed until the response ends.
     ///
     /// If the future is dropped before the response, the client has disconnected: the request is
     /// logged with status 499.

@@ -21,7 +21,7 @@ pub(crate) struct Metrics {
     pub(crate) reloads_failed: AtomicU64,
 }
 
-/// Metrics of one site.
+/// Metrics of the requests to one site.
 #[derive(Debug, Default)]
 pub(crate) struct SiteMetrics {
     pub(crate) name: String,
@@ -59,7 +59,7 @@ impl Metrics {
     }
 }
 
-/// Observer of requests to one site.
+/// An observer of requests to one site.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteObserver {
     pub(super) shared: Arc<Shared>,
@@ -70,7 +70,7 @@ pub(super) struct Shared {
     pub(super) observer: Observer,
     pub(super) counters: Arc<SiteCounters>,
     pub(super) metrics: Arc<SiteMetrics>,
-    /// Fleet detection; `None` if disabled.
+    /// The fleet detection; `None` if it is disabled.
     pub(super) suspicion: Option<Suspicion>,
 }
 

@@ -9,15 +9,15 @@ use crate::layer::Outcome;
 
 use super::request_head::RequestHead;
 
-/// Settings for traces; empty in this build.
+/// Settings for traces; empty in builds without traces.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings;
 
-/// Export of spans; empty in this build.
+/// An exporter of spans; empty in builds without traces.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport;
 
-/// Span of one request; empty in this build.
+/// The span of one request; empty in builds without traces.
 #[derive(Debug)]
 pub(super) struct Span;
 

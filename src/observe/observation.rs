@@ -18,30 +18,31 @@ use super::{
     traces::Span,
 };
 
-/// Status recorded if the client disconnected before the response, as in nginx.
+/// The status recorded if the client disconnected before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Word that stands for a missing visitor.
+/// The word that represents a missing visitor in the access log.
 pub(super) const NOBODY: &str = "-";
 
-/// Observation of one request, which is counted and logged when dropped.
+/// An observation of one request, which is counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Observation {
     site: SiteObserver,
     span: Span,
-    /// Request head; only set if an access log or traces need it, because copying a head allocates.
+    /// The request head; only set if an access log or traces need it, because copying a head
+    /// allocates.
     head: Option<Box<RequestHead>>,
     begun: Instant,
-    /// Status of the response; `None` if another program answers and its response is unknown.
+    /// The status of the response; `None` if another program answers and its response is unknown.
     status: Option<u16>,
     outcome: Option<Outcome>,
-    /// Ticket for the request's stored path.
+    /// The ticket for the stored path of the request.
     ticket: Option<Ticket>,
-    /// Ticket for the stored data from which the request is evaluated as suspicious.
+    /// The ticket for the stored data that shows whether the request is suspicious.
     slip: Option<ObservationTicket>,
     body_bytes: u64,
     counts: bool,
-    /// Probe, if the request was sent by `doctor`; such a request is neither counted nor logged.
+    /// The probe, if `doctor` sent the request; such a request is neither counted nor logged.
     probe: Option<Box<Probe>>,
 }
 
@@ -70,7 +71,7 @@ impl Observation {
         }
     }
 
-    /// Marks the request as a probe sent by `doctor`, if it is one.
+    /// Marks the request as a probe, if `doctor` sent the request.
     pub(crate) fn store_for(&mut self, probe: Option<Box<Probe>>) {
         if probe.is_some() {
             (self.slip, self.ticket, self.probe) = (None, None, probe);
@@ -100,7 +101,7 @@ impl Observation {
         response.body_mut().observe(self);
     }
 
-    /// Records a response without a body, and ends the observation.
+    /// Records a response without a body, and ends the observation of the request.
     pub(crate) fn ended(mut self, status: StatusCode) {
         self.status = Some(status.as_u16());
     }

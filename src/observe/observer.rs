@@ -18,10 +18,10 @@ use super::{
     traces::{TraceExport, TraceSettings},
 };
 
-/// Word that stands for the unknown site and visitor of a request that a listener rejected.
+/// The word that stands for the unknown site and visitor of a request that a listener rejected.
 const UNKNOWN: &str = "-";
 
-/// Destination and format of the access log.
+/// The destination and format of the access log.
 #[derive(Clone, Debug)]
 struct AccessLogSettings {
     path: String,
@@ -35,7 +35,7 @@ pub(crate) struct ObserveSettings {
     traces: TraceSettings,
 }
 
-/// Observer of requests, with metrics and, if configured, an access log.
+/// An observer of requests, with metrics and, if configured, an access log.
 ///
 /// Clones share the metrics and the access log.
 #[derive(Clone, Debug, Default)]

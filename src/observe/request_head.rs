@@ -7,7 +7,7 @@ use axum::http::{
     header::{HOST, REFERER, USER_AGENT},
 };
 
-/// Head of a request, without cookies and authorization, because these are secrets.
+/// The head of a request, without cookies and authorization, because these are secrets.
 #[derive(Debug)]
 pub(super) struct RequestHead {
     pub(super) client: IpAddr,

@@ -22,15 +22,15 @@ use super::{observation::NOBODY, request_head::RequestHead};
 /// Settings for traces.
 #[derive(Clone, Debug)]
 pub(super) struct TraceSettings {
-    /// URL of the collector to which traces are sent; `None` if traces are disabled.
+    /// The URL of the collector to which traces are sent; `None` if traces are disabled.
     endpoint: Option<String>,
 }
 
-/// Export of spans, if configured.
+/// An exporter of spans, if configured.
 #[derive(Debug, Default)]
 pub(super) struct TraceExport(Option<Traces>);
 
-/// Span of one request, if spans are exported.
+/// The span of one request, if spans are exported.
 #[derive(Debug)]
 pub(super) struct Span(Option<RequestSpan>);
 
@@ -95,7 +95,7 @@ impl Span {
     }
 }
 
-/// HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
+/// An HTTP client that sends on our Tokio runtime, because the exporter's thread has no runtime.
 #[derive(Debug)]
 struct RuntimeClient {
     poster: Poster,
@@ -125,7 +125,8 @@ fn start(endpoint: &str) -> Result<Traces, HttpError> {
     Ok(Traces::start(endpoint, client)?)
 }
 
-/// Returns the attributes of a span: those of OpenTelemetry's HTTP conventions, and our own.
+/// Returns the attributes of a span: attributes of OpenTelemetry's HTTP conventions, and our own
+/// attributes.
 fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![

@@ -13,10 +13,10 @@ use crate::operations::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 
-/// Time within which a server must accept a run that was handed over.
+/// The time within which a server must accept a run that was handed over.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Longest time without a progress report from a server that has accepted a run.
+/// The longest time without a progress report from a server that has accepted a run.
 // A server stores its progress twice a second, so a minute without progress means a restart or a
 // failure.
 const SILENT: Duration = Duration::from_mins(1);
@@ -32,7 +32,7 @@ pub struct Handover {
     seen: (Option<i64>, i64),
 }
 
-/// State of a run that was handed over to a server.
+/// The state of a run that was handed over to a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoverState {
@@ -44,8 +44,8 @@ pub enum HandoverState {
     Ran(Box<RunResult>),
     /// The run failed; contains the reason.
     Failed(String),
-    /// No server executes the run: either no server responded, or a server declined for this
-    /// reason.
+    /// No server executes the run: either no server responded, or a server declined the run for the
+    /// contained reason.
     Declined(Option<String>),
 }
 
@@ -67,7 +67,7 @@ impl Handover {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
         let servers = store.orders().servers(now_ms).await?;
-        // A file named by a command may not exist on the server's machine, and a path from the
+        // A file specified by a command may not exist on the server's machine, and a path from the
         // database must not make a server read or write a file.
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Handover {
         Ok(self.store.orders().stop(&self.order_id).await?)
     }
 
-    /// Withdraws the run unless a server has accepted it; returns whether the run was withdrawn.
+    /// Withdraws the run unless a server has accepted it; returns `true` if the run was withdrawn.
     ///
     /// # Errors
     ///
@@ -149,7 +149,8 @@ impl Handover {
         holder: &str,
         now_ms: i64,
     ) -> anyhow::Result<()> {
-        // The server's clock may differ from ours, so only changes of its time count.
+        // The server's clock may differ from ours, so only changes to the heartbeat's time are
+        // evaluated.
         if order.seen_ms != self.seen.0 {
             self.seen = (order.seen_ms, now_ms);
         }
@@ -175,15 +176,15 @@ const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Digest of the settings that the command uses.
+    /// The digest of the settings that the command uses.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
-    /// Whether a server with different settings reloads its configuration first.
+    /// Whether a server with different settings reloads its configuration before the run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) reload: bool,
 }
 
-/// Outcome of a run that was handed over.
+/// The outcome of a run that was handed over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OrderOutcome {
@@ -202,7 +203,7 @@ fn is_false(flag: &bool) -> bool {
 
 /// Returns a digest of the settings for a site's site robot.
 ///
-/// `key` is a secret stored in the database; it prevents passwords from being guessed from the
+/// `key` is a secret stored in the database, which prevents passwords from being guessed from the
 /// digest.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
     let loaded = loaded.of_site_named(site);

@@ -1,4 +1,4 @@
-//! Use of page descriptions, according to the configuration.
+//! Determines how a site uses its page descriptions, according to the configuration.
 
 use std::path::Path;
 

@@ -21,10 +21,10 @@ use crate::store::Store;
 
 use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, starts::is_of};
 
-/// Default value of `email` in robot.conf.
+/// The default value of `email` in robot.conf.
 const NO_EMAIL: &str = "user@domain";
 
-/// A site robot of a configuration, with the steps before and after its runs.
+/// A configured site robot, with the steps before and after its runs.
 ///
 /// After a run, heaven is published if a directory is set, and `cmd-hook` is started if a page was
 /// described.
@@ -55,7 +55,7 @@ impl SiteRobotRuns {
         Self::of(settings, store, clock, &own)
     }
 
-    /// Creates a site robot that identifies itself with a key.
+    /// Creates a site robot that identifies itself to our sites with a key.
     pub(crate) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
@@ -96,7 +96,7 @@ impl SiteRobotRuns {
         })
     }
 
-    /// Returns the site robot itself.
+    /// Returns the site robot, which makes the visits.
     #[must_use]
     pub fn robot(&self) -> &SiteRobot {
         &self.robot
@@ -126,7 +126,7 @@ impl SiteRobotRuns {
         starts.all(|start| settings.own_hosts.has(&start.url))
     }
 
-    /// Returns the action after a run (`onCompletion`).
+    /// Returns the action to take after a run (`onCompletion`).
     #[must_use]
     pub fn on_completion(&self) -> OnCompletion {
         self.settings.conf.on_completion

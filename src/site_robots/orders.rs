@@ -20,30 +20,30 @@ use super::{
     handover::{Order, OrderOutcome, settings_digest},
 };
 
-/// Interval between a server's heartbeats, which show that the server is running.
+/// The interval between a server's heartbeats, which show that the server is running.
 // Four heartbeats within the minute for which the store regards a server as running.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
-/// Interval at which a run's progress is stored for the command that handed the run over.
+/// The interval at which a run's progress is stored for the command that handed the run over.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
 
-/// Pause before the database is queried again after a failure.
+/// The pause before the database is queried again after a failure.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// Maximum number of concurrent runs executed for commands; other processes may accept further
+/// The maximum number of concurrent runs executed for commands; other processes may accept further
 /// runs.
 const MAX_AT_ONCE: usize = 4;
 
-/// Time for active page visits to finish at shutdown; the next run repeats unfinished visits.
+/// The time for active page visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
-/// Reloads the list of heaven pages, if heaven is served.
+/// A type that can reload the list of heaven pages, if heaven is served.
 pub(crate) trait HeavenReload: Clone + Send + Sync + 'static {
     /// Reloads the list of heaven pages.
     fn reload(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Queue of runs that commands hand over to this server; clones share the queue.
+/// A queue of runs that commands hand over to this server; clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Orders {
     inner: Arc<Desk>,
@@ -86,7 +86,7 @@ impl Orders {
         }
     }
 
-    /// Replaces the settings; active runs continue with the old ones.
+    /// Replaces the settings; active runs continue with the old settings.
     pub(crate) fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
@@ -105,14 +105,14 @@ impl Orders {
         } = &*self.inner;
         if let Err(error) = store.orders().remove_server(holder).await {
             tracing::debug!(
-                "cannot report that this server has ended; commands consider it running for another minute: {error}"
+                "cannot report that this server has ended; commands will treat the server as running for another minute: {error}"
             );
         }
         tasks.close();
         tasks.wait().await;
     }
 
-    /// Reports that this server accepts handed-over runs.
+    /// Reports to commands that this server accepts handed-over runs.
     async fn show(&self) {
         let Desk {
             store,
@@ -126,7 +126,7 @@ impl Orders {
                 .server_heartbeat(holder, clock.now_ms())
                 .await
             {
-                tracing::debug!("this server accepts no runs for now: {error}");
+                tracing::debug!("this server temporarily accepts no runs: {error}");
             }
             time::sleep(SHOWN_EVERY).await;
         }
@@ -142,11 +142,11 @@ impl Orders {
                     }
                     seen = news;
                     if let Err(error) = self.take_all(heaven, stop).await {
-                        warn!("cannot accept a run: {error}");
+                        warn!("cannot accept a site robot run: {error}");
                     }
                 }
                 Err(error) => {
-                    warn!("this server accepts no runs for now: {error}");
+                    warn!("this server temporarily accepts no runs: {error}");
                     time::sleep(RETRY).await;
                 }
             }
@@ -192,7 +192,7 @@ impl Orders {
             Ok(outcome) => outcome,
             Err(error) => {
                 let text = format!("{error:#}");
-                warn!(site, "the run of the site robot of {site} failed: {text}");
+                warn!(site, "the site robot run for {site} failed: {text}");
                 OrderOutcome::Failed(text)
             }
         };
@@ -218,11 +218,8 @@ impl Orders {
             Ok(runs) => runs,
             Err(reason) => return Ok(OrderOutcome::Declined(reason)),
         };
-        info!(
-            site,
-            "a command requested a run of the site robot of {site}"
-        );
-        // The pages show the run of this robot, and afterwards the site's own robot again.
+        info!(site, "a command requested a site robot run for {site}");
+        // The admin pages show the run of this robot, and afterwards the site's own robot again.
         let before = desk.pages.show(&runs.robot);
         let ran = self.run_robot(&runs, &order.order_id, stop).await;
         if let Some(before) = before {
@@ -242,7 +239,7 @@ impl Orders {
         tokio::pin!(running);
         tokio::select! {
             ran = &mut running => ran,
-            // Ends with the run, because the other branch drops it.
+            // This future ends with the run, because the other branch drops it.
             never = self.accompany(order_id, &handle) => match never {},
             () = stop.cancelled() => {
                 handle.stop();
@@ -282,7 +279,7 @@ impl Orders {
                 "the server was started without a configuration".to_owned()
             ));
         };
-        // The command would show another run than the one of this server.
+        // Otherwise, the command would show a different run from the run on this server.
         if !is_same(&loaded) {
             let reason = if work.reload {
                 "the server was reloaded, but its configuration file has other settings for this site"
@@ -329,7 +326,7 @@ impl Orders {
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
             match store.orders().update(order_id, &text, clock.now_ms()).await {
-                // A run that has not started yet would not receive the stop.
+                // A run that has not started yet would not receive the request to stop.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}
                 Err(error) => tracing::debug!("cannot store the progress of the run: {error}"),

@@ -12,7 +12,7 @@ use crate::site_robot::source::RequestSigner;
 
 use super::starts::Start;
 
-/// Default ports of HTTP without and with TLS, which are treated as the same site.
+/// The default ports of HTTP without and with TLS, which are treated as the same site.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// Hosts of our own sites; an entry with a port matches only this port.
@@ -49,7 +49,7 @@ impl OwnHosts {
         })
     }
 
-    /// Returns `true` if a URL has one of these hosts.
+    /// Returns `true` if a URL's host is one of our own hosts.
     pub(super) fn has(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
@@ -64,7 +64,7 @@ impl OwnHosts {
     }
 }
 
-/// Returns the hosts by which this machine can reach a listener of ours.
+/// Returns the hosts through which this machine can reach one of our listeners.
 fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
     let ListenAddr::Tcp(addr) = listen else {
         return Vec::new();

@@ -13,27 +13,27 @@ use crate::store::{ParityResult, ParityTerms};
 
 use super::{SiteRobotRuns, parity::Comparison};
 
-/// Time limit for all comparisons after a run.
+/// The time limit for all comparisons after a run.
 const MAX_MS: i64 = 5 * 60 * 1_000;
 
-/// Maximum number of characters stored of a sentence.
+/// The maximum number of characters to store from a sentence.
 const SENTENCE_CHARS: usize = 300;
 
-/// Result of comparing heaven pages with their originals after a run.
+/// The result of comparing heaven pages with their originals after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ParityPass {
-    /// Number of compared pages.
+    /// The number of compared heaven pages.
     pub compared: u64,
-    /// Number of pages with text that their originals do not have.
+    /// The number of heaven pages with text that their originals do not contain.
     pub differing: u64,
     /// The first heaven page with text that its original does not have.
     pub first: Option<Excess>,
-    /// Number of pages withdrawn because their originals lack text.
+    /// The number of heaven pages withdrawn because their originals lack some of their text.
     pub withdrawn: u64,
-    /// Number of pages that match their originals again and are therefore shown again.
+    /// The number of heaven pages that match their originals again and are therefore shown again.
     pub returned: u64,
-    /// Reason why no page was withdrawn, although pages differ.
+    /// The reason why no page was withdrawn, although pages differ.
     pub held: Option<String>,
 }
 
@@ -41,15 +41,15 @@ pub struct ParityPass {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Excess {
-    /// URL of the original page.
+    /// The URL of the original page.
     pub url: String,
-    /// Sentence that the original does not contain.
+    /// The sentence that the original does not contain.
     pub sentence: String,
 }
 
 impl SiteRobotRuns {
-    /// Compares the pages whose last comparison is the oldest; after a refresh of single pages,
-    /// only these pages.
+    /// Compares the least recently compared pages; after a refresh of single pages, only the
+    /// refreshed pages.
     ///
     /// Pages that the run downloaded in full are skipped, unless they differed before. A database
     /// failure is logged and changes nothing.
@@ -152,7 +152,8 @@ impl SiteRobotRuns {
     }
 }
 
-/// Decides which pages with additional text are withdrawn; if there are many, no page is withdrawn.
+/// Decides which pages with additional text are withdrawn; if there are many such pages, none are
+/// withdrawn.
 ///
 /// `is_out` specifies for each page whether it is already withdrawn; `withdrawn` and `shown` are
 /// the numbers of withdrawn and shown heaven pages.
@@ -199,7 +200,7 @@ fn judge(
     (terms, pass)
 }
 
-/// Returns the first sentence, truncated to the maximum length.
+/// Returns the first of the sentences, truncated to the maximum length.
 fn shown(sentences: &[String]) -> String {
     let first = sentences.first().map_or("", String::as_str);
     first.chars().take(SENTENCE_CHARS).collect()

@@ -14,14 +14,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
 
-/// Memory limit of a program, in KiB.
+/// The memory limit of a program, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
 
 /// Names of environment variables passed to programs, needed to find other programs and for text
 /// encoding.
 const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
-/// Shell script that starts a program after setting `PATH` and the memory limit.
+/// A shell script that starts a program after setting `PATH` and the memory limit.
 ///
 /// The script's arguments are the directory, the memory limit, the program, and the program's
 /// arguments.
@@ -30,7 +30,7 @@ if [ -n \"$2\" ]; then ulimit -v \"$2\" 2>/dev/null; fi
 shift 2
 exec \"$@\"";
 
-/// Runs programs in separate process groups with a time limit.
+/// A runner of programs, each in a separate process group and with a time limit.
 ///
 /// # Example
 ///
@@ -51,7 +51,7 @@ pub struct Programs {
     tmpdir: Option<PathBuf>,
     timeout: Duration,
     max_output_bytes: u64,
-    /// Whether each start is logged (`loglevel` 4).
+    /// Whether each start of a program is logged (`loglevel` 4).
     tells: bool,
     converters: Vec<(String, CommandLine)>,
 }
@@ -110,10 +110,10 @@ impl Programs {
     }
 }
 
-/// Input of a program.
+/// The input of a program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ProgramInput {
-    /// A document from an untrusted source.
+    /// The input is a document from an untrusted source.
     Document,
     Nothing,
 }
@@ -167,7 +167,7 @@ impl Programs {
         let stdout = child.stdout.take();
         let (tell, told) = mpsc::channel();
         let max = self.max_output_bytes;
-        // Reading and waiting have no time limit, but the channel has.
+        // Reading and waiting have no time limit, but the channel has one.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
             Ok(Ok(output)) if is_command(line) => Ok(page(&output)),
@@ -198,7 +198,7 @@ fn kill(group: Option<Pid>) {
 fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8>, String> {
     let mut output = Vec::new();
     if let Some(stdout) = stdout {
-        // One byte more than the limit shows that there is more.
+        // Reading one byte more than the limit shows whether there is more output.
         let read = stdout.take(max.saturating_add(1)).read_to_end(&mut output);
         read.map_err(|error| format!("produced output that cannot be read: {error}"))?;
     }
@@ -214,19 +214,20 @@ fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8
     }
 }
 
-/// Media type of PDF.
+/// The media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
 
-/// Program that converts PDF to text (poppler-utils).
+/// The name of the program that converts PDF to text (poppler-utils).
 const PROGRAM: &str = "pdftotext";
 
-/// Names of a document's dates in the program's output, each with its name in a page.
+/// Names of a document's dates in the program's output, each with the name to use in a page.
 const DATES: [(&str, &str); 2] = [
     ("name=\"CreationDate\"", "name=\"article:published_time\""),
     ("name=\"ModDate\"", "name=\"article:modified_time\""),
 ];
 
-/// Returns the command that runs the program, if one of these directories contains it.
+/// Returns the command that converts PDF to text, if one of the given directories contains the
+/// program.
 fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<CommandLine> {
     let is_there = directories.any(|directory| directory.join(PROGRAM).is_file());
     // Includes the document's metadata: title, author, dates.
@@ -234,7 +235,7 @@ fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<Command
     is_there.then(|| words.fold(CommandLine::new(PROGRAM), CommandLine::argument))
 }
 
-/// Returns `true` if a command was created by `pdf_command`.
+/// Returns `true` if `pdf_command` created the command.
 fn is_command(line: &CommandLine) -> bool {
     line.program == PROGRAM && line.arguments.first().is_some_and(|it| it == "-htmlmeta")
 }
@@ -250,7 +251,7 @@ fn page(written: &[u8]) -> Vec<u8> {
     let head = DATES
         .iter()
         .fold(head.to_owned(), |head, (from, to)| head.replace(from, to));
-    // A form feed ends a page of paper, but usually not a paragraph.
+    // A form feed ends a printed page, but usually not a paragraph.
     let text = text.replace('\u{c}', "\n").replace("\r\n", "\n");
     let paragraphs = text.split("\n\n").map(str::trim);
     let paragraphs = paragraphs.filter(|it| !it.is_empty());

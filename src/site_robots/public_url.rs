@@ -8,21 +8,22 @@ use crate::site_robot::{move_to_site, source::FormLogin};
 
 use super::starts::{Start, is_of};
 
-/// Public URL of a site, and the addresses of its upstream.
+/// The public URL of a site, and the addresses of its upstream.
 #[derive(Clone, Debug)]
 pub(super) struct PublicUrl {
     pub(super) url: Url,
     /// URLs of the upstream, which are replaced by the site's public URL.
     pub(super) aliases: Vec<Url>,
-    /// First alias with a host other than the public URL's.
+    /// The first alias whose host differs from the public URL's host.
     server: Option<Url>,
 }
 
 impl PublicUrl {
     /// Replaces the upstream's address in starting points with the site's public URL.
     ///
-    /// This applies to starting points at a server of `server.upstream`, to those with the other
-    /// scheme and, if the public URL is set, to all that are not on the site's hosts.
+    /// This applies to starting points at a server of `server.upstream`, to the same starting
+    /// points with the other scheme and, if the public URL is set, to all that are not on the
+    /// site's hosts.
     pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
         let mut public = Self {
             url: public_url(settings)?,
@@ -48,8 +49,8 @@ impl PublicUrl {
         (!public.aliases.is_empty()).then_some(public)
     }
 
-    /// Returns the server to send requests to, and the hosts that it replaces; without a server,
-    /// returns `known`.
+    /// Returns the server to send requests to, and the hosts that the server replaces; without a
+    /// server, returns `known`.
     pub(super) fn upstream(&self, known: Option<(Url, Vec<String>)>) -> Option<(Url, Vec<String>)> {
         let Some(address) = self.server.clone() else {
             return known;

@@ -12,40 +12,40 @@ use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::{ParityPass, SiteRobotRuns, made::command};
 
-/// Time after which a run is considered ended if its lease was not renewed.
+/// The time after which a run is considered ended if its lease was not renewed.
 const LEASE: Duration = Duration::from_mins(2);
 
-/// Interval at which the lease is renewed.
+/// The interval at which the lease is renewed.
 // A quarter of `LEASE`: the database may be unavailable for two renewals.
 const RENEW: Duration = Duration::from_secs(30);
 
-/// Result of a run; a server passes it to the command that handed the run over.
+/// The result of a run; a server passes it to the command that handed the run over.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct RunResult {
-    /// Summary of the run, with counts of the robot's visits.
+    /// The summary of the run, with counts of the robot's visits.
     pub summary: Summary,
     /// Files of the published heaven, if heaven was published.
     pub published: Option<PublishedFiles>,
-    /// Result of comparing heaven pages with their originals, if they were compared.
+    /// The result of comparing heaven pages with their originals, if they were compared.
     #[serde(default)]
     pub parity: Option<ParityPass>,
-    /// Result of the IndexNow submission, if pages were submitted.
+    /// The result of the IndexNow submission, if pages were submitted.
     #[serde(default)]
     pub index_now: Option<IndexNowResult>,
-    /// Reason for the failure of `cmd-hook`, if it failed.
+    /// The reason for the failure of `cmd-hook`, if it failed.
     pub hook_failure: Option<String>,
 }
 
-/// Counts of a published heaven's pages and files.
+/// The counts of a published heaven's pages and files.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedFiles {
-    /// Number of pages.
+    /// The number of pages in the published heaven.
     pub pages: usize,
-    /// Number of new or changed files.
+    /// The number of new or changed files in the published heaven.
     pub written: usize,
-    /// Number of unchanged files.
+    /// The number of unchanged files in the published heaven.
     pub unchanged: usize,
     /// Whether the publication changed any file.
     pub is_changed: bool,
@@ -64,7 +64,7 @@ impl SiteRobotRuns {
     pub async fn run(&self) -> anyhow::Result<RunResult> {
         let lease = match self.lease().await {
             Ok(lease) => Some(lease),
-            // This process helps the one that holds the lease.
+            // This process helps the process that holds the lease.
             Err(LeaseError::Held(_)) => None,
             Err(error) => return Err(error.into()),
         };
@@ -120,7 +120,7 @@ impl SiteRobotRuns {
             .undo(self.robot.site(), now_ms)
             .await;
         lease.release().await;
-        // After the release, so that an error does not block the robot for two minutes.
+        // Checked after the release, so that an error does not block the robot for two minutes.
         let undone = undone?;
         if undone.is_some() {
             self.publish().await?;
@@ -169,8 +169,8 @@ impl SiteRobotRuns {
         }
         let ended = CancellationToken::new();
         let running = async {
-            // Also dropped if the robot fails: otherwise `join!` would wait for the renewal for
-            // ever.
+            // The guard is also dropped if the robot fails: otherwise `join!` would wait for the
+            // renewal forever.
             let _ended = ended.clone().drop_guard();
             let may_publish: &PublishPermission<'_> = &|| Box::pin(may_publish(lease));
             let terms = PublishConditions {

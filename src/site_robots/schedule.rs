@@ -23,10 +23,10 @@ use crate::operations::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
 use crate::store::{LeaseError, RunCommand, StoredRun};
 
-/// Second, minute, hour, day, month, weekday.
+/// A cron expression for every minute: second, minute, hour, day, month, weekday.
 const EVERY_MINUTE: &str = "0 * * * * *";
 
-/// Time for active visits to finish at shutdown; the next run repeats unfinished ones.
+/// The time for active visits to finish at shutdown; the next run repeats unfinished visits.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
 /// Site robots that run on a schedule, or when a run is requested on an admin page.
@@ -86,7 +86,7 @@ impl Schedules {
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
             Err(error) => {
-                error!("cannot start the scheduler of the site robots: {error}");
+                error!("cannot start the site robot scheduler: {error}");
                 return;
             }
         };
@@ -101,12 +101,12 @@ impl Schedules {
                 }
             }
         }
-        // Only now, when no new runs can start, so that all runs end in order.
+        // Runs are stopped only now, when no new runs can start, so that all runs end in order.
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         if let Err(error) = bell.shutdown().await {
-            error!("the scheduler of the site robots did not shut down cleanly: {error}");
+            error!("the site robot scheduler did not shut down cleanly: {error}");
         }
     }
 
@@ -119,10 +119,7 @@ impl Schedules {
             self.inner.tasks.spawn(async move {
                 let site = runs.robot.site();
                 if let Err(error) = schedules.look_at(&runs).await {
-                    warn!(
-                        site,
-                        "the run of the site robot of {site} failed: {error:#}"
-                    );
+                    warn!(site, "the site robot run for {site} failed: {error:#}");
                     schedules.inner.pages.failed(site, format!("{error:#}"));
                 }
             });
@@ -175,10 +172,7 @@ impl Schedules {
                 Ok(_) => {}
                 Err(error) if is_running(&error) => pages.failed(site, format!("{error:#}")),
                 Err(error) => {
-                    warn!(
-                        site,
-                        "the run of the site robot of {site} failed: {error:#}"
-                    );
+                    warn!(site, "the site robot run for {site} failed: {error:#}");
                     pages.failed(site, format!("{error:#}"));
                 }
             }
@@ -219,7 +213,8 @@ impl Schedules {
         Ok(())
     }
 
-    /// Runs the site robot unless another process is running it; returns whether the run finished.
+    /// Runs the site robot unless another process is running it; returns `true` if the run
+    /// finished.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
         let running = runs.run_if_free(accept);
@@ -231,7 +226,7 @@ impl Schedules {
                 let _ = time::timeout(LAST_VISITS, running).await;
                 // Only this process was stopped; the next process continues the run.
                 runs.store.frontier().set_run_command(site, RunCommand::Run).await?;
-                info!(site, "the interrupted run of the site robot of {site} will be resumed");
+                info!(site, "the interrupted site robot run for {site} will be resumed");
                 None
             }
         };
@@ -241,7 +236,7 @@ impl Schedules {
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }
 
-    /// Stores the time when a stop was first seen; removes it when the stopped run no longer
+    /// Stores the time when a stop was first seen; removes the time when the stopped run no longer
     /// exists.
     fn note_stop(&self, site: &str, last: Option<&StoredRun>, now_ms: i64) -> Option<Stopped> {
         let mut stops = lock(&self.inner.stops);
@@ -274,7 +269,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobSchedulerError> {
     let bell = JobScheduler::new().await?;
     let job = Job::new(EVERY_MINUTE, move |_, _| {
-        // A pending trigger covers this one too.
+        // A pending trigger also covers this trigger.
         let _ = ring.try_send(());
     })?;
     bell.add(job).await?;
@@ -282,10 +277,10 @@ async fn start_bell(ring: mpsc::Sender<()>) -> Result<JobScheduler, JobScheduler
     Ok(bell)
 }
 
-/// Pause between two rounds of a loop without a schedule, in milliseconds.
+/// The pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
 
-/// Run that was stopped, and the time when the stop was first seen.
+/// A run that was stopped, and the time when the stop was first seen.
 pub(super) type Stopped = (i64, i64);
 
 /// Returns the start time of a loop's next round (`onCompletion=loop`) after the last round ended.
@@ -333,7 +328,7 @@ mod tests {
     use crate::store::Store;
 
     const HOUR_MS: i64 = 3_600_000;
-    /// 2026-11-22T00:00:00Z
+    /// The time 2026-11-22T00:00:00Z, in milliseconds since 1970.
     const MIDNIGHT: i64 = 1_795_305_600_000;
 
     async fn run(finished: bool, wanted: RunCommand) -> StoredRun {

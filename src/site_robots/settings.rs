@@ -32,7 +32,7 @@ use super::{
     starts::{Start, only, starts},
 };
 
-/// Checked settings for the site robot of one site.
+/// The checked settings for the site robot of one site.
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,
@@ -46,21 +46,22 @@ pub struct SiteRobotSettings {
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) form_login: Option<FormLogin>,
-    /// Server that requests are sent to instead of these hosts; an empty list stands for all hosts.
+    /// The server that requests are sent to instead of these hosts; an empty list stands for all
+    /// hosts.
     pub(super) upstream: Option<(Url, Vec<String>)>,
     pub(super) heaven: HeavenSettings,
-    /// Key that signs requests.
+    /// The key that signs the site robot's requests.
     pub(super) signing: Option<Signing>,
-    /// Hosts to which the site robot identifies itself.
+    /// The hosts to which the site robot identifies itself.
     pub(super) own_hosts: OwnHosts,
-    /// Public URL of the site, if the robot visits the upstream.
+    /// The public URL of the site, if the robot visits the upstream.
     pub(super) public: Option<PublicUrl>,
     /// Whether results are published even if they would otherwise be held for review.
     pub(super) accept: bool,
-    /// IndexNow client for changed pages, if active.
+    /// The IndexNow client that submits changed pages, if active.
     pub(super) index_now: Option<Announcer>,
-    /// Question about which visitors may read pages behind a login; `None` if `heaven.open_to` is
-    /// set or no login is used.
+    /// The question about which visitors may read pages behind a login; `None` if `heaven.open_to`
+    /// is set or no login is used.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
@@ -73,24 +74,24 @@ pub struct SiteRobotSettings {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteRobotChanges {
-    /// Starting points that replace the configured ones.
+    /// Starting points that replace the configured starting points.
     pub urls: Vec<String>,
     /// Pages to visit again instead of visiting the whole site.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Maximum number of links to follow; the inner `None` means no limit.
+    /// The maximum number of links to follow; the inner `None` means no limit.
     pub depth: Option<Option<u32>>,
-    /// Pause between two visits to a host.
+    /// The pause between two visits to a host.
     pub delay: Option<Duration>,
-    /// Path prefixes to visit; they replace the configured ones.
+    /// The path prefixes to visit, which replace the configured prefixes.
     pub only_below: Vec<String>,
-    /// Path of a robot.conf that replaces the configured file.
+    /// The path of a robot.conf that replaces the configured file.
     #[serde(skip)]
     pub robot_conf: Option<String>,
-    /// Path of a filter.conf that replaces the configured file.
+    /// The path of a filter.conf that replaces the configured file.
     #[serde(skip)]
     pub filter_conf: Option<String>,
-    /// Directory to which heaven is published.
+    /// The directory to which heaven is published.
     #[serde(skip)]
     pub publish: Option<PathBuf>,
     /// Whether results are published even if they would be held for review; results already held
@@ -162,8 +163,8 @@ impl SiteRobotSettings {
         &self.warnings
     }
 
-    /// Returns the question which visitors may read pages behind a login, if no setting specifies
-    /// them.
+    /// Returns the question of which visitors may read pages behind a login, if no setting
+    /// specifies these visitors.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         self.question.as_deref()
@@ -180,7 +181,7 @@ impl SiteRobotSettings {
         self.own().publish.as_deref()
     }
 
-    /// Returns the settings of `[site_robot]`.
+    /// Returns the settings in the `[site_robot]` table.
     pub(super) fn own(&self) -> &SiteRobotSection {
         &self.configured.site_robot
     }
@@ -204,17 +205,17 @@ impl SiteRobotSettings {
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
         if self.form_login.is_some() {
-            return Some("by a form");
+            return Some("with a form");
         }
         match &self.own().login {
-            Some(Credentials::Bearer(_)) => Some("by a bearer token"),
-            Some(Credentials::Cookie(_)) => Some("by a cookie"),
-            Some(Credentials::Basic { .. }) => Some("by a name and a password"),
+            Some(Credentials::Bearer(_)) => Some("with a bearer token"),
+            Some(Credentials::Cookie(_)) => Some("with a cookie"),
+            Some(Credentials::Basic { .. }) => Some("with a name and a password"),
             None => self
                 .conf
                 .password
                 .as_ref()
-                .map(|_| "by a name and a password"),
+                .map(|_| "with a name and a password"),
         }
     }
 
@@ -337,7 +338,7 @@ fn heaven(
     first: Option<&Url>,
 ) -> Result<HeavenSettings, ConfigErrors> {
     let site = match settings.heaven.url.as_str() {
-        // With files only, no page is in heaven, so any site will do.
+        // If all starting points are files, no page is in heaven, so any site URL is sufficient.
         "" => first.map_or_else(
             || "http://localhost".to_owned(),
             |first| first.origin().ascii_serialization(),
@@ -354,7 +355,7 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
         "" => String::new(),
         path => read_text(path).map_err(wrong)?,
     };
-    // Errors need a name for the bundled filters too.
+    // Error messages need a file name for the bundled filters too.
     let named = if path.is_empty() { "filter.conf" } else { path };
     let files = ConfigFiles::beside(Path::new(named));
     let filters = Filters::compile(named, &text, &Functions::new(), &files);

@@ -11,7 +11,7 @@ use super::settings::SiteRobotChanges;
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) url: Url,
-    /// Maximum number of links to follow from the starting point; `None` means no limit.
+    /// The maximum number of links to follow from the starting point; `None` means no limit.
     pub(super) depth: Option<u32>,
     /// Whether the configuration contains the starting point; if so, the starting point is on this
     /// site.
@@ -110,13 +110,13 @@ fn check_files(
     Ok(())
 }
 
-/// Returns `true` if a URL has one of these hosts.
+/// Returns `true` if the URL's host is one of `hosts`.
 pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
 }
 
-/// Returns `true` if a URL is on the site of one of these starting points.
+/// Returns `true` if a URL is on the site of one of the given starting points.
 fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
     let mut points = points.iter();
     points.any(|point| point.url().origin() == url.origin())

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the buckets: the number of microseconds, and the text in seconds for the output.
+/// The upper bounds of the buckets: the number of microseconds, and the text in seconds for the
+/// output.
 const BOUNDS: [(u64, &str); 9] = [
     (1_000, "0.001"),
     (5_000, "0.005"),
@@ -19,7 +20,7 @@ const BOUNDS: [(u64, &str); 9] = [
     (60_000_000, "60"),
 ];
 
-/// Histogram of durations, with buckets from a millisecond to a minute.
+/// A histogram of durations, with buckets from a millisecond to a minute.
 ///
 /// The counters use relaxed ordering: under load, a scrape may find a duration in its bucket but
 /// not yet in the sum.
@@ -31,7 +32,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration.
+    /// Counts a duration in its bucket, and adds the duration to the sum.
     pub fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bounds = BOUNDS.iter();

@@ -1,4 +1,4 @@
-//! Writer of lines that never blocks requests on disk I/O.
+//! A writer of log lines that never blocks requests on disk I/O.
 
 use std::{
     cell::RefCell,
@@ -20,21 +20,21 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Maximum number of buffered bytes that wait to be written; further lines are dropped.
+/// The maximum number of buffered bytes that wait to be written; further lines are dropped.
 // Room for 64 wake-ups of a stalled disk, so that a short stall loses no lines.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
-/// Number of buffered bytes at which the writer is woken.
+/// The number of buffered bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
-/// Maximum time that a line stays in the buffer.
+/// The maximum time that a line stays in the buffer.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Number of flushes between two reports of lost lines, so that reports do not fill the log.
+/// The number of flushes between two reports of lost lines, so that reports do not fill the log.
 const FLUSHES_BETWEEN_REPORTS: u32 = 60;
-/// Maximum time for which closing waits until the last lines are written.
+/// The maximum time for which closing waits until the last lines are written.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Permissions of a new log file, which contains visitors' addresses.
 const FILE_MODE: u32 = 0o640;
 
-/// Writer of lines to a file or to standard output, in a separate thread.
+/// A writer of lines to a file or to standard output, which runs in a separate thread.
 ///
 /// Lines stay in memory for at most a second. Lines that arrive faster than they can be written are
 /// dropped and counted, so that no request waits for a disk. A file that was moved or removed is
@@ -59,7 +59,7 @@ struct Shared {
     closed: CancellationToken,
 }
 
-/// Destination of the lines.
+/// The destination of the written lines.
 #[derive(Debug)]
 enum Sink {
     Output,
@@ -160,7 +160,7 @@ impl LineWriter {
             .await
             .is_err()
         {
-            warn!("could not write the last lines of the access log in time: these lines are lost");
+            warn!("could not write the last access log lines in time; these lines are lost");
         }
     }
 }
@@ -208,11 +208,11 @@ impl Job {
     fn flush(&mut self) {
         mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
         if !self.spare.is_empty() {
-            // Once per flush and not per line, because it is a system call.
+            // Checked once per flush and not for each line, because the check is a system call.
             self.sink.reopen_if_moved();
             self.write();
             self.spare.clear();
-            // Returns the memory after a burst.
+            // Releases the memory after a burst of lines.
             self.spare.shrink_to(2 * WAKE_BYTES);
         }
         self.report();
@@ -242,7 +242,7 @@ impl Job {
             let lines = lost - self.reported;
             warn!(
                 lines,
-                "lost {lines} lines of the access log, which could not be written or arrived too fast"
+                "lost {lines} access log lines, which could not be written or arrived too fast"
             );
             self.reported = lost;
             self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;

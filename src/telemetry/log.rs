@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, str::FromStr};
 
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// Format of log lines.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
     /// Text lines, coloured on a terminal.
@@ -26,7 +26,7 @@ impl FromStr for LogFormat {
     }
 }
 
-/// Error that occurs when setting up the log.
+/// An error that occurs when setting up the log.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct LogError(String);

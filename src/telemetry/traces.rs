@@ -19,18 +19,18 @@ use opentelemetry_sdk::{
 };
 use tracing::warn;
 
-/// Maximum time for which closing waits until the last spans are exported.
+/// The maximum time for which closing waits until the last spans are exported.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Export of spans to a collector; spans are dropped if the queue is full.
+/// An exporter of spans to a collector; spans are dropped if the queue is full.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
-/// Trace span of one request.
+/// The trace span of one request.
 #[derive(Debug)]
 pub struct RequestSpan(Span);
 
@@ -100,7 +100,8 @@ impl RequestSpan {
             let status_code = KeyValue::new("http.response.status_code", i64::from(status));
             self.0.set_attribute(status_code);
         }
-        // In OpenTelemetry's conventions for HTTP servers, a 4xx is not an error of the span.
+        // In OpenTelemetry's conventions for HTTP servers, a 4xx status is not an error of the
+        // span.
         if status.is_some_and(|status| status >= 500) {
             self.0.set_status(Status::error(""));
         }

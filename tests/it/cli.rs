@@ -693,7 +693,7 @@ fn tokens_have_a_scope_and_an_expiry_and_are_listed_with_sessions() {
     assert_eq!(listed["tokens"][1]["scope"], "write");
     assert!(listed["tokens"][1]["ends"].is_null());
     let table = succeed(directory.path(), &["admin", "tokens"]);
-    assert!(table.contains("no end"), "{table}");
+    assert!(table.contains("no expiry"), "{table}");
 
     let server = Server::start(directory.path(), &["serve"]);
     let reload = "/robot-detection/admin/api/v1/reload";

@@ -82,9 +82,9 @@ fn check_names_rule_line_and_group() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stdout(&output),
-        "refused  /dynamic/a  line 5: Disallow: /dynamic (group of line 4, for this robot)\n\
-         allowed  /dynamic/open  line 6: Allow: /dynamic/open$ (group of line 4, for this robot)\n\
-         allowed  https://shop.example/private/  no rule matches (group of line 4, for this robot)\n"
+        "refused  /dynamic/a  line 5: Disallow: /dynamic (group at line 4, for this robot)\n\
+         allowed  /dynamic/open  line 6: Allow: /dynamic/open$ (group at line 4, for this robot)\n\
+         allowed  https://shop.example/private/  no rule matches (group at line 4, for this robot)\n"
     );
     let output = fed(&["check", "--user-agent", "OtherBot", "/a", "/b"], FILE);
     assert_eq!(output.status.code(), Some(0));

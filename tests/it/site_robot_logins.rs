@@ -363,7 +363,7 @@ async fn the_robots_credentials_are_written_nowhere() {
         succeed(directory, &["site-robot", "status", "--json"]),
         String::from_utf8(program::run(directory, &["doctor"]).stdout).unwrap(),
     ];
-    assert!(told[3].contains("logs in by a form"), "{}", told[3]);
+    assert!(told[3].contains("logs in with a form"), "{}", told[3]);
     let admin = server.admin.unwrap_or(server.addr);
     for path in ["settings", "site-robot", "status"] {
         let answer = admin_json(admin, token.trim(), ("GET", path), "");

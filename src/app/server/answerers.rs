@@ -18,7 +18,7 @@ use super::{
 
 const ROBOTS_TXT: &str = "/robots.txt";
 
-/// Part of this program that answers a request, or the site behind it.
+/// The part of this program that answers a request, or the site behind the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Answerer {
     KeyDirectory,
@@ -31,22 +31,22 @@ pub(super) enum Answerer {
     Site,
 }
 
-/// Parts that may answer on a site, in order of precedence.
+/// The parts of this program that may answer requests to a site, in order of precedence.
 #[derive(Clone, Debug)]
 pub(super) struct Answerers {
     /// Whether the site robot's key directory is served.
     pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) licensing: Licensing,
-    /// Path of the admin page, without a trailing slash.
+    /// The path of the admin page, without a trailing slash.
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,
-    /// IndexNow key whose file is served.
+    /// The IndexNow key whose key file is served.
     pub(super) index_now: Option<IndexNowKey>,
 }
 
-/// Parts that answer on a site, for explanations of requests.
+/// The parts of this program that answer requests to a site, for explanations of decisions.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteAnswers {
     answerers: Answerers,
@@ -55,7 +55,7 @@ pub(crate) struct SiteAnswers {
 }
 
 impl Answerers {
-    /// Returns the parts that answer on a site of a server.
+    /// Returns the parts of this program that answer requests to a site of a server.
     pub(super) fn new(
         services: &ProcessServices,
         robots_txt: ServedRobotsTxt,
@@ -74,7 +74,7 @@ impl Answerers {
         }
     }
 
-    /// Returns the part that answers a request.
+    /// Returns the part of this program that answers a request.
     fn of<B>(&self, request: &Request<B>) -> Answerer {
         let is_admin = |admin: &String| is_own_path(request.uri().path(), admin);
         if self.admin.as_ref().is_some_and(is_admin) {
@@ -129,7 +129,7 @@ impl SiteAnswers {
         self
     }
 
-    /// Returns the parts that answer on the named site of a server with these settings.
+    /// Returns the parts that answer requests to the named site of a server with these settings.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl SiteAnswers {
             licensing: licensing(loaded)?,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
-            // Trap paths depend on the database.
+            // Trap paths depend on a seed in the database.
             traps: None,
             index_now: index_now(loaded)?.and_then(|told| told.key),
         };
@@ -235,7 +235,7 @@ impl SiteAnswers {
         Some(format!("this program, {part}"))
     }
 
-    /// Returns the current robots.txt files.
+    /// Returns the current robots.txt files of the site.
     pub(crate) fn files(&self) -> &SharedRobotsFiles {
         self.answerers.robots_txt.files()
     }

@@ -23,7 +23,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     replace_texts(loaded)?;
     let sources = sources(loaded)?;
     wanted_origins(loaded)?;
-    // These are set when the server starts, but are checked before anything is opened.
+    // These settings are applied when the server starts, but are checked before anything is opened.
     alerts(loaded)?;
     bans(loaded)?;
     let enforcement = enforcement(loaded)?;
@@ -51,7 +51,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     for source in sources {
         builder = builder.source(source);
     }
-    // Next to an SQLite database; a database server is on another machine.
+    // By default, the state is next to an SQLite database; a database server may be on another
+    // machine.
     let is_server = !settings.database.url.starts_with("sqlite:");
     let working = is_server.then(|| PathBuf::from("."));
     if let Some(directory) = settings.general.state_dir.clone().or(working) {

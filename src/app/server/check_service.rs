@@ -48,23 +48,23 @@ use super::{
     table::SiteMatch,
 };
 
-/// Longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
+/// The longest wait for a verdict; the proxies' configurations have a timeout of 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
-/// Longest wait for a verdict if the front proxy forwards requests after 250 milliseconds without
-/// an answer.
+/// The longest wait for a verdict if the front proxy forwards requests after 250 milliseconds
+/// without an answer.
 const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
-/// Delay before a query from `doctor` is answered, to test how the front proxy handles a missing
-/// answer.
+/// The delay before a query from `doctor` is answered, to test how the front proxy handles a
+/// missing answer.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Cause recorded when a query is refused because it does not describe a request.
+/// The cause recorded when a query is refused because it does not describe a request.
 const ODD_QUESTION: &str = "odd-question";
-/// Minimum time between two logged query errors.
+/// The minimum time between two logged query errors.
 const NOTED_FOR_MS: i64 = 60_000;
 
-/// Future of a response that cannot be sent immediately.
+/// A future that resolves to a response that cannot be sent immediately.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Service that makes decisions about the requests that front proxies describe.
+/// A service that makes decisions about the requests that front proxies describe.
 #[derive(Clone, Debug)]
 pub(super) struct CheckService {
     shared: Arc<Shared>,
@@ -76,17 +76,17 @@ struct Shared {
     /// Prepared answers to the most common queries: for nginx, for Apache, and for other proxies.
     plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
-    /// Trusted proxies in front of the querying proxy.
+    /// The trusted proxies in front of the proxy that sends queries.
     proxies: TrustedProxies,
     /// Whether the decision endpoint counts requests in the traffic counters.
     counts: bool,
     max_wait: Duration,
     clock: Clock,
-    /// Time when an invalid query was last logged.
+    /// The time when an invalid query was last logged.
     noted_ms: AtomicI64,
 }
 
-/// State needed to answer a query after its decision.
+/// The state needed to answer a query after the decision is made.
 struct Question {
     dialect: Dialect,
     observation: Observation,
@@ -195,14 +195,14 @@ impl CheckService {
 }
 
 impl CheckService {
-    /// Reads an application's report about its visitors.
+    /// Reads an application's report about which visitors are human.
     fn report(
         &self,
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         if question.method() != Method::POST {
             let mut refusal = status(StatusCode::METHOD_NOT_ALLOWED);
-            // A 405 response has to name the allowed methods (RFC 9110 §15.5.6).
+            // A 405 response must list the allowed methods (RFC 9110 §15.5.6).
             let allowed = HeaderValue::from_static("POST");
             refusal.headers_mut().insert(header::ALLOW, allowed);
             return ServiceResponse::Now(refusal);
@@ -269,8 +269,8 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Returns the entries with an unknown site or a site that ignores marks; no visitor is marked
-    /// then.
+    /// Returns an error that lists entries with an unknown site or a site that ignores marks; no
+    /// visitor is then marked.
     fn take(&self, all: &[VisitorReport]) -> Result<Value, String> {
         let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), EntryErrors::default());

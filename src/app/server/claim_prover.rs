@@ -19,7 +19,7 @@ use crate::verify::{
     SignedRequest, check_resolvers,
 };
 
-/// Verifier of robots' claims for commands that run without a server.
+/// A verifier of robots' claims for commands that run without a server.
 ///
 /// The verifier uses the address lists in the database, and downloads missing lists when they are
 /// needed.
@@ -56,19 +56,19 @@ impl ClaimProver {
         settings.methods(methods)
     }
 
-    /// Sets whether downloads are disabled.
+    /// Sets whether downloads of address lists are disabled.
     #[must_use]
     pub fn offline(mut self, is_offline: bool) -> Self {
         self.is_offline = is_offline;
         self
     }
 
-    /// Verifies by an address that a request is from the robot.
+    /// Verifies, using a client address, that a request is from the robot.
     pub async fn prove(&self, robot: &Robot, address: IpAddr) -> Proof {
         self.prove_request(robot, Some(address), None).await
     }
 
-    /// Verifies by a request's address and signature that the request is from the robot.
+    /// Verifies, using a request's address and signature, that the request is from the robot.
     pub async fn prove_request(
         &self,
         robot: &Robot,
@@ -140,7 +140,7 @@ impl ClaimProver {
     }
 }
 
-/// Returns the verification that these settings specify.
+/// Returns the verification settings that `[verify]` specifies.
 pub fn verification(settings: &VerifySection) -> Verification {
     let verification = switched_on(settings);
     if settings.enabled {
@@ -150,7 +150,7 @@ pub fn verification(settings: &VerifySection) -> Verification {
     }
 }
 
-/// Returns the verification that these settings would specify if it were enabled.
+/// Returns the verification settings that `[verify]` would specify if verification were enabled.
 pub(super) fn switched_on(settings: &VerifySection) -> Verification {
     let servers = settings.dns_servers.iter().copied().map(Resolver::addr);
     let interval = Duration::from_hours(settings.ranges_interval_hours.into());

@@ -19,15 +19,15 @@ use super::{
     table::SiteMatch,
 };
 
-/// Name for requests without a site, in metrics and logs.
+/// The name for requests without a site, in metrics and logs.
 pub(super) const NO_SITE: &str = "none";
-/// Cause recorded for the confirmation that a visitor is human.
+/// The cause recorded for the confirmation that a visitor is human.
 const WAY_OUT: &str = "way-out";
-/// Cause recorded if a request is refused because it contains a header that only a proxy or this
-/// program may set.
+/// The cause recorded if a request is refused because it contains a header that only a proxy or
+/// this program may set.
 const FORGED_HEADER: &str = "forged-header";
 
-/// Finds the destination of a request, for the proxy and for the decision endpoint.
+/// A finder of request destinations, for the proxy and for the decision endpoint.
 #[derive(Debug)]
 pub(super) struct Destinations {
     pub(super) serving: Arc<Serving>,
@@ -35,17 +35,17 @@ pub(super) struct Destinations {
     nowhere: SiteObserver,
 }
 
-/// Destination of a request, with its observer.
+/// The destination of a request, with the request's observer.
 #[derive(Debug)]
 pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,
-    /// Observer of the site that the request is for.
+    /// The observer of the site that the request is for.
     pub(super) observer: &'s SiteObserver,
-    /// Probe, if the request is from `doctor`.
+    /// The probe, if the request is from `doctor`.
     pub(super) probe: Option<Box<Probe>>,
 }
 
-/// Destination of a request.
+/// The destination of a request.
 #[derive(Debug)]
 pub(super) enum Destination<'s> {
     /// A page served by this program: the console or an operational endpoint.

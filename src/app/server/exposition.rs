@@ -16,33 +16,33 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-/// Names and help texts of metrics.
+/// Names and help texts of the counters in `/metrics`.
 const COUNTERS: &str = "\
 robot_detection_requests_total Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision
-robot_detection_robot_requests_total Requests by robot, the first 200 by name, and decision
-robot_detection_verdicts_total Verdicts on robots' claims by site; verdict; and robot, the first 200 of a site by name
+robot_detection_robot_requests_total Requests by robot (the first 200 robots by name) and decision
+robot_detection_verdicts_total Verdicts on robots' claims, by site, verdict and robot (the first 200 robots of a site by name)
 robot_detection_responses_total Responses by site and status class; a client that disconnected before the response counts as 4xx
-robot_detection_robots_txt_violations_total Requests that violated robots.txt, by site; robot, the first 200 by name; violated rule; and response
+robot_detection_robots_txt_violations_total Requests that violated robots.txt, by site, robot (the first 200 robots by name), violated rule and response
 robot_detection_suspects_total Requests from suspects, by site
 robot_detection_suspect_reasons_total Requests from suspects, by site and reason; a request is counted for each of its reasons
-robot_detection_evidence_lost_total Requests missing from the evidence because too many arrived at the same time
+robot_detection_evidence_lost_total Requests missing from the evidence because too many requests arrived at the same time
 robot_detection_access_log_lost_lines_total Access log lines that were dropped or could not be written
-robot_detection_reloads_total Reloads of the configuration by result: done or failed
+robot_detection_reloads_total Reloads of the configuration, by result: done or failed
 robot_detection_upstream_requests_total Requests forwarded to upstreams, by site and server
 ";
 
-/// Names and help texts of metrics.
+/// Names and help texts of the gauges in `/metrics`.
 const GAUGES: &str = "\
 robot_detection_upstream_up 1 if requests are forwarded to the server, by site and server
 robot_detection_upstream_in_flight Requests with an unfinished response, by site and server
-robot_detection_upstream_failures Consecutive failures, by site and server
+robot_detection_upstream_failures Consecutive failed requests, by site and server
 robot_detection_live_rules Live rules in effect
 robot_detection_enforcement_paused 1 while enforcement is paused
 robot_detection_build_info Always 1, with the version as a label
-robot_detection_active_robots Robots known to the detector
+robot_detection_active_robots Active robots that the detector recognises
 robot_detection_registry_robots Rows of the robots table
 robot_detection_database_up 1 if the database is available
-robot_detection_database_connections Connections to the database by state: used or idle
+robot_detection_database_connections Connections to the database, by state: used or idle
 robot_detection_database_connections_max Maximum number of connections to the database
 robot_detection_refresh_last_success_timestamp_seconds Time of the last successful refresh
 robot_detection_refresh_failing 1 if the last refresh failed
@@ -64,7 +64,8 @@ pub(super) async fn exposition(
     observer: &Observer,
     listeners: &ListenerMetrics,
 ) -> String {
-    // Before the recorder, which is thread-local and must not cross an await point.
+    // Loaded before the recorder is created, which is thread-local and must not cross an await
+    // point.
     let counts = robots.store().robots().counts().await.ok();
     let refreshed = refreshed(robots).await;
     // A new recorder for each scrape: values live in our own counters, so removed sites and servers
@@ -83,7 +84,7 @@ pub(super) async fn exposition(
         database(robots, counts.is_some());
     });
     let mut text = handle.render();
-    // Written here, because the recorder only supports histograms with every single value.
+    // Histograms are written here, because the recorder would need every single value.
     histograms(observer, &mut text);
     text
 }
@@ -129,7 +130,7 @@ fn suspects(robots: &RobotDetection) {
     }
 }
 
-/// The number of labels is bounded: all robots beyond a site's first 200 share one label.
+/// Records the robots.txt metrics of a site; robots beyond the first 200 share one label.
 fn robots_txt(site: &str, enforcer: &Enforcer) {
     for count in enforcer.robot_counts() {
         for (broken, answer, number) in [
@@ -150,7 +151,7 @@ fn robots_txt(site: &str, enforcer: &Enforcer) {
     }
 }
 
-/// The upstream servers come from the settings, so the number of labels is bounded.
+/// Records the metrics of an upstream server; the number of labels is bounded by the settings.
 fn upstream(site: &str, server: ServerState) {
     let labels = [("site", site.to_owned()), ("server", server.url)];
     let up = f64::from(u8::from(server.is_healthy));

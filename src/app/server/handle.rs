@@ -28,15 +28,15 @@ use super::{
 /// Settings that the process started with, if they came from a configuration.
 pub(in crate::app) type Started = Option<Loaded>;
 
-/// Server state stored in a handle.
+/// The server state stored in a handle.
 #[derive(Debug)]
 pub(in crate::app) struct ServerParts {
     started: Started,
-    /// Sites of the running server.
+    /// The sites of the running server.
     pub(super) serving: ArcSwapOption<Serving>,
-    /// Token that is cancelled when a server starts serving.
+    /// A token that is cancelled when a server starts serving.
     pub(super) begun: CancellationToken,
-    /// Site robots that run on a schedule.
+    /// The site robots that run on a schedule.
     pub(super) schedules: Schedules,
     /// Runs that commands have handed over to this server.
     pub(super) orders: Orders,
@@ -94,7 +94,7 @@ impl RobotDetection {
 
     /// Starts the alert watcher, which ends with the handle's other jobs.
     ///
-    /// A reload replaces the alerts. The watched certificates are those of the listeners.
+    /// A reload replaces the alerts. The job also watches the listeners' certificates.
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // Shared by all listeners.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
@@ -185,7 +185,7 @@ impl RobotDetection {
         });
     }
 
-    /// Returns a warning for each untrusted proxy.
+    /// Returns a warning for each untrusted proxy that was detected.
     pub(super) fn notices(&self) -> Vec<String> {
         self.inner.operations.notices.load()
     }

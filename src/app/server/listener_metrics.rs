@@ -15,7 +15,7 @@ const UNREADABLE: &str = "robot_detection_unreadable_requests_total";
 const EXPIRY: &str = "robot_detection_certificate_expiry_timestamp_seconds";
 const FAILURES: &str = "robot_detection_certificate_order_failures";
 
-/// Sources of the listeners' metrics.
+/// The sources of the listeners' metrics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenerMetrics {
     /// TLS state shared by all listeners.
@@ -41,7 +41,7 @@ impl ListenerMetrics {
         for (listener, counts) in &self.connections {
             connections(listener, counts);
         }
-        // If several certificates contain a name, the first is used.
+        // If several certificates contain a name, the first certificate is used.
         for state in self.tls.iter().flat_map(Tls::states).rev() {
             certificate(&state);
         }
@@ -87,8 +87,8 @@ fn connections(listener: &str, counts: &ConnectionCounts) {
     }
 }
 
-/// Certificate names come from the settings and certificate files, so the number of labels is
-/// bounded.
+/// Records the metrics of a certificate; the number of labels is bounded, because names come from
+/// the settings and certificate files.
 fn certificate(state: &CertificateState) {
     let source = if state.is_ordered { "acme" } else { "file" };
     let expiry = state.validity.map_or(0, |validity| validity.not_after);

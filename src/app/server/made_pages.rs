@@ -25,7 +25,7 @@ use crate::policy::Visitor;
 use crate::store::Store;
 use crate::suspect::{Mark, MarkedVisitor, Marks};
 
-/// Time for which a redirect of a visitor to an original page is remembered.
+/// The time for which a redirect of a visitor to an original page is remembered.
 // Same as the cookie's lifetime.
 const SENT_LASTS: Duration = Duration::from_mins(1);
 
@@ -40,7 +40,7 @@ pub(super) struct MadePages {
     open_to: OpenTo,
     /// Visitors that were recently redirected from a heaven page to its original.
     sent: Marks,
-    /// Guard that ends the background job when the last clone is dropped.
+    /// A guard that ends the background job when the last clone is dropped.
     following: Option<Arc<DropGuard>>,
 }
 
@@ -131,7 +131,7 @@ impl MadePages {
         }
     }
 
-    /// Loads the list of a site's heaven pages once.
+    /// Loads the list of a site's heaven pages once, without tracking changes.
     pub(super) async fn look(&mut self, store: &Store, site: &str) {
         if let Source::Database(heaven) = &mut self.source {
             let library = Library::new(store.clone(), site);
@@ -204,7 +204,7 @@ impl MadePages {
         copy.await
     }
 
-    /// Answers a request below heaven's path if the request is for one of these pages.
+    /// Answers a request below heaven's path if the request is for one of the generated pages.
     pub(super) async fn answer(&self, asked: &Parts, base: &str) -> Option<Response<Body>> {
         let Source::Database(Some(heaven)) = &self.source else {
             return None;
@@ -224,7 +224,7 @@ impl MadePages {
                 return Some(self.told_apart(page));
             }
         }
-        // The bundled page is shown until there are pages.
+        // The bundled page is shown until generated pages exist.
         let below = asked.uri.path().strip_prefix(base)?;
         if heaven.catalogue().is_empty() {
             return None;
@@ -314,7 +314,7 @@ impl MarkdownPages for MadePages {
     }
 }
 
-/// Returns which part of a page a visitor may read; `robot` is the verdict on a robot's claim.
+/// Returns the part of a page that a visitor may read; `robot` is the verdict on a robot's claim.
 fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
     match (open_to, robot) {
         (OpenTo::All, _)

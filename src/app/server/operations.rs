@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics` and `/reload`.
+//! The operational endpoints `/healthz`, `/readyz`, `/metrics` and `/reload`.
 //!
 //! These endpoints are served at `operation.listen` and `admin.listen`, which visitors cannot
 //! reach.
@@ -30,17 +30,17 @@ use super::{
 pub(super) struct Operations {
     pub(super) robots: RobotDetection,
     pub(super) observer: Observer,
-    /// Addresses of all listeners.
+    /// The addresses of all listeners.
     pub(super) addresses: Vec<String>,
     pub(super) listeners: ListenerMetrics,
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) probes: Arc<Probes>,
     pub(super) stop: CancellationToken,
-    /// Start of the server, as Unix time.
+    /// The time when the server started, as Unix time.
     pub(super) started_seconds: u64,
 }
 
-/// Response body of `/readyz`.
+/// The response body of `/readyz`.
 #[derive(Serialize)]
 struct Readiness {
     ready: bool,
@@ -65,7 +65,7 @@ struct Away {
     reason: String,
 }
 
-/// Returns the router of these endpoints.
+/// Returns the router of the operational endpoints.
 pub(super) fn router(operations: Operations) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
@@ -124,7 +124,7 @@ fn not_judged(coherence: &BrowserCheck) -> Vec<String> {
     let sentence = |front: FrontHeaders| {
         let headers = front.taken_off.join(", ");
         format!(
-            "the proxy at {} never forwards {headers}, so requests without them are not suspected: configure the proxy to forward browser headers",
+            "the proxy at {} never forwards {headers}, so requests without these headers are not treated as suspicious: configure the proxy to forward browser headers",
             front.front
         )
     };
@@ -133,7 +133,7 @@ fn not_judged(coherence: &BrowserCheck) -> Vec<String> {
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     let started = state.started_seconds;
-    // On another thread, because the function counts open files.
+    // Runs on another thread, because the function counts open files.
     let process = tokio::task::spawn_blocking(move || process_metrics(started)).await;
     let text = exposition(&state.robots, &state.observer, &state.listeners).await;
     let text = text + &process.unwrap_or_default();

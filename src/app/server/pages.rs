@@ -32,10 +32,10 @@ const HEAVEN: &[Page] = &[
 /// Robot heaven, served from the bundled page or from the site's directory.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
-    /// Path of robot heaven, with a slash at both ends.
+    /// The path of robot heaven, with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
-    /// Pages generated from page descriptions, if configured.
+    /// Heaven pages generated from page descriptions, if configured.
     made: Option<MadePages>,
 }
 
@@ -48,7 +48,7 @@ impl Heaven {
         }
     }
 
-    /// Adds pages generated from page descriptions.
+    /// Adds heaven pages generated from page descriptions.
     pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
         self.made = made;
         self
@@ -61,7 +61,8 @@ impl Heaven {
         }
     }
 
-    /// Starts to track changes of a site's page descriptions until all clones are dropped.
+    /// Starts to track changes to a site's page descriptions; tracking ends when all clones are
+    /// dropped.
     pub(super) fn start(
         &mut self,
         store: &Store,
@@ -82,19 +83,20 @@ impl Heaven {
         }
     }
 
-    /// Reloads the list of generated pages.
+    /// Reloads the list of generated heaven pages.
     pub(super) async fn reload(&self) {
         if let Some(made) = &self.made {
             made.reload().await;
         }
     }
 
-    /// Returns the pages to which robots are redirected, if enabled.
+    /// Returns the heaven pages to which robots are redirected, if such redirects are enabled.
     pub(super) fn redirected_to(&self) -> Option<&MadePages> {
         self.made.as_ref().filter(|made| made.are_redirected_to())
     }
 
-    /// Returns a clone of the pages to which robots are redirected, if enabled.
+    /// Returns a clone of the heaven pages to which robots are redirected, if such redirects are
+    /// enabled.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
         self.redirected_to().cloned()
     }
@@ -153,7 +155,7 @@ impl Heaven {
             .unwrap_or_default();
         let served = request.extensions().get::<ServedDirectly>();
         if below.is_empty() && served.is_none() {
-            // Relative links of the page would be wrong without the slash.
+            // Without the slash, relative links on the page would have wrong targets.
             return redirect(&self.path);
         }
         match (&self.directory, served) {
@@ -232,8 +234,8 @@ impl Heaven {
                 let mut response = self.with_prefix(response.map(Body::new));
                 if self.negotiates() {
                     let accept = HeaderValue::from_static("Accept");
-                    // Also set on HTML responses: a cache must not serve them to clients that
-                    // prefer Markdown (RFC 9110 §12.5.5).
+                    // `Vary` is also set on HTML responses: a cache must not serve them to clients
+                    // that prefer Markdown (RFC 9110 §12.5.5).
                     response.headers_mut().append(header::VARY, accept);
                 }
                 response
@@ -273,7 +275,7 @@ fn markdown_of(page: &str) -> String {
     format!("{page}{file}.md")
 }
 
-/// Returns the pages that may answer for a URL, the best match first.
+/// Returns the pages that may be served for a URL, the best match first.
 ///
 /// The page with the same path below heaven's directory comes first, then the page at `below`.
 /// Either may be a directory.
@@ -329,7 +331,7 @@ fn redirect(location: &str) -> Response<Body> {
     response
 }
 
-/// Returns a short plain-text response that contains its status.
+/// Returns a short plain-text response whose text is the status.
 pub(super) fn status(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{status}\n")));
     *response.status_mut() = status;

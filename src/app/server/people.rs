@@ -29,7 +29,7 @@ impl People for KnownPeople {
 
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release> {
         let presser = ConfirmingVisitor::of(request.uri, request.headers, request.client?);
-        // Checked for each request of a fleet, because the share of confirmations matters.
+        // Checked for each request from a fleet, because the share of confirmations matters.
         let is_fleet = reasons.contains(Reason::Fleet);
         let is_believed = !is_fleet || self.way_out.accepts_from_fleet(presser.user_agent());
         let word = self.way_out.word_of(&presser, request.headers)?;

@@ -25,51 +25,52 @@ use crate::operations::DEFAULT_SITE;
 use crate::proxy::Proxy;
 use crate::verify::Signer;
 
-/// The sites to serve, with their common settings.
+/// The sites that a server will serve, with their common settings.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Policy and enforcement common to all sites; the handle's own site uses them.
+    /// The policy and enforcement common to all sites; the handle's own site uses them.
     pub(super) common: Detection,
     /// The sites; the site for all other hosts, if any, comes last.
     pub(super) sites: Vec<SitePlan>,
 }
 
-/// A site to serve.
+/// A site that a server will serve.
 #[derive(Clone, Debug)]
 pub(super) struct SitePlan {
     pub(super) about: About,
-    /// Policy and enforcement of the site; `None` if the plan's common ones apply.
+    /// The policy and enforcement of the site; `None` if the plan's common policy and enforcement
+    /// apply.
     pub(super) detection: Option<Detection>,
-    /// Whether suspects are detected.
+    /// Whether the site detects suspects.
     pub(super) finds_suspects: bool,
     /// Whether the site has traps.
     pub(super) has_traps: bool,
     /// Settings for IndexNow submissions, and the key to serve.
     pub(super) index_now: Option<AnnouncerSettings>,
-    /// Response header in which the upstream reports human visitors.
+    /// The response header in which the upstream reports human visitors.
     pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
     pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
-    /// Signer whose key directory is served.
+    /// The site robot's signer, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
-/// Data about a site for administrators.
+/// Data about a site, shown to administrators.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) name: String,
     /// Hosts as written in the configuration; empty for the site that serves all other hosts.
     pub(super) hosts: Vec<String>,
     pub(super) path: String,
-    /// URL of the upstream; `None` for the demonstration site.
+    /// The URL of the upstream; `None` for the demonstration site.
     pub(super) upstream: Option<String>,
-    /// Path of robot heaven and the directory of its pages, if this program serves it.
+    /// The path of robot heaven and the directory of its pages, if this program serves it.
     pub(super) heaven: Option<(String, String)>,
-    /// Word that describes the origin of `/robots.txt`.
+    /// The word that describes the origin of `/robots.txt`.
     pub(super) robots_txt: &'static str,
 }
 
@@ -84,13 +85,13 @@ impl Plan {
         demo: bool,
         known: &mut Vec<Arc<Upstream>>,
     ) -> Result<Self, ConfigErrors> {
-        // Checked even if every site has its own settings.
+        // The common settings are checked even if every site has its own settings.
         heaven(loaded)?;
         let _ = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
-        // Only used to find sites with the same host and path.
+        // This table is only used to find sites with the same host and path.
         let mut places = Table::new(None::<()>);
         for table in &tables {
             let site = site(table, known)?;
@@ -138,7 +139,7 @@ impl Plan {
     }
 }
 
-/// Index that finds the site of a configuration for a request.
+/// An index that finds the configured site for a request.
 #[derive(Clone, Debug)]
 pub struct SiteIndex {
     table: Table<usize>,
@@ -277,7 +278,7 @@ impl About {
     }
 }
 
-/// Destination of the requests that pass.
+/// The destination of a site's requests that pass.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,
@@ -286,11 +287,11 @@ pub(super) enum Target {
     Upstream(Arc<Upstream>),
 }
 
-/// Proxy shared by all sites with the same upstream settings.
+/// A proxy shared by all sites with the same upstream settings.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) proxy: Proxy,
-    /// Tracker of active requests; each request holds a token until its response has ended.
+    /// A tracker of active requests; each request holds a token until its response has ended.
     pub(super) requests: TaskTracker,
     settings: Vec<(&'static str, Value)>,
 }
@@ -326,7 +327,8 @@ impl Upstream {
             self.requests.wait().await;
             self.proxy.tunnels_ended().await;
         };
-        // At shutdown the listeners have drained already, so the remaining requests had their time.
+        // At shutdown, the listeners have already been drained, so remaining requests had time to
+        // finish.
         stop.run_until_cancelled(ended).await;
         self.proxy.close().await;
     }

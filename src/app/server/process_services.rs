@@ -1,4 +1,4 @@
-//! The process-wide services, which answer on every site.
+//! The process-wide services, which answer requests on every site.
 
 use std::collections::BTreeSet;
 use std::convert::identity;
@@ -25,19 +25,19 @@ use crate::traffic::Traffic;
 use crate::traps::{TrapPages, TrapPaths};
 use crate::way_out::ConfirmationKeys;
 
-/// Process-wide services, which answer on every site.
+/// The process-wide services, which answer requests on every site.
 ///
 /// Requests are answered on the runtime on which the services were created, because the database
 /// and the jobs run there. The connections may be served by other threads.
 #[derive(Debug)]
 pub(super) struct ProcessServices {
-    /// Path of the admin page without a trailing slash, and the router nested there; `None` if the
-    /// admin page has its own listener.
+    /// The path of the admin page without a trailing slash, and the router nested there; `None` if
+    /// the admin page has its own listener.
     pub(super) admin: Option<(String, Router)>,
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
-    /// Browser check shared by all sites, because all sites have the same front proxies.
+    /// The browser check shared by all sites, because all sites have the same front proxies.
     pub(super) coherence: Arc<BrowserCheck>,
     pub(super) way_out: ConfirmationKeys,
     pub(super) visitors: KnownVisitors,
@@ -55,12 +55,12 @@ impl ProcessServices {
     }
 }
 
-/// Minimum number of requests with a forwarding header before their peer is reported.
+/// The minimum number of requests with a forwarding header before their peer is reported.
 const MIN_REQUESTS: u32 = 60;
-/// Maximum number of reported peers.
+/// The maximum number of untrusted peers to report.
 const MAX_PEERS: usize = 16;
-/// Minimum share of all requests, in percent, for a peer with a public address to be considered a
-/// proxy.
+/// The minimum share of all requests, in percent, for a peer with a public address to be considered
+/// a proxy.
 ///
 /// Visitors can also send forwarding headers, but only a CDN carries a large share of the traffic.
 const MIN_PERCENT: u64 = 20;
@@ -73,7 +73,7 @@ pub(super) struct UntrustedProxies {
 }
 
 impl UntrustedProxies {
-    /// Counts a request; a peer is logged once.
+    /// Counts a request from a peer; each peer is logged only once.
     pub(super) fn note(&self, client: ClientAddr) {
         if client.direct || client.trusted {
             return;
@@ -119,13 +119,13 @@ fn sentence(peer: IpAddr) -> String {
     )
 }
 
-/// Data about the visitors of all sites.
+/// Data about visitors, shared by all sites.
 #[derive(Debug)]
 pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
     /// Clients that requested robots.txt on sites with traps.
     pub(super) readers: Marks,
-    /// Seed of traps and keys; `None` if it could not be read from the database.
+    /// The seed for traps and keys; `None` if the seed could not be read from the database.
     seed: Option<[u64; 2]>,
 }
 
@@ -146,7 +146,7 @@ impl KnownVisitors {
         Some(TrapPages::new(TrapPaths::new(seed, site)))
     }
 
-    /// Returns the receiver of requests sent by `doctor`.
+    /// Returns the component that receives the requests sent by `doctor`.
     pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
         Probes::new(self.seed, store, robots.clock().clone(), tasks)
@@ -167,7 +167,7 @@ impl KnownVisitors {
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.pace().seed(own).await;
-    // Traps created from a seed other than that of the links in the site's pages would catch no
+    // Traps whose seed differs from the seed of the links in the site's pages would catch no
     // robots.
     seed.inspect_err(
         |error| warn!(%error, "cannot read the seed from the database, so traps and IndexNow are disabled until the next start: {error}"),

@@ -9,17 +9,17 @@ use super::{
     RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
 };
 
-/// Result of a reload, with the applied changes and those that need a restart.
+/// The result of a reload, with the applied changes and the changes that need a restart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Names of all sites after the reload.
+    /// Names of all sites that are served after the reload.
     pub sites: Vec<String>,
-    /// Names of added sites.
+    /// Names of the sites that the reload added.
     pub added: Vec<String>,
-    /// Names of removed sites.
+    /// Names of the sites that the reload removed.
     pub removed: Vec<String>,
-    /// Changed settings that need a restart.
+    /// Changed settings that require a restart to take effect.
     pub need_restart: Vec<&'static str>,
 }
 
@@ -30,7 +30,7 @@ pub struct Reloaded {
 ///
 /// # Errors
 ///
-/// Returns an error that shows the place of each invalid value; nothing is changed then.
+/// Returns an error that shows the place of each invalid value; in this case, nothing is changed.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
     // Settings that need a restart are checked too: otherwise the reload would announce a restart
     // that fails.

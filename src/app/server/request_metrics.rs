@@ -7,16 +7,17 @@ use metrics::counter;
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::traffic::{RequestCount, Traffic};
 
-/// Maximum number of robots with their own time series; applies to each site if counted by site.
+/// The maximum number of robots with their own time series, per site if the metric is counted by
+/// site.
 const MAX_ROBOTS: usize = 200;
 
-/// Label of all robots beyond the maximum.
+/// The label for all robots beyond the maximum number.
 const OTHER_ROBOTS: &str = "other";
 
-/// Status classes; in [`RequestCount`], they follow the count of statuses without a class.
+/// The status classes; in [`RequestCount`], they follow the count of statuses without a class.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Robots with their own label; the robots seen first are used, so that no time series ends.
+/// The robots with their own label; the robots seen first are used, so that no time series ends.
 #[derive(Default)]
 struct Names<'c>(BTreeSet<&'c str>);
 
@@ -33,7 +34,7 @@ impl<'c> Names<'c> {
     }
 }
 
-/// Records the metrics of all requests since the start.
+/// Records the metrics of all requests since the start of the process.
 pub(super) fn record(traffic: &Traffic) {
     let counted = traffic.counted();
     requests(&counted);
@@ -104,7 +105,8 @@ fn verdicts(counted: &[RequestCount]) {
         let Some(verdict) = one.verdict.map(Verdict::as_str) else {
             continue;
         };
-        // No registry lists a signer: its verdicts are counted with those of unlisted robots.
+        // No registry lists a signer, so its verdicts are counted with the verdicts on unlisted
+        // robots.
         let robot = match one.kind {
             Kind::Unlisted => UNLISTED,
             _ => &one.robot,

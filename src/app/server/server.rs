@@ -43,10 +43,10 @@ use super::{
     serving::Serving,
 };
 
-/// Name of the optional listener for health checks and metrics.
+/// The name of the optional listener for health checks and metrics.
 pub(crate) const OPERATION: &str = "operation listen";
 
-/// Checked settings of the server.
+/// The checked settings of the server.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     listens: Listens,
@@ -61,14 +61,14 @@ pub struct ServerSettings {
     wanted: WantedOrigins,
 }
 
-/// Settings of all listeners of a server.
+/// Settings for all listeners of a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
-    /// Listener for health checks and metrics; `None` if the admin page's listener serves them.
+    /// The listener for health checks and metrics; `None` if the admin page's listener serves them.
     operation: Option<ListenSettings>,
-    /// Listener for the decision endpoint.
+    /// The listener for the decision endpoint.
     check: Option<ListenSettings>,
 }
 
@@ -82,7 +82,7 @@ pub struct Server {
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     observer: Observer,
-    /// Checked settings; boxed, so that the future of [`Server::run`] stays small.
+    /// The checked settings; boxed, so that the future of [`Server::run`] stays small.
     judged: Box<ServerSettings>,
 }
 
@@ -117,7 +117,7 @@ impl ServerSettings {
         self.plan.is_demo()
     }
 
-    /// Returns a line about each `[[site]]`, with its name, upstream, hosts and path.
+    /// Returns a line of text about each `[[site]]`, with its name, upstream, hosts and path.
     pub fn sites(&self) -> impl Iterator<Item = String> {
         let sites = self.plan.sites.iter().map(|site| &site.about);
         sites.filter(|site| !site.hosts.is_empty()).map(|site| {
@@ -283,8 +283,8 @@ impl Server {
         self.check_listener.as_ref().map(Listener::addr)
     }
 
-    /// Returns the listener for health checks and metrics, or the admin page's listener if it
-    /// serves them.
+    /// Returns the listener for health checks and metrics, or the admin page's listener if that
+    /// listener serves them.
     pub(crate) fn operation_listener(&self) -> Option<&Listener> {
         (self.operation_listener.as_ref()).or(self.admin_listener.as_ref())
     }
@@ -301,8 +301,8 @@ impl Server {
         all.map(|listener| listener.addr().to_string()).collect()
     }
 
-    /// Returns the admin page's listener: its separate listener or, without one, the first listener
-    /// with an IP address.
+    /// Returns the admin page's listener: its separate listener or, if none is configured, the
+    /// first listener with an IP address.
     pub(crate) fn admin_listener(&self) -> Option<&Listener> {
         let mut visitors = self.listeners.iter();
         let has_addr = |listener: &&Listener| matches!(listener.addr(), ListenAddr::Tcp(_));
@@ -352,10 +352,11 @@ impl Server {
         if let Some(listener) = self.operation_listener() {
             robots.tell_address(listener);
         }
-        // Address lists are loaded first, because rules about a missing list would not match.
+        // Address lists are loaded first, because rules that refer to a missing list would not
+        // match.
         let wanted = std::mem::take(&mut self.judged.wanted);
         robots.keep_origins(&self.judged.origins, wanted).await;
-        // So that robots are redirected to the heaven page of the requested page.
+        // Generated now, so that robots are redirected to the heaven page for the requested page.
         self.demo_pages(robots).await
     }
 
@@ -450,7 +451,7 @@ impl Server {
         }
         tasks.close();
         tasks.wait().await;
-        // After the listeners, when no request can arrive that would need a proxy.
+        // Closed after the listeners, when no request that would need a proxy can arrive.
         serving.serving.close().await;
         drop(workers); // The proxies' connections end on them.
     }
@@ -493,7 +494,7 @@ fn no_addr() -> SocketAddr {
     (Ipv4Addr::UNSPECIFIED, 0).into()
 }
 
-/// Guard that allows reloads to replace the running server's sites until it is dropped.
+/// A guard that allows reloads to replace the running server's sites until it is dropped.
 struct ReloadGuard<'r> {
     robots: &'r RobotDetection,
     serving: Arc<Serving>,

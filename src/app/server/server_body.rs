@@ -17,11 +17,11 @@ use crate::canonical::{CanonicalBody, CanonicalReader};
 use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
-/// Response body of the server.
+/// The response body of the server.
 pub(super) type ServerBody = ObservedBody<Source>;
 
 pin_project! {
-    /// Source of a response body.
+    /// The source of a response body.
     #[derive(Debug)]
     #[project = SourceProjection]
     pub(super) enum Source {
@@ -36,12 +36,12 @@ pin_project! {
             body: ProxyBody,
             used: Option<TaskTrackerToken>,
         },
-        /// A body from the upstream; its beginning is analysed while it is forwarded.
+        /// A body from the upstream; the body's beginning is analysed while the body is forwarded.
         Read {
-            // Boxed, because it is rare.
+            // Boxed, because this variant is rare.
             body: Pin<Box<CanonicalBody<ServerBody>>>,
         },
-        /// A page served by this program.
+        /// The body of a page served by this program.
         Page {
             #[pin]
             body: body::Body,
@@ -50,7 +50,7 @@ pin_project! {
 }
 
 impl ServerBody {
-    /// Creates a body from a short text.
+    /// Creates a response body from a short text.
     pub(super) fn small(bytes: Bytes) -> Self {
         Self::from(Source::Small {
             body: Full::new(bytes),
@@ -72,7 +72,7 @@ impl ServerBody {
     }
 }
 
-/// Analyses the upstream's response while it is forwarded.
+/// Analyses the upstream's response while the response is forwarded.
 pub(super) fn read_by(
     reading: CanonicalReader,
     response: Response<ServerBody>,

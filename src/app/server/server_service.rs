@@ -30,11 +30,11 @@ use super::{
     site_router::SiteFuture,
 };
 
-/// Future of the response to a request that waits for a verdict.
+/// A future that resolves to the response to a request that waits for a verdict.
 type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
-/// Outermost service of the server, which passes each request to its site.
+/// The outermost service of the server, which passes each request to its site.
 #[derive(Clone, Debug)]
 pub(super) struct ServerService {
     shared: Arc<Shared>,
@@ -150,8 +150,8 @@ impl HttpService for ServerService {
     }
 }
 
-/// Response head prepared by the layer; this type lets the listener use it without depending on the
-/// layer.
+/// The response head prepared by the layer; this type lets the listener use it without depending on
+/// the layer.
 #[derive(Debug)]
 pub(super) struct LayerHead(pub(super) Arc<layer::ReadyHead>);
 
@@ -169,7 +169,7 @@ impl ReadyHead for LayerHead {
     }
 }
 
-/// URL to which a visitor is sent back unless the decision redirects the visitor elsewhere.
+/// A URL to which a visitor is sent back unless the decision redirects the visitor elsewhere.
 #[derive(Clone)]
 struct ReturnTo(HeaderValue);
 
@@ -246,7 +246,7 @@ async fn settle(
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(verdict).await;
-    // The time spent waiting here must not be measured as the upstream's.
+    // The time spent waiting here must not be measured as the upstream's response time.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {
@@ -259,7 +259,7 @@ async fn settle(
 }
 
 pin_project! {
-    /// Future of a response from the server.
+    /// A future that resolves to a response from the server.
     pub(super) struct ServerFuture {
         ends_connection: bool,
         #[pin]

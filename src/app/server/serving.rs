@@ -45,7 +45,7 @@ use super::{
     table::{SiteHost, SitePath, Table},
 };
 
-/// Creates sites and lists them for applications and the admin page.
+/// An owner of sites, which creates sites and lists them for applications and the admin page.
 pub(super) trait SiteKeeper {
     /// Returns the handle's own site.
     fn main_site(&self) -> &Site;
@@ -55,11 +55,11 @@ pub(super) trait SiteKeeper {
 
     fn store(&self) -> &Store;
 
-    /// Replaces the list of sites.
+    /// Replaces the lists of sites for applications and the admin page.
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
-/// Current sites, and replaced sites that still have active requests.
+/// The current sites, and replaced sites that still have active requests.
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,
@@ -74,12 +74,12 @@ pub(super) struct Serving {
 /// Sites that are in use until the next reload.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// Sites by host and path.
+    /// Sites, indexed by host and path.
     pub(super) places: Table<Arc<ServedSite>>,
     all: Vec<Arc<ServedSite>>,
 }
 
-/// A site served by the server.
+/// A site that the server serves, with the site's layer and services.
 #[derive(Debug)]
 pub(super) struct ServedSite {
     site: Site,
@@ -378,7 +378,8 @@ impl Serving {
             }
         }
         for upstream in retired {
-            // In the background: a download may last for hours, and a reload does not wait for it.
+            // Closed in the background: a download may last for hours, and a reload must not wait
+            // for it.
             self.retired.spawn(upstream.retire(self.stop.clone()));
         }
     }
@@ -418,7 +419,7 @@ impl Sites {
             if policy.is_disabled() {
                 warn!(
                     site,
-                    "nothing is filtered on the site {site:?}: set filter_pattern and redirect_url"
+                    "no paths are filtered on the site {site:?}: set filter_pattern and redirect_url"
                 );
             }
         }

@@ -31,16 +31,17 @@ use super::{
     server_body::{ServerBody, read_by},
 };
 
-/// Maximum size of a confirmation form: the longest URL that browsers send, tripled by escaping.
+/// The maximum size of a confirmation form: the longest URL that browsers send, tripled by
+/// escaping.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
-/// Service that passes each request for a site to the part that answers it.
+/// A service that passes each request for a site to the part that answers the request.
 #[derive(Clone, Debug)]
 pub(super) struct SiteRouter {
     parts: Arc<Parts>,
 }
 
-/// Services that may answer a request for a site.
+/// The services that may answer a request for a site.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) answerers: Answerers,
@@ -67,7 +68,7 @@ impl SiteRouter {
                 }
             }
             Answerer::RobotsTxt => {
-                // A reload may have passed the file to the site in the meantime.
+                // Since a reload in the meantime, the site itself may serve the file.
                 if let Some(answer) = parts.answerers.robots_txt.answer(request) {
                     return SiteFuture::ready(answer.map(ServerBody::from));
                 }
@@ -157,7 +158,7 @@ impl SiteRouter {
         let (head, body) = guarded(request).into_parts();
         SiteFuture::Page {
             future: Box::pin(async move {
-                // A longer body is not our form, and an interrupted one has no key.
+                // A longer body is not our form, and an interrupted body contains no key.
                 let form = to_bytes(body, MAX_FORM_BYTES).await.unwrap_or_default();
                 let presser = ConfirmingVisitor::of(&head.uri, &head.headers, client.client);
                 way_out.press(&presser, client.is_https(), &form, &action)
@@ -165,7 +166,7 @@ impl SiteRouter {
         }
     }
 
-    /// Passes a request to the site.
+    /// Passes a request to the site itself: the upstream or the demonstration site.
     fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match &parts.target {
@@ -208,11 +209,11 @@ pub(super) fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
 }
 
 pin_project! {
-    /// Future of a site's response.
+    /// A future that resolves to a site's response.
     #[project = SiteProjection]
     pub(super) enum SiteFuture {
         Ready {
-            // Boxed, because it is rare: other responses are then smaller to move.
+            // Boxed, because this variant is rare: other responses are then smaller to move.
             response: Option<Box<Response<ServerBody>>>,
         },
         Proxy {
@@ -246,12 +247,12 @@ impl SiteFuture {
         // The database's pool is bound to that runtime, not to the thread of this connection.
         let task = services.tasks.spawn_on(answer, &services.runtime);
         Self::Task {
-            // If the client disconnects, this is dropped and the task is aborted.
+            // If the client disconnects, this future is dropped and the task is aborted.
             task: AbortOnDropHandle::new(task),
         }
     }
 
-    /// Analyses the response while it is forwarded.
+    /// Analyses the response while the response is forwarded.
     pub(super) fn read_by(self, reading: CanonicalReader) -> Self {
         let future = async move {
             let Ok(response) = self.await;
@@ -274,7 +275,7 @@ impl Future for SiteFuture {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Ok(match self.project() {
-            // A completed future is not polled again; if it is, it waits for ever.
+            // A completed future must not be polled again; if polled anyway, it never completes.
             SiteProjection::Ready { response } => match response.take() {
                 Some(response) => *response,
                 None => return Poll::Pending,

@@ -7,24 +7,24 @@ use http::Request;
 use crate::layer::host;
 use crate::policy::{HostName, PathReading, is_below};
 
-/// Maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
+/// The maximum length of a host name (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
 
-/// Table of sites, indexed by host and path.
+/// A table of sites, indexed by host and path.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     exact: HashMap<Box<str>, Paths<T>>,
-    /// Sites by the part of a host pattern after the `*`, including the dot.
+    /// Sites, keyed by the part of a host pattern after the `*`, including the dot.
     patterns: HashMap<Box<str>, Paths<T>>,
-    /// Site that serves all other hosts.
+    /// The site that serves all other hosts.
     other: Option<T>,
 }
 
-/// Sites of one host, longest path first.
+/// The sites of one host, longest path first.
 #[derive(Clone, Debug)]
 struct Paths<T>(Vec<(SitePath, T)>);
 
-/// Result of looking up a host and a path.
+/// The result of looking up a host and a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum SiteMatch<'t, T> {
     Site(&'t T),
@@ -33,15 +33,15 @@ pub(super) enum SiteMatch<'t, T> {
     NoHost,
 }
 
-/// Host of a site: a name, or a pattern for all subdomains of a name.
+/// A host of a site: a name, or a pattern for all subdomains of a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct SiteHost {
     name: String,
     is_pattern: bool,
 }
 
-/// Path of a site, normalized as its server does, without a trailing slash. The default includes
-/// all paths.
+/// The path of a site, normalized as by the site's server, without a trailing slash. The default
+/// path includes all paths.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct SitePath {
     top: Box<[u8]>,
@@ -208,7 +208,7 @@ fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     // `example.com.` is the same host, written as absolute (RFC 1034 §3.1).
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.len() > MAX_NAME_BYTES {
-        // No site has such a host, and long names should not be converted to lower case.
+        // No site has such a long host name, and long names should not be converted to lower case.
         return look("");
     }
     // Nearly all names are in lower case.

@@ -81,7 +81,7 @@ impl Proving {
         settings.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Connects a layer to the verifier.
+    /// Connects a layer to the verifier of robots' claims.
     pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
         let verifier = self.verifier().clone();
         layer
@@ -116,7 +116,7 @@ impl Proving {
 }
 
 impl Verification {
-    /// Returns the settings for DNS queries.
+    /// Returns the settings for the DNS queries of verifications.
     pub(in crate::app) fn dns_settings(&self, clock: &Clock) -> DnsSettings {
         let mut dns = DnsSettings::default();
         dns.servers.clone_from(&self.dns_servers);
@@ -150,7 +150,7 @@ fn methods(
                 && before.allow_private_addresses == settings.allow_private_addresses
         };
         let known = before.filter(|(before, _)| is_same(before));
-        // Keeps the cache, so that a reload does not repeat all DNS queries.
+        // The cache is kept, so that a reload does not repeat all DNS queries.
         let known = known.and_then(|(_, methods)| methods.reverse_dns.clone());
         methods.reverse_dns = Some(known.unwrap_or_else(|| dns(settings, clock)));
     }

@@ -48,7 +48,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Creates settings that enable all methods.
+    /// Creates settings that enable all verification methods.
     pub fn new() -> Self {
         Self {
             methods: Method::ALL.to_vec(),
@@ -60,7 +60,7 @@ impl Verification {
         }
     }
 
-    /// Creates settings without any method; every claim is then unverifiable.
+    /// Creates settings without any verification method; every claim is then unverifiable.
     pub fn off() -> Self {
         Self::new().methods([])
     }
@@ -91,7 +91,7 @@ impl Verification {
 
     /// Sets whether private and local addresses are accepted; default `false`.
     ///
-    /// The setting applies to clients and key directories; it is intended for tests and private
+    /// The setting applies to clients and key directories, and is intended for tests and private
     /// networks.
     pub fn allow_private_addresses(mut self, allow: bool) -> Self {
         self.allow_private_addresses = allow;
@@ -110,7 +110,7 @@ impl Verification {
         &self.dns_servers
     }
 
-    /// Returns `true` if a verification method is enabled.
+    /// Returns `true` if the given verification method is enabled.
     #[must_use]
     pub fn uses(&self, method: Method) -> bool {
         self.methods.contains(&method)
@@ -123,7 +123,7 @@ impl Default for Verification {
     }
 }
 
-/// Interval between checks for due downloads; lists needed to verify a robot are downloaded
+/// The interval between checks for due downloads; lists needed to verify a robot are downloaded
 /// immediately.
 const TICK: Duration = Duration::from_mins(5);
 
@@ -151,7 +151,7 @@ impl Proving {
         }
     }
 
-    /// Loads the address lists from the database; returns whether the database could be read.
+    /// Loads the address lists from the database; returns `true` if the database could be read.
     pub(in crate::app) async fn load_lists(&self) -> bool {
         match self.refresher().load().await {
             Ok(()) => true,

@@ -10,22 +10,22 @@ use crate::verify::Signer;
 
 use super::check::{Check, ServedSite, Subject, sites};
 
-/// Accept header sent by agents that read Markdown.
+/// The Accept header that agents that read Markdown send.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
 
-/// Maximum number of bytes to read from a file; enough for a whole sitemap.
+/// The maximum number of bytes to read from a file, which is enough for a whole sitemap.
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
-/// Responses from one site.
+/// Responses from one site to the requests that AI agents make.
 struct SiteResponses<'s> {
     site: &'s ServedSite,
     settings: &'s Settings,
     fetcher: Fetcher,
-    /// URL of the site, without a trailing slash.
+    /// The URL of the site, without a trailing slash.
     base: String,
 }
 
-/// Checks each site, or the site at `url`.
+/// Checks the files for AI agents on each site, or on the site at `url`.
 pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
@@ -126,7 +126,7 @@ impl SiteResponses<'_> {
         let path = format!("/{}/llms.txt", self.settings.heaven.path.trim_matches('/'));
         match self.text(&path).await {
             Ok(_) => {
-                let text = format!("{path} exists, /llms.txt does not: redirect /llms.txt to it");
+                let text = format!("/llms.txt is missing: redirect it to {path}");
                 Check::warning(&self.label(name), text)
             }
             Err(error) => self.missing(

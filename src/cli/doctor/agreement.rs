@@ -1,4 +1,4 @@
-//! Statements about the use of content in robots.txt, rules and licences.
+//! Statements that robots.txt, rules and licences make about the use of content.
 
 use crate::config::{Settings, WhenSettings};
 use crate::licensing::{Licensing, TDMREP_PATH, Terms, Usage};
@@ -10,28 +10,28 @@ use crate::robots_file::split_usage;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Statement {
     about: Topic,
-    /// Source of the statement.
+    /// The source of the statement, such as a setting or a rule.
     who: String,
-    /// Text of the statement, as written in its source.
+    /// The text of the statement, as written in its source.
     words: String,
     allows: bool,
 }
 
-/// Use of content to which a statement applies.
+/// A use of content to which a statement applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Topic {
     Training,
     Search,
 }
 
-/// Response headers set by a rule, with the path prefixes to which the rule applies.
+/// The response headers set by a rule, with the path prefixes to which the rule applies.
 pub(super) struct RuleWords<'r> {
     pub(super) label: &'r str,
     pub(super) headers: &'r ResponseHeaders,
     pub(super) prefixes: Vec<String>,
 }
 
-/// Returns the rules of a site that set response headers.
+/// Returns the response headers set by the rules of a site.
 pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<RuleWords<'r>> {
     let rules = policy.rules().zip(&settings.tables.rules);
     let words = rules.filter_map(|(rule, settings)| {
@@ -44,7 +44,7 @@ pub(super) fn rule_words<'r>(settings: &Settings, policy: &'r Policy) -> Vec<Rul
     words.collect()
 }
 
-/// Returns the prefixes of a rule's paths.
+/// Returns the path prefixes to which a rule applies.
 fn prefixes(when: &WhenSettings) -> Vec<String> {
     let paths = when.paths.iter().flatten();
     let rooted = paths.filter(|path| path.starts_with('/'));
@@ -52,7 +52,7 @@ fn prefixes(when: &WhenSettings) -> Vec<String> {
     starts.map(str::to_owned).collect()
 }
 
-/// Returns each statement that contradicts an earlier statement.
+/// Returns a warning for each statement that contradicts an earlier statement.
 pub(super) fn disagreements(
     settings: &Settings,
     rules: &[RuleWords<'_>],
@@ -80,7 +80,7 @@ pub(super) fn disagreements(
     found
 }
 
-/// Returns the paths for which separate statements exist.
+/// Returns the paths for which separate statements about the use of content exist.
 fn locations(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> Vec<String> {
     let usages = settings.robots_txt.content_usage.iter();
     let usages = usages.map(|line| split_usage(line).0);
@@ -135,7 +135,7 @@ fn of_robots_txt(settings: &Settings, location: &str) -> Vec<Statement> {
         };
         all.extend(members(&format!("robots_txt.content_usage{of}"), list));
     }
-    // This setting does not have paths, so a usage line for a path may differ from it.
+    // This setting does not support paths, so a Content-Usage line for a path may differ from it.
     if location == "/" {
         all.extend(members(
             "robots_txt.content_signal",
@@ -192,7 +192,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
             allows,
         });
     };
-    // With several licences, one may sell a right that another prohibits.
+    // If there are several licences, one licence may sell a right that another licence prohibits.
     if terms.iter().any(|terms| terms.permits_free_training()) {
         say(Topic::Training, "permits", Usage::AiTrain, true);
     } else if terms.iter().any(|terms| terms.prohibits_training()) {
@@ -206,7 +206,7 @@ fn of_terms(licensing: &Licensing, has_tdmrep: bool, location: &str) -> Vec<Stat
     all
 }
 
-/// Returns the length of a path if the location is below the path.
+/// Returns the length of `path` if `location` is below that path.
 fn below(path: &str, location: &str) -> Option<usize> {
     let start = path.trim_end_matches(['*', '$']);
     location.starts_with(start).then_some(start.len())
@@ -221,7 +221,7 @@ fn reservation(who: String, is_reserved: bool) -> Statement {
     }
 }
 
-/// Parses a list such as `train-ai=n, search=y`.
+/// Parses a list of content uses such as `train-ai=n, search=y`.
 fn members(who: &str, list: &str) -> Vec<Statement> {
     let members = list.split(',').filter_map(|member| {
         let (name, value) = member.split_once('=')?;

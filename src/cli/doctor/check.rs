@@ -7,18 +7,18 @@ use crate::app::{self, ServerSettings, SiteRobotSettings};
 use crate::config::{Loaded, Settings, SiteLoaded};
 use crate::store::Store;
 
-/// The settings to check, and the server and database opened with these settings.
+/// The settings to check, with the server settings and the database that they specify.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) settings: &'a Settings,
-    /// Server settings; `None` if they are invalid, which the configuration check reports.
+    /// The server settings; `None` if they are invalid, which the configuration check reports.
     pub(super) server: Option<&'a ServerSettings>,
     /// The database; `None` if it is unavailable, which the database check reports.
     pub(super) store: Option<Store>,
 }
 
-/// Result of a check.
+/// The result of a check that `doctor` makes.
 #[derive(Debug)]
 pub(super) struct Check {
     name: String,
@@ -47,7 +47,7 @@ impl Check {
         self.result.is_ok()
     }
 
-    /// Returns the result as a line of text.
+    /// Returns the result of the check as a line of text.
     pub(super) fn line(&self) -> String {
         let (mark, text) = match &self.result {
             Ok(text) if self.is_warning => ("warn", text),
@@ -58,7 +58,7 @@ impl Check {
         format!("{mark}  {}: {}", self.name, output::clean(text))
     }
 
-    /// Returns the result as a JSON object.
+    /// Returns the result of the check as a JSON object.
     pub(super) fn object(&self) -> Value {
         let (text, ok) = match &self.result {
             Ok(text) => (text, true),
@@ -68,15 +68,15 @@ impl Check {
     }
 }
 
-/// Name of the default site, which has no `[[site]]` table.
+/// The name of the default site, which has no `[[site]]` table.
 const DEFAULT: &str = "default";
 
 /// A site that `serve` serves.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ServedSite {
-    /// Index of the site's `[[site]]` table, from 0; `None` for the default site.
+    /// The index of the site's `[[site]]` table, from 0; `None` for the default site.
     pub(in crate::cli) number: Option<usize>,
-    /// Name of the site; `None` if there is only one site.
+    /// The name of the site; `None` if there is only one site.
     name: Option<String>,
     pub(in crate::cli) loaded: Loaded,
 }

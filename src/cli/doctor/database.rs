@@ -13,7 +13,7 @@ use super::{
     check::{Check, Subject},
 };
 
-/// Maximum number of robots to list by id.
+/// The maximum number of robots to list by id in a warning.
 const MAX_LISTED_IDS: usize = 20;
 
 pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>> {

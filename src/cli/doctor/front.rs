@@ -27,15 +27,16 @@ use super::{
     server::RunningServer,
 };
 
-/// Maximum time to wait until the server has stored its notes about the requests.
+/// The maximum time to wait for the server to store its notes about the requests.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Timeout for a response; an unanswered decision query takes 5 seconds.
+/// The timeout for a response; an unanswered decision query takes 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of bytes to read from a page.
+/// The maximum number of bytes to read from a page.
 const MAX_BYTES: u64 = 1 << 20;
-/// Client address that the forged headers contain (RFC 5737).
+/// The client address that the forged headers contain (RFC 5737).
 const FORGED_ADDRESS: &str = "192.0.2.66";
-/// Header names used by this program or by proxies, and names that CGI treats as equal.
+/// The header names to forge: names used by this program or by proxies, and names equal to these in
+/// CGI.
 const FORGED_NAMES: [&str; 5] = [
     "x-robot-detection",
     "x_robot_detection",
@@ -45,7 +46,7 @@ const FORGED_NAMES: [&str; 5] = [
 ];
 const MARK: &str = "forged-by-doctor";
 
-/// Simulated visitors, each with a User-Agent and whether it sends browser headers.
+/// Simulated visitors, each with a name, a User-Agent, and `true` if it sends browser headers.
 const VISITORS: [(&str, &str, bool); 3] = [
     (
         "GPTBot",
@@ -60,14 +61,14 @@ const VISITORS: [(&str, &str, bool); 3] = [
     ("browser", BROWSER, true),
 ];
 const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
-/// Browser headers that rules and suspect detection use.
+/// The browser headers that rules and suspect detection use.
 const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8"),
     (header::ACCEPT_LANGUAGE, "en-GB,en;q=0.5"),
     (HeaderName::from_static("sec-fetch-mode"), "navigate"),
 ];
 
-/// Results of requests sent through a proxy.
+/// The results of requests sent through a proxy.
 #[derive(Debug, Default)]
 pub(super) struct FrontChecks {
     pub(super) checks: Vec<Check>,
@@ -75,7 +76,7 @@ pub(super) struct FrontChecks {
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// Response to one simulated visitor for one path.
+/// The response to one simulated visitor for one path.
 #[derive(Debug)]
 pub(super) struct Cell {
     id: String,
@@ -91,11 +92,11 @@ struct Front<'s> {
     key: ProbeKey,
     store: &'s Store,
     clock: Clock,
-    /// Whether the proxy is this program; requests without a note then got an internal page.
+    /// Whether the proxy is this program; a request without a note then got an internal page.
     is_own: bool,
 }
 
-/// Checks the proxy given with `--front`, or this program's own proxy if it is running.
+/// Checks the proxy given with `--front`, or this program's own proxy if the server is running.
 pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
     let name = args.front.as_ref().map_or("own proxy", |_| "front");
     let mut found = FrontChecks::default();
@@ -253,7 +254,7 @@ impl<'s> Front<'s> {
         }
     }
 
-    /// Reads the server's notes, which are stored shortly after each response.
+    /// Reads the server's notes about the requests, which are stored shortly after each response.
     async fn read<'c>(&self, cells: impl Iterator<Item = &'c mut Cell>) -> anyhow::Result<()> {
         let deadline = Instant::now() + MAX_WAIT;
         for cell in cells {
@@ -354,7 +355,7 @@ impl<'s> Front<'s> {
             let cell = self.ask(path, BROWSER, true, headers, false).await;
             if cell.answer.is_ok_and(|answer| answer.status != 400) {
                 faults.push(format!(
-                    "{path}: {IDENTIFICATION_HEADER} is not refused with 400"
+                    "{path}: a request with {IDENTIFICATION_HEADER} is not refused with status 400"
                 ));
             }
         }
@@ -379,7 +380,7 @@ impl<'s> Front<'s> {
         let mut checks = Vec::new();
         match echo {
             None => {
-                let text = "not checked at the site: to check, specify a page that prints its request headers with --echo";
+                let text = "not checked at the site: to check, use --echo with a page that prints its request headers";
                 checks.push(summary(name, &faults, "X-Robot-Detection is refused"));
                 checks.push(Check::warning("echo", text.to_owned()));
             }
@@ -560,7 +561,7 @@ fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
                 ));
             }
             if note.door == ProbePoint::Endpoint && note.target != *path {
-                faults.push(format!("{path}: queried as {}", note.target));
+                faults.push(format!("{path}: the query contained {}", note.target));
             }
         }
     }
@@ -593,7 +594,7 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
     )
 }
 
-/// Returns the URL of this program's own proxy, if it is running.
+/// Returns the URL of this program's own proxy, if the server is running.
 async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     let running = RunningServer::find(subject.loaded).await?;
     let mut addresses = plain_addresses(subject.loaded);

@@ -190,7 +190,7 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Redirect target for robots that request a stored page.
+/// A redirect target for robots that request a stored page.
 struct SentTo {
     text: String,
     is_as_meant: bool,
@@ -237,7 +237,7 @@ async fn sent_to(
         },
         |sent| {
             sent.unwrap_or(SentTo {
-                text: "robots are redirected to the heaven page of the requested page".to_owned(),
+                text: "robots are redirected to the heaven page for the requested page".to_owned(),
                 is_as_meant: true,
             })
         },
@@ -270,7 +270,7 @@ async fn ask(
     );
     let (text, is_as_meant) = match found {
         Some(_) if is_open && answer.action == Action::Pass => (
-            format!("robots read {asked} itself, because no filter_pattern matches this URL"),
+            format!("robots read {asked} directly, because no filter_pattern matches this URL"),
             true,
         ),
         Some(obstacle) => (
@@ -287,13 +287,13 @@ async fn ask(
         ),
         None if is_start => (
             format!(
-                "a robot that requests {asked} is redirected to heaven's start page: it has no heaven page"
+                "a robot that requests {asked} is redirected to heaven's start page: the requested page has no heaven page"
             ),
             false,
         ),
         None => (
             format!(
-                "robots are redirected to the heaven page of the requested page, for example from {asked} to {to}"
+                "robots are redirected to the heaven page for the requested page, for example from {asked} to {to}"
             ),
             true,
         ),

@@ -11,7 +11,7 @@ use super::{
     check::{Check, ServedSite, Subject, sites},
 };
 
-/// Checks the statements for each site, and requests licences hosted on other servers.
+/// Checks each site's statements about the use of content, and requests licences on other servers.
 pub(super) async fn licensing_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
@@ -93,7 +93,7 @@ fn gaps(settings: &Settings, rules: &[RuleWords<'_>], licensing: &Licensing) -> 
     gaps
 }
 
-/// Returns the URLs of licences in robots.txt.
+/// Returns the licence URLs that robots.txt contains.
 fn named(settings: &Settings) -> Vec<String> {
     let host = settings.server.hosts.first();
     let own = host.and_then(|host| license_url(settings, host));
@@ -101,7 +101,7 @@ fn named(settings: &Settings) -> Vec<String> {
     licenses.chain(own).collect()
 }
 
-/// Returns `true` if a link, which may be only a path, points to one of the licences.
+/// Returns `true` if a link, which may be only a path, points to one of the licences in robots.txt.
 fn is_named(link: &str, named: &[String]) -> bool {
     let path_of = |url: &str| {
         let (_, rest) = url.split_once("://")?;

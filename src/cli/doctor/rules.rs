@@ -1,5 +1,5 @@
-//! Checks for rules without effect, which need confirmation or responses that this server does not
-//! see.
+//! Checks for rules that have no effect because they are unconfirmed or depend on responses that
+//! this server does not see.
 
 use super::{
     super::traps::{self, SiteTraps},
@@ -12,10 +12,10 @@ use crate::config::RobotsTxtSource;
 use crate::detect::SharedDetector;
 use crate::store::{Store, TrafficSum};
 
-/// Number of past minutes for which a rule's requests are counted.
+/// The number of past minutes for which a rule's requests are counted.
 const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
-/// Checks the rules of every site.
+/// Checks the rules of every site, and returns a warning for each rule without effect.
 pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
     let sums = match &subject.store {
         Some(store) => last_sums(store).await,

@@ -148,7 +148,7 @@ pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> 
         .map_err(|first| every_error(loaded.loader(), first))
 }
 
-/// Checks which program serves /robots.txt, and the upstream's file.
+/// Checks which program serves /robots.txt, and checks the upstream's robots.txt file.
 async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
     let name = "robots.txt";
     // The configuration check reports errors.
@@ -162,7 +162,8 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .map(|found| match found {
             Ok(text) => Check::new(name, Ok(text)),
-            // Only a warning, because the upstream check already fails if an upstream is down.
+            // This is only a warning, because the upstream check already fails if an upstream is
+            // down.
             Err(text) => Check::warning(name, text),
         });
     [Check::new(name, Ok(answers))]

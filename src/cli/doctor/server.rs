@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::listen::{CertificateState, ListenAddr, OpenFileLimit, Validity};
 
-/// Connects to each upstream.
+/// Checks that each upstream accepts connections.
 pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
@@ -37,9 +37,10 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Binds each address; an address in use by a running server with this configuration is accepted.
+/// Binds each listen address; an address that a running server with this configuration uses is
+/// valid.
 ///
-/// The result includes the warnings of the running server.
+/// The result includes the warnings from the running server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
@@ -110,7 +111,7 @@ fn is_served(addr: &ListenAddr) -> bool {
     matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
 
-/// Readiness report from a running server with this configuration.
+/// A readiness report from a running server with this configuration.
 pub(super) struct RunningServer(Value);
 
 impl RunningServer {
@@ -127,7 +128,7 @@ impl RunningServer {
         self.texts("listeners").any(|text| text == addr.to_string())
     }
 
-    /// Returns the strings of one member of the report.
+    /// Returns the strings in one member of the readiness report.
     fn texts(&self, member: &str) -> impl Iterator<Item = &str> {
         let texts = self.0.get(member).and_then(Value::as_array);
         texts.into_iter().flatten().filter_map(Value::as_str)
@@ -135,7 +136,7 @@ impl RunningServer {
 }
 
 const DAY: u64 = 86_400;
-/// Number of days before expiry at which a certificate causes a warning.
+/// The number of days before expiry at which a certificate causes a warning.
 ///
 /// `listen` renews its certificates earlier than this; certificates valid for less than 42 days are
 /// renewed in the last third of their lifetime.

@@ -9,10 +9,10 @@ use crate::operations::rfc3339;
 use crate::render::{RenderLimits, Renderer, obstacle};
 use crate::store::{RunCommand, Store, StoreError, StoredRun};
 
-/// Maximum number of starting points to request.
+/// The maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// systemd unit that the packages install.
+/// The name of the systemd unit that the packages install.
 const SERVICE: &str = "robot-detection.service";
 
 /// Checks the settings of each site robot, and requests the starting points.
@@ -141,7 +141,7 @@ fn run_text(run: &StoredRun) -> String {
     format!("run {id}, started at {began}, {state}")
 }
 
-/// Requests each starting point in the same way as a run.
+/// Requests each starting point in the same way as a run of the site robot.
 async fn starting_points(
     site: &ServedSite,
     robot: &SiteRobotSettings,

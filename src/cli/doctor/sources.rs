@@ -92,7 +92,7 @@ fn of_list(list: &ListState, now_ms: i64) -> Check {
         1 => "1 network".to_owned(),
         several => format!("{several} networks"),
     };
-    Check::new(name, Ok(format!("{networks} of {}{age}", list.url)))
+    Check::new(name, Ok(format!("{networks} from {}{age}", list.url)))
 }
 
 fn of_place(place: &PlaceState) -> Check {

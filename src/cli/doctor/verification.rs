@@ -79,7 +79,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             return vec![failed(format!("{error}; set verify.dns_servers: {advice}"))];
         }
     };
-    let whose = if is_named { "" } else { ", of the system," };
+    let whose = if is_named { "" } else { " (system resolver)" };
     let told = checks.into_iter().map(|check| {
         let (server, took_ms) = (check.server, check.took.as_millis());
         match check.error {
@@ -114,7 +114,7 @@ fn summary(states: &[RangesState], now_ms: i64) -> String {
     format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
-/// Returns the time since a list was last checked, if it was ever checked.
+/// Returns the time since a list was last checked, if the list was ever checked.
 pub(super) fn age(checked_ms: Option<i64>, now_ms: i64) -> String {
     let Some(at_ms) = checked_ms else {
         return String::new();

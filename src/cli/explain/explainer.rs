@@ -31,33 +31,34 @@ use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, print, print_json};
 
-/// Maximum number of bytes to read from a robots.txt file.
+/// The maximum number of bytes to read from a robots.txt file.
 // Sixteen times the amount that robots read (RFC 9309 §2.5), to evaluate the whole file.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Description of the component that answers with a page's Markdown.
+/// The description of the component that answers with a page's Markdown.
 const MARKDOWN: &str = "this program, with the page's Markdown, which the Accept header prefers";
 
-/// Explains decisions, using a detector and the policy of each site.
+/// An explainer of decisions, which uses a detector and the policy of each site.
 pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
-    /// Created at the first request to a site, because creation may download a robots.txt file.
+    /// Context of each site, created at the first request to the site, as this may download
+    /// robots.txt.
     sites: Vec<OnceCell<SiteContext>>,
     /// Live rules, applied before each site's policy, as in the server.
     live_rules: LiveRuleSet,
     /// robots.txt file given with `--robots-txt`, used instead of the sites' files.
     robots_txt: Option<RobotsTxt>,
-    /// Verifier of claims, if the request has an address or a signature.
+    /// A verifier of claims, if the request has an address or a signature.
     prover: Option<ClaimProver>,
-    /// Client address of the requests.
+    /// The client address of the requests.
     client: Option<IpAddr>,
-    /// Transport of the requests, if all of their headers are known.
+    /// Transport of the requests; `None` unless all request headers are known.
     transport: Option<Transport>,
     coherence: BrowserCheck,
 }
 
-/// Policy of a site, and the components that answer requests to the site.
+/// The policy of a site, and the components that answer requests to the site.
 struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
@@ -101,7 +102,7 @@ impl Explainer {
     /// Creates an explainer for requests whose only known header is the User-Agent.
     pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
         let index = SiteIndex::new(loaded)?;
-        // Reports an invalid rule of any site now, rather than in the middle of a log.
+        // Reports an invalid rule in any site now, rather than in the middle of a log.
         for settings in index.settings() {
             app::policy(settings)?;
         }
@@ -214,7 +215,8 @@ impl Explainer {
         Some(self.coherence.explain(&asked, self.transport?))
     }
 
-    /// Verifies a claim by the request's address and signature, and identifies an unknown signer.
+    /// Verifies a claim using the request's address and signature, and identifies an unknown
+    /// signer.
     async fn prove(
         &self,
         claim: Option<&mut Claim<'_>>,
@@ -332,7 +334,7 @@ impl SiteContext {
         Some((text, found))
     }
 
-    /// Returns the component of this program that answers a request if it passes.
+    /// Returns the component of this program that answers a request that passes.
     fn answered_by(
         &self,
         request: &ExplainedRequest,

@@ -70,7 +70,7 @@ pub(super) async fn explain_file(
     Ok(ExitCode::from(u8::from(!is_explained)))
 }
 
-/// Returns the request in a line; missing parts are taken from the arguments.
+/// Returns the request in a log line; missing parts are taken from the arguments.
 fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedRequest {
     ExplainedRequest {
         line: Some(number),

@@ -12,11 +12,11 @@ use http::{HeaderMap, HeaderValue, header::USER_AGENT};
 /// A request to explain.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ExplainedRequest {
-    /// Line number of the request in the log, starting at 1.
+    /// The line number of the request in the log, starting at 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
     pub(super) host: Option<String>,
-    /// Request path, including the query.
+    /// The request path, including the query.
     pub(super) target: String,
     pub(super) user_agent: Vec<u8>,
     /// Signature headers of the request, if present.
@@ -70,7 +70,7 @@ impl ExplainedRequest {
     }
 }
 
-/// Prints a row for each step; for a log line, also the request before and an empty line after.
+/// Prints a row for each step; for a log line, the request comes first and an empty line last.
 pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     let decided = &explained.decided;
     if let Some(number) = explained.line {

@@ -9,11 +9,11 @@ use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
 
 use super::{Explainer, report::ExplainedRequest};
 
-/// User-Agent of the robot that the checks imitate.
+/// The User-Agent of the robot that the checks imitate.
 pub(in crate::cli) const GOOGLEBOT: &str =
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
 
-/// Maximum number of descriptions to search for a filtered page.
+/// The maximum number of descriptions to search for a filtered page.
 const LOOKED_THROUGH: u32 = 100;
 
 /// Returns the reason why a decision does not redirect the robot to heaven.

@@ -71,7 +71,7 @@ fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Maximum size of a request head in bytes, and maximum number of headers.
+/// The maximum size of a request head in bytes, and maximum number of headers.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_HEADERS: usize = 1_000;
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::output;
 use crate::cli::output::write_file;
 
-/// Old and new text of a configuration file.
+/// The old and new text of a configuration file.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
     path: PathBuf,
@@ -35,7 +35,7 @@ impl Rewrite {
         }
     }
 
-    /// Prints the lines that differ.
+    /// Prints the lines that differ between the old and the new text.
     pub(super) fn print(&self) -> std::io::Result<()> {
         output::line(&output::clean(&format!("{}:", self.path.display())))?;
         for line in diff(&self.old, &self.new) {
@@ -48,7 +48,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Returns the differing lines as JSON.
+    /// Returns the lines that differ between the old and the new text as JSON.
     pub(super) fn value(&self) -> Value {
         let lines = diff(&self.old, &self.new);
         let lines = lines.iter().map(|line| match line {

@@ -16,12 +16,12 @@ use crate::config::{
     ServerSection, Settings, SiteRobotSection, StartingPoint, Value, is_host_of,
 };
 
-/// Missing settings for robot heaven, and notes about the existing settings.
+/// The missing settings for robot heaven, and notes about the existing settings.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     pub(super) notes: Vec<String>,
-    /// Patterns that would redirect robots away from public pages.
+    /// Filter patterns that were omitted because they would redirect robots away from public pages.
     pub(super) left_out: Option<Value>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Wishes<'a> {
     pub(super) urls: &'a [String],
     /// Visitors that may read the heaven pages.
     pub(super) open_to: Option<&'a str>,
-    /// Whether robots are redirected away from public pages.
+    /// Whether to redirect robots away from public pages.
     pub(super) filters: bool,
 }
 
@@ -41,7 +41,7 @@ struct Subject<'a> {
     settings: &'a Settings,
     whole: &'a Loaded,
     given: Vec<Url>,
-    /// Public URL of the site, if any setting specifies it.
+    /// The public URL of the site, if any setting specifies it.
     base: Option<Url>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns `true` if a setting is set for this site.
+    /// Returns `true` if a setting is set specifically for this site.
     fn is_own(&self, key: &Key) -> bool {
         let own = self.site.loaded.origin(key);
         let is_common = self.site.number.is_some() && own == self.whole.origin(key);
@@ -335,7 +335,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Checks that the changes will take effect, and only for this site.
+    /// Checks that the changes will take effect, and that they will affect only this site.
     fn check_places(&self, plan: &Plan) -> Result<(), String> {
         if plan.changes.is_empty() || self.site.number.is_some() {
             return Ok(());
@@ -354,7 +354,7 @@ impl<'a> Subject<'a> {
         match plan.changes.iter().find(|(key, _)| !is_in_file(key)) {
             None => Ok(()),
             Some((key, value)) => Err(format!(
-                "{} is set by {}, which overrides the configuration file: there, set it to {value}",
+                "{} is set by {}, which overrides the configuration file: set it to {value} there",
                 key.name,
                 output::clean(self.origin(key))
             )),
@@ -362,7 +362,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns filter patterns for all paths below a URL; empty for a whole site.
+/// Returns filter patterns for all paths below a URL, or an empty list for a whole site.
 fn patterns(url: &Url) -> Vec<String> {
     match url.path() {
         "/" => Vec::new(),
@@ -371,7 +371,7 @@ fn patterns(url: &Url) -> Vec<String> {
     }
 }
 
-/// Compares directories as text, because they may not exist yet.
+/// Returns `true` if two paths are equal as text; the directories may not exist yet.
 fn is_same(into: &Path, directory: &str) -> bool {
     !directory.is_empty() && absolute(into).ok() == absolute(directory).ok()
 }

@@ -19,35 +19,35 @@ use crate::operations::decisions::DecisionView;
 use crate::policy::{Action, Policy};
 use crate::store::Store;
 
-/// Timeout for one response.
+/// The timeout for one response from a server.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum size of a heaven page, in bytes.
+/// The maximum size of a heaven page, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Number of requests to a server that has not loaded the new pages yet, and the pause between
-/// them.
+/// The maximum number of requests to a server that may not have loaded the new pages yet, and the
+/// pause between two requests.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Result of a robot's request for one page.
+/// The result of a robot's request for one page.
 #[derive(Debug)]
 pub(super) struct Proof {
-    /// URL and title of the requested page.
+    /// The URL and title of the requested page.
     page: Option<(Url, String)>,
-    /// Target to which the robot is redirected.
+    /// The target to which the robot is redirected.
     location: Option<String>,
-    /// Address of the queried server; `None` if no server responds.
+    /// The address of the queried server; `None` if no server responds.
     server: Option<SocketAddr>,
     /// Whether any listener has an address that can be queried.
     can_ask: bool,
     /// Whether the robot can read the page directly and is therefore not redirected.
     reads_itself: bool,
-    /// Reason why the robot is not redirected to heaven; `None` if it is redirected.
+    /// The reason why the robot is not redirected to heaven; `None` if it is redirected.
     failure: Option<String>,
 }
 
-/// Response from a server.
+/// A response from the queried server.
 struct ServerAnswer {
     server: SocketAddr,
     status: u16,
@@ -55,8 +55,8 @@ struct ServerAnswer {
 }
 
 impl Proof {
-    /// Returns `true` if the robot is redirected, will be once a server runs, or does not need a
-    /// redirect.
+    /// Returns `true` if the robot is redirected, will be redirected once a server is running, or
+    /// needs no redirect.
     pub(super) fn is_good(&self) -> bool {
         self.failure.is_none()
     }

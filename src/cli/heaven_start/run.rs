@@ -24,7 +24,7 @@ use super::{
     trial::{Trial, try_starts, try_upstream},
 };
 
-/// Arguments of `heaven start`.
+/// Arguments of the `heaven start` command.
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "command-line flags")]
 pub(in crate::cli) struct StartArgs {
@@ -107,7 +107,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
 }
 
 /// Returns an error if `heaven.open_to` is not set for pages behind a login and there is no
-/// terminal to ask at.
+/// terminal for asking.
 fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
     let robot = site.robot(loaded);
     let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {
@@ -188,7 +188,7 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
         let failure = output::clean(&failure);
         anyhow::bail!("nothing was written, because the upstream does not respond: {failure}");
     }
-    // In memory if no database exists, because a trial must not create a file.
+    // The store is in memory if no database exists, because a trial must not create a file.
     let store = context::store(loaded).await?;
     let starts: Vec<_> = robot.starting_points().cloned().collect();
     let tried = async {
@@ -229,7 +229,7 @@ fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
     Ok(leads)
 }
 
-/// Runs the site robot and checks the result.
+/// Runs the site robot, and checks that robots are redirected to heaven.
 async fn visit(
     cli: &Cli,
     args: &StartArgs,

@@ -6,10 +6,10 @@ use crate::app::{ServerSettings, SiteRobotRuns};
 use crate::config::Loaded;
 use crate::site_robot::Step;
 
-/// Maximum number of starting points to request.
+/// The maximum number of starting points to request.
 const MAX_REQUESTS: usize = 10;
 
-/// Results of requesting the starting points.
+/// The results of the requests for the starting points.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// Reasons why starting points did not return a page.
@@ -34,7 +34,7 @@ pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<
     Ok(last)
 }
 
-/// Requests each starting point in the same way as a run.
+/// Requests each starting point in the same way as a run of the site robot.
 pub(super) async fn try_starts(runs: &SiteRobotRuns, starts: &[Url]) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
     let starts = starts.iter().filter(|url| url.has_host());
@@ -57,7 +57,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
             ""
         };
         let (step, reason) = (step.step, &step.reason);
-        return Ok(Err(format!("is not visited: {step}: {reason}{advice}")));
+        return Ok(Err(format!("is not visited ({step}): {reason}{advice}")));
     }
     Ok(match runs.ask(url).await {
         Ok(answer) => meaning(url, answer.status, answer.location().as_deref()),
@@ -65,7 +65,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     })
 }
 
-/// Returns an error if the site robot would not find pages from a response.
+/// Returns an error if the site robot would find no pages through a response.
 fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String> {
     const LOGIN: &str = "configure the login with site_robot.login or site_robot.login_form";
     match (status, location) {
@@ -83,8 +83,8 @@ fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String>
     }
 }
 
-/// Returns `true` if a redirect leads to the requested URL or below it, such as one that adds a
-/// slash.
+/// Returns `true` if a redirect leads to the requested URL or below it, such as a redirect that
+/// adds a slash.
 fn is_below(url: &Url, location: &str) -> bool {
     url.join(location)
         .is_ok_and(|to| to.host() == url.host() && to.path().starts_with(url.path()))

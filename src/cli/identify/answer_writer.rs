@@ -10,20 +10,20 @@ use crate::operations::decisions::ClaimView;
 
 use super::{input::EntrySink, proving_sink::VerdictSink};
 
-/// Verdict printed for a line without a claim.
+/// The verdict printed for a line without a claim.
 const NO_VERDICT: &str = "-";
 
-/// Writes results: the robot's id, `-` if no robot was identified, or `?` for an unreadable line.
+/// A writer of results: the robot's id, `-` for no robot, or `?` for an unreadable line.
 #[derive(Debug)]
 pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
-    /// Verdict on the claim in the next line, if claims are verified.
+    /// The verdict on the claim in the next line, if claims are verified.
     verdict: Option<&'static str>,
 }
 
-/// A result as a JSON object.
+/// The result for one line, printed as a JSON object.
 #[derive(Serialize)]
 struct Answer {
     claim: Option<ClaimView>,

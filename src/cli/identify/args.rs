@@ -1,4 +1,4 @@
-//! Arguments of `identify`.
+//! Arguments of the `identify` command.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::access_log::FieldPath;
 use crate::cli::summary::SummaryForm;
 use crate::summary::Grouping;
 
-/// Arguments of `identify`.
+/// Arguments of the `identify` command.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: robot-detection identify --format combined --summary --input access.log access.log.*.gz
@@ -19,7 +19,7 @@ Example: tail -f access.log | robot-detection identify --format combined"
 )]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each one is a command-line flag"
+    reason = "each field is a command-line flag"
 )]
 pub(in crate::cli) struct IdentifyArgs {
     /// User-Agents to identify; if none are given, reads lines from --input
@@ -72,7 +72,7 @@ pub(in crate::cli) struct IdentifyArgs {
     pub(super) bundled: bool,
 }
 
-/// Input format of `identify`.
+/// The input format for the `identify` command.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum LogFormat {
     /// One User-Agent per line
@@ -85,7 +85,7 @@ pub(in crate::cli) enum LogFormat {
 }
 
 impl LogFormat {
-    /// Returns the name of the format.
+    /// Returns the name of the input format.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::UserAgents => "user-agents",
@@ -95,7 +95,7 @@ impl LogFormat {
     }
 }
 
-/// Grouping of the summary.
+/// The grouping of the summary that `identify` prints.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// Group by robot

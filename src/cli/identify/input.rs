@@ -23,13 +23,13 @@ pub(super) trait EntrySink {
     fn pause(&mut self) -> io::Result<()>;
 }
 
-/// Counts of the lines that were read.
+/// The counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadCounts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
     pub(super) without_user_agent: u64,
-    /// Number of inputs that could not be read to the end.
+    /// The number of inputs that could not be read to the end.
     pub(super) failed: u64,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn read_all(
         };
         if let Some(error) = failure {
             counts.failed += 1;
-            // The progress bar would otherwise be drawn over the line.
+            // The progress bar is suspended, because it would otherwise be drawn over the line.
             bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
         }
     }
@@ -130,7 +130,7 @@ fn read(
     }
 }
 
-/// Returns a progress bar; hidden if there is no terminal or if results are printed to the
+/// Returns a progress bar, which is hidden without a terminal or if results are printed to the
 /// terminal.
 pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     // A progress bar and results on the same terminal would overwrite each other.
@@ -157,7 +157,7 @@ pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// Progress of verification: the number of verified claims out of all claims found.
+/// The progress of verification: the number of verified claims out of all claims found.
 ///
 /// Each combination of robot and address is counted once. Reading pauses during verification, so a
 /// bar that shows only bytes would appear to hang.
@@ -177,7 +177,7 @@ impl ProofProgress {
         }
     }
 
-    /// Adds claims to verify.
+    /// Adds a number of claims to verify.
     pub(super) fn found(&mut self, more: usize) {
         self.found += more;
         self.show();

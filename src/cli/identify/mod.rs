@@ -1,4 +1,4 @@
-//! `identify`: identifies the robot of a User-Agent or log line, and summarizes whole logs.
+//! `identify`: identifies the robot behind each User-Agent or log line, and summarizes whole logs.
 //!
 //! Without `--summary`, one line is printed for each input line: the robot's id, `-` if no robot
 //! was identified, or `?` if the line does not match the format. An unreadable input is reported

@@ -16,11 +16,11 @@ use crate::registry::Robot;
 
 use super::input::{EntrySink, ProofProgress};
 
-/// Maximum number of concurrent verifications.
+/// The maximum number of concurrent verifications of claims.
 // Verifications mostly wait for DNS; without a limit, a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
-/// Maximum number of cached verdicts; when the limit is exceeded, the cache is cleared.
+/// The maximum number of cached verdicts; when the limit is exceeded, the cache is cleared.
 // Without a limit, the cache would grow with the number of addresses in the log.
 const MAX_VERDICTS: usize = 500_000;
 
@@ -46,7 +46,7 @@ pub(super) struct ProvingSink<'d, S> {
     fetched: BTreeSet<&'d str>,
 }
 
-/// A line that waits for its verdict.
+/// A log line that is waiting for the verdict on its claim.
 #[derive(Debug)]
 struct BufferedLine {
     user_agent: Option<Vec<u8>>,
@@ -78,7 +78,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.inner
     }
 
-    /// Verifies the claims in the lines.
+    /// Verifies the claims in the buffered lines.
     fn prove(&mut self) {
         if self.verdicts.len() >= MAX_VERDICTS {
             self.verdicts.clear();
@@ -103,7 +103,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         let progress = &mut self.progress;
         progress.found(unknown.len());
         let verdicts = runtime.block_on(async {
-            // Each address list is downloaded first, so that verifications do not wait for
+            // The address lists are downloaded first, so that verifications do not wait for
             // downloads.
             prover.refresh(&lists, false).await;
             prove_all(&prover.offline(true), unknown, progress).await
@@ -111,7 +111,7 @@ impl<'d, S: VerdictSink> ProvingSink<'d, S> {
         self.verdicts.extend(verdicts);
     }
 
-    /// Forwards the lines, each after its verdict.
+    /// Forwards the buffered lines, each after the verdict on its claim.
     fn forward(&mut self) -> io::Result<()> {
         for line in std::mem::take(&mut self.lines) {
             let verdict = line.as_ref().and_then(|line| self.verdict_on(line));

@@ -26,7 +26,7 @@ use super::{
     usage,
 };
 
-/// Number of output bytes to write with one system call.
+/// The number of output bytes to write with one system call.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<ExitCode> {
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
     Ok(exit_code(&counts))
 }
 
-/// Reads the inputs given as arguments.
+/// A reader of the inputs given as arguments.
 struct LogReader<'r> {
     cli: &'r Cli,
     args: &'r IdentifyArgs,

@@ -13,17 +13,17 @@ use crate::registry::{Purpose, Robot};
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
 use crate::summary::{Count, Row, Rows, Summary};
 
-/// Maximum number of User-Agents of unlisted robots to count separately; further User-Agents share
-/// a count.
+/// The maximum number of User-Agents of unlisted robots to count separately; further User-Agents
+/// share a count.
 ///
 /// A scanner may send a new User-Agent with each request, so memory use would grow with the log if
 /// there were no limit.
 const MAX_UNLISTED: usize = 10_000;
 
-/// Number of leading bytes by which User-Agents are distinguished.
+/// The number of leading bytes by which User-Agents are distinguished.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
-/// A counter whose memory use depends on the registry, not on the log.
+/// A counter of hits and bytes whose memory use depends on the registry, not on the log.
 #[derive(Debug)]
 pub(in crate::cli) struct Tally<'d> {
     detector: &'d Detector,
@@ -32,19 +32,19 @@ pub(in crate::cli) struct Tally<'d> {
     unlisted: UnlistedUserAgents,
     /// Counts by id and verdict, if claims are verified.
     verdicts: BTreeMap<(&'d str, &'static str), Count>,
-    /// Verdict on the claim in the next line.
+    /// The verdict on the claim in the next line.
     verdict: Option<Verdict>,
     people: Count,
-    /// Requests with a User-Agent that many people share.
+    /// The count of requests with a User-Agent that many people share.
     shared: Count,
     no_user_agent: Count,
     unreadable: Count,
 }
 
-/// Counts for one robot.
+/// The counts for one robot.
 #[derive(Debug)]
 struct RobotCount<'d> {
-    /// `None` for unlisted robots.
+    /// The robot; `None` for unlisted robots.
     robot: Option<&'d Robot>,
     purpose: Purpose,
     count: Count,
@@ -120,7 +120,7 @@ impl<'d> Tally<'d> {
 impl Summary for Tally<'_> {
     type By = By;
 
-    /// Returns the totals by kind; every line, whether readable or not, has exactly one kind.
+    /// Returns the totals by kind of line; every line, readable or not, has exactly one kind.
     fn totals(&self) -> Vec<(&'static str, Count)> {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
         for robot_count in self.claims.values() {
@@ -215,7 +215,7 @@ fn robot_row(robot_count: &RobotCount<'_>) -> Row {
     }
 }
 
-/// A counter of User-Agents that uses at most a few megabytes.
+/// A counter of User-Agents that uses at most a few megabytes of memory.
 #[derive(Debug, Default)]
 struct UnlistedUserAgents {
     names: HashMap<Box<[u8]>, Count>,
@@ -248,7 +248,7 @@ impl UnlistedUserAgents {
     }
 }
 
-/// A detector and a log with known figures.
+/// A detector, and a log with known counts.
 #[cfg(test)]
 pub(in crate::cli) mod sample {
     use super::*;

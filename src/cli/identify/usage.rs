@@ -58,7 +58,7 @@ fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldP
     named.map_or_else(usual, |path| vec![path.clone()])
 }
 
-/// Prints hints to standard error if the log does not seem to have the given format.
+/// Prints hints to standard error if the log does not seem to be in the given format.
 pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
     let readable = counts.lines - counts.unreadable;
     // Even a log in the right format contains some unreadable lines; if most are unreadable, the
@@ -76,11 +76,11 @@ pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
     {
         let next = match args.format {
             LogFormat::Json => "specify the field with --field",
-            _ => "the common format does not contain it, but the combined format does",
+            _ => "the common format contains no User-Agent, but the combined format does",
         };
         output::note(&format!("no line has a User-Agent: {next}"));
     }
     if is_summary && counts.failed > 0 {
-        output::note("the figures do not include unreadable inputs");
+        output::note("the counts do not include unreadable inputs");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loader, OpenTo, Value};
 
-/// Default schedule of the site robot: every night, in UTC.
+/// The default schedule of the site robot: every night, in UTC.
 pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
 
 /// A question of `init --interactive`.
@@ -16,19 +16,19 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
-    /// Asked only if robot heaven is used.
+    /// Visitors that may read robot heaven; asked only if robot heaven is used.
     Readers,
     Certificates,
-    /// Asked only if certificates are files.
+    /// Paths of the certificate files; asked only if certificates are read from files.
     Files,
-    /// Asked only if certificates are requested from an authority.
+    /// Contact address; asked only if certificates are requested from an authority.
     Contact,
     Listen,
-    /// Asked only if certificates are used.
+    /// Listen address for HTTPS; asked only if certificates are used.
     ListenTls,
 }
 
-/// Answers given so far; missing answers have default values.
+/// The answers given so far; missing answers have default values.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     upstream: String,
@@ -48,7 +48,7 @@ pub(super) struct Answers {
     listen: [String; 2],
 }
 
-/// Action for robots that collect pages to train models.
+/// The action for robots that collect pages to train models.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AiRobots {
     Pass,
@@ -56,7 +56,7 @@ enum AiRobots {
     Refuse,
 }
 
-/// Source of certificates for HTTPS.
+/// The source of certificates for HTTPS.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Certificates {
     Elsewhere,
@@ -70,18 +70,19 @@ const AI_ROBOTS: [(&str, AiRobots); 3] = [
     ("refuse", AiRobots::Refuse),
 ];
 
-/// Possible answers about certificates; the last answer requires the feature `acme`.
+/// Possible answers to the question about certificates; the last answer requires the feature
+/// `acme`.
 const CERTIFICATES: [(&str, Certificates); 3] = [
     ("none", Certificates::Elsewhere),
     ("files", Certificates::Files),
     ("acme", Certificates::Ordered),
 ];
 
-/// Name of the tested configuration, shown in error messages.
+/// The name of the tested configuration, shown in error messages.
 const TRIED: &str = "answers";
 
 impl Question {
-    /// All questions, in the order asked.
+    /// All questions, in the order in which they are asked.
     pub(super) const ALL: [Self; 11] = [
         Self::Upstream,
         Self::Hosts,
@@ -110,7 +111,7 @@ impl Question {
             }
             Self::AiRobots => {
                 "Robots that collect pages for AI training: pass (allow), ask (robots.txt asks these robots to \
-                 stay away) or refuse (as ask, and their requests are refused)?"
+                 stay away) or refuse (like ask, and their requests are refused)?"
             }
             Self::Heaven => {
                 "Generate pages for robots from these paths (robot heaven)? yes, or no: robots \
@@ -121,11 +122,11 @@ impl Question {
                  are redirected to the site) or verified (verified robots; other robots get titles and summaries)?"
             }
             Self::Certificates if cfg!(feature = "acme") => {
-                "HTTPS: none (plain HTTP, or TLS ends elsewhere), files (certificate and key) or \
+                "HTTPS: none (plain HTTP, or TLS is terminated elsewhere), files (certificate and key) or \
                  acme (certificates from Let's Encrypt; you agree to its terms)?"
             }
             Self::Certificates => {
-                "HTTPS: none (plain HTTP, or TLS ends elsewhere) or files (certificate and key)?"
+                "HTTPS: none (plain HTTP, or TLS is terminated elsewhere) or files (certificate and key)?"
             }
             Self::Files => {
                 "PEM files of the certificate chain and of the key, separated by a comma?"
@@ -451,7 +452,7 @@ mod tests {
     use super::*;
     use crate::config::Loaded;
 
-    /// Answers the questions in order; questions without a given answer get the default answer.
+    /// Answers the questions in order; a question without a given answer gets the default answer.
     fn answered(given: &[(Question, &str)]) -> Result<Answers, String> {
         let mut answers = Answers::default();
         for question in Question::ALL {
@@ -485,7 +486,7 @@ mod tests {
         assert_eq!(text.split_once("\n\n").unwrap().1, expected);
     }
 
-    /// Certificate files as an answer.
+    /// Writes certificate files to a directory, and returns their paths as an answer.
     fn files(directory: &std::path::Path) -> String {
         let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
         let files = [

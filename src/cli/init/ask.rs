@@ -15,7 +15,7 @@ use super::{
 };
 use crate::fetch::{DirectClient, DirectSettings};
 
-/// Maximum length of an answer, in bytes.
+/// The maximum length of a typed answer, in bytes.
 const MAX_BYTES: u64 = 8 * 1024;
 
 /// Asks all questions; skips the question about readers of robot heaven if a flag answers it.
@@ -47,7 +47,7 @@ fn ask_one(question: Question, answers: &mut Answers) -> anyhow::Result<()> {
         output::text(&format!("[{default}] "))?;
         let Some(line) = read_line()? else {
             if question == Question::Readers {
-                let text = "heaven.open_to: the readers of the pages are not set: use --open-to \
+                let text = "heaven.open_to: the visitors that may read the pages are not set; use --open-to \
                             all, robots or verified";
                 return Err(WrongUsage(text.to_owned()).into());
             }
@@ -106,10 +106,10 @@ fn read_line() -> anyhow::Result<Option<String>> {
     Ok(is_whole.then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// Timeout for the upstream's response.
+/// The timeout for a response from the upstream.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum number of bytes to read from a page; only the headers are used.
+/// The maximum number of bytes to read from a page; only the headers are used.
 const MAX_PAGE_BYTES: u64 = 1024;
 
 /// A setting for a kind of server, the name of a header, and words in the header that identify this

@@ -18,7 +18,7 @@ use super::{
 
 pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.interactive && !args.force && args.file.exists() {
-        // Reported before questions are asked.
+        // An existing file is reported before any questions are asked.
         return Err(is_there(args));
     }
     let text = match args.preset {

@@ -1,4 +1,4 @@
-//! Arguments of `registry`.
+//! Arguments of the `registry` command.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use crate::operations::robots::{ListRobots, NewRobot};
 use crate::registry::{ExportFormat, Format};
 
-/// Commands of `registry`.
+/// Subcommands of the `registry` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum RegistryCommand {
     /// Download and parse the sources now
@@ -47,7 +47,7 @@ Example: robot-detection registry add housebot --useragent HouseBot/1.0 --host-s
     Export(ExportArgs),
 }
 
-/// Arguments of `registry refresh`.
+/// Arguments of the `registry refresh` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RefreshArgs {
     /// URL or file to read instead of the configured source
@@ -71,7 +71,7 @@ pub(in crate::cli) struct RefreshArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `registry list`.
+/// Arguments of the `registry list` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ListArgs {
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(in crate::cli) struct ListArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `registry export`.
+/// Arguments of the `registry export` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ExportArgs {
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(in crate::cli) struct SelectArgs {
 }
 
 impl SelectArgs {
-    /// Returns the list request that matches these arguments.
+    /// Returns the query for robots that these arguments specify.
     pub(super) fn request(&self) -> ListRobots {
         ListRobots {
             q: self.search.join(" "),

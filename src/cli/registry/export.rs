@@ -17,7 +17,8 @@ use super::{
     show::{NO_ROBOT, detector},
 };
 
-/// Name of the JSON format, which `--json` also selects, in addition to the registry formats.
+/// The name of the JSON format, offered in addition to the registry formats; `--json` also selects
+/// it.
 const JSON: &str = "json";
 
 pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
@@ -51,7 +52,7 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the export format; `None` for JSON.
+/// Returns the export format that the arguments select; `None` for JSON.
 fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     let word = match &args.format {
         None if args.json => JSON,
@@ -68,7 +69,7 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// Maximum number of ids to print for robots omitted for the same reason; formats with comments
+/// The maximum number of ids to print for robots omitted for the same reason; formats with comments
 /// list all of these robots.
 const MAX_IDS: usize = 10;
 const MAX_IDS_WITHOUT_COMMENTS: usize = 100;

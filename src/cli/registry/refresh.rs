@@ -145,7 +145,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         source,
         url,
         format,
-        // Not used, because the server schedules only configured sources.
+        // The interval is not used, because the server schedules only configured sources.
         interval_days: 30,
     })
 }

@@ -1,4 +1,4 @@
-//! Arguments of `robots-txt`.
+//! Arguments of the `robots-txt` command.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::robots_txt::Dialect;
 
-/// Commands of `robots-txt`.
+/// Subcommands of the `robots-txt` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum RobotsTxtCommand {
     /// Check whether a robot may fetch URLs, and show the matching line of robots.txt
@@ -30,7 +30,7 @@ Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt li
     Eval,
 }
 
-/// Arguments of `robots-txt check`.
+/// Arguments of the `robots-txt check` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct CheckArgs {
     /// URLs to check, or paths that begin with a slash
@@ -52,7 +52,7 @@ pub(in crate::cli) struct CheckArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `robots-txt lint`.
+/// Arguments of the `robots-txt lint` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct LintArgs {
     /// robots.txt file; `-` reads standard input [default: standard input]
@@ -91,10 +91,10 @@ fn eval_help() -> String {
 /// Indentation of continuation lines in the help of a field.
 const INDENT: &str = "\n                             ";
 
-/// Maximum line length in the help of a field, in characters.
+/// The maximum line length in the help of a field, in characters.
 const MAX_CHARS: usize = 66;
 
-/// Description of the `robots-txt eval` protocol.
+/// The description of the `robots-txt eval` protocol.
 const EVAL_HELP: &str = "Input fields, all optional:
   dialect                    {dialects}
   robots_txt, robots_txt_b64 the file, as text or base64; robots_url: its URL
@@ -107,7 +107,7 @@ Output fields:
   allowed                    true, false, or null for a URL of another site; a list for queries
   crawl_delay, request_rate  seconds; [requests, seconds]; or null
   sitemaps, host             a list; text or null
-  effective_url, clean_url   the URL after Host, after Clean-param
+  effective_url, clean_url   the URL after applying Host; after applying Clean-param
   access                     rules, allow_all or disallow_all, from the status
   index, follow, archive, snippet, translate, imageindex, indexifembedded, max_snippet,
   max_video_preview, max_image_preview, unavailable_after

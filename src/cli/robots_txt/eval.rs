@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::evaluator::Evaluator;
 
-/// Number of bytes to read or write with one system call.
+/// The number of bytes to read or write with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
@@ -41,10 +41,10 @@ fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
     output.write_all(b"\n")
 }
 
-/// Maximum length of a line; longer lines are skipped to limit memory use.
+/// The maximum length of a line; longer lines are skipped to limit memory use.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The result of reading a line.
+/// The result of reading a line of input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum NextLine {
     /// A line was read into the buffer.
@@ -54,7 +54,7 @@ pub(super) enum NextLine {
     End,
 }
 
-/// Clears the buffer, and reads a line into it without the newline.
+/// Clears the buffer, and reads a line into the buffer without the newline.
 pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let mut is_too_long = false;

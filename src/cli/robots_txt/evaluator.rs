@@ -9,10 +9,10 @@ use super::question::Question;
 use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
 use crate::robots_txt::{Access, Dialect, Escapes, RobotRules, RobotsTxt};
 
-/// Maximum number of robots whose rules are cached for one file.
+/// The maximum number of robots whose rules are cached for one file.
 const MAX_ROBOTS: usize = 256;
 
-/// Evaluates lines, and caches the robots.txt file from the previous line.
+/// An evaluator of input lines, which caches the robots.txt file from the previous line.
 #[derive(Debug, Default)]
 pub(super) struct Evaluator {
     cached: Option<CachedFile>,
@@ -66,7 +66,7 @@ impl Evaluator {
     }
 }
 
-/// Evaluates a query about a robots.txt file.
+/// The evaluation of a query about a robots.txt file.
 struct Evaluation<'a> {
     question: &'a Question,
     access: Option<Access>,
@@ -125,7 +125,7 @@ impl Evaluation<'_> {
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
                 None => {
-                    return Err("access requires status; use 0 if there was no response".to_owned());
+                    return Err("the field access requires status (0 for no response)".to_owned());
                 }
             },
             Field::Meta(_) => Value::Null,
@@ -140,7 +140,7 @@ impl Evaluation<'_> {
             return Ok(answers.map(Value::from).collect());
         }
         let Some(url) = &self.question.url else {
-            return Err("allowed requires url or queries".to_owned());
+            return Err("the field allowed requires url or queries".to_owned());
         };
         let user_agent = self.question.user_agent.as_deref().unwrap_or_default();
         Ok(Value::from(self.is_allowed(user_agent, url)))
@@ -228,7 +228,7 @@ impl CachedFile {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }
 
-    /// Returns the rules for a robot in the file.
+    /// Returns the rules for a robot in the cached file.
     pub(super) fn robot(&mut self, name: &str) -> &RobotRules {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
             // Test suites query few robots, so clearing the cache is simpler than evicting the
@@ -317,7 +317,7 @@ pub(super) const META: [&str; 11] = [
 ];
 
 impl Field {
-    /// Fields about a file that do not require a URL.
+    /// Fields about a robots.txt file that do not require a URL.
     pub(super) const ABOUT_FILE: [Self; 4] = [
         Self::CrawlDelay,
         Self::RequestRate,
@@ -325,7 +325,7 @@ impl Field {
         Self::Host,
     ];
 
-    /// Returns the field with the given name.
+    /// Returns the output field with the given name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "allowed" => Self::Allowed,

@@ -1,4 +1,4 @@
-//! A parsed line of `robots-txt eval`.
+//! A parsed input line of `robots-txt eval`.
 
 use base64::{
     Engine as _,
@@ -17,7 +17,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// The query in one line; every field is optional.
+/// The query in one line of input; every field is optional.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Question {
@@ -35,7 +35,7 @@ pub(super) struct Question {
     want: Option<Vec<String>>,
 }
 
-/// Fields that a query requests, and whether any of these fields are unknown.
+/// The fields that a query requests, and whether any of these fields are unknown.
 #[derive(Debug, Default)]
 pub(super) struct RequestedFields {
     pub(super) fields: Vec<Field>,

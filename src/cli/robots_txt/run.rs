@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Resu
     }
 }
 
-/// Maximum size of a robots.txt file; far more than any robot reads.
+/// The maximum size of a robots.txt file, which is far more than any robot reads.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Returns the name of a file to show in messages; `None` means standard input.
@@ -32,7 +32,7 @@ fn name(file: Option<&Path>) -> String {
     input::name(or_standard_input(file))
 }
 
-/// Reads a file; `None` means standard input.
+/// Reads a robots.txt file; `None` means standard input.
 fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
     input::read(
         or_standard_input(file),
@@ -162,9 +162,9 @@ fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
     };
     let group = match permission.group_line() {
         Some(line) if permission.is_fallback() => {
-            format!(" (group of line {line}, for all robots)")
+            format!(" (group at line {line}, for all robots)")
         }
-        Some(line) => format!(" (group of line {line}, for this robot)"),
+        Some(line) => format!(" (group at line {line}, for this robot)"),
         None => String::new(),
     };
     format!("{word}  {url}  {reason}{group}")

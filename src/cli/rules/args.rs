@@ -1,4 +1,4 @@
-//! Arguments of `rules`.
+//! Arguments of the `rules` command.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::live_rules::RuleFields;
 
-/// Commands of `rules`.
+/// Subcommands of the `rules` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum RulesCommand {
     /// List all rules in order of evaluation, live rules first
@@ -51,7 +51,7 @@ Example: robot-detection rules apply rules.toml --prune --dry-run"
     Resume(JsonArgs),
 }
 
-/// Output options.
+/// Output options of a `rules` command.
 #[derive(Args, Clone, Copy, Debug)]
 pub(in crate::cli) struct JsonArgs {
     /// Print JSON
@@ -59,7 +59,7 @@ pub(in crate::cli) struct JsonArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `rules remove`.
+/// Arguments of the `rules remove` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RuleArgs {
     /// Id or name of the rule, as shown by `rules list`
@@ -70,7 +70,7 @@ pub(in crate::cli) struct RuleArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `rules restore`.
+/// Arguments of the `rules restore` command.
 #[derive(Args, Clone, Copy, Debug)]
 pub(in crate::cli) struct RestoreArgs {
     /// Id of the rule
@@ -81,7 +81,7 @@ pub(in crate::cli) struct RestoreArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `rules apply`.
+/// Arguments of the `rules apply` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ApplyArgs {
     /// TOML file with [[rule]] tables, each with a name and the `definition` fields of `rules list
@@ -98,7 +98,7 @@ pub(in crate::cli) struct ApplyArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `rules pause`.
+/// Arguments of the `rules pause` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct PauseArgs {
     /// Duration of the pause, such as 30m, 12h or 7d
@@ -109,7 +109,7 @@ pub(in crate::cli) struct PauseArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `rules add`.
+/// Arguments of the `rules add` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct AddArgs {
     #[command(flatten)]

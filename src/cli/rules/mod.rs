@@ -1,4 +1,4 @@
-//! `rules`: manages live rules, and the pause of enforcement.
+//! `rules`: manages live rules, and pauses and resumes enforcement.
 
 mod args;
 mod run;

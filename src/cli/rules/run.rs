@@ -18,7 +18,7 @@ use crate::policy::{Policy, SharedPolicy};
 
 use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RulesCommand};
 
-/// Result of a command that changes a rule or the pause.
+/// The result of a command that changes a live rule, or pauses or resumes enforcement.
 #[derive(Serialize)]
 struct Changed {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ struct Changed {
     state: &'static str,
 }
 
-/// A file that contains rules to apply.
+/// A file that contains the rules for `rules apply`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
@@ -34,7 +34,7 @@ struct RuleFile {
     rule: Vec<RuleFields>,
 }
 
-/// Results of `rules apply`.
+/// The results of the `rules apply` command.
 #[derive(Serialize)]
 struct Applied {
     rules: Vec<AddedRule>,
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// State that all `rules` commands share.
+/// The state that all `rules` commands share.
 struct Commands<'c> {
     loaded: &'c Loaded,
     caller: Caller<'c>,
@@ -222,7 +222,7 @@ impl Commands<'_> {
         Ok(set)
     }
 
-    /// Returns the context in which rules are checked, including the current live rules.
+    /// Returns the context in which new rules are checked, including the current live rules.
     async fn among(&self, set: &LiveRuleSet) -> anyhow::Result<Surroundings<'_>> {
         let index = SiteIndex::new(self.loaded)?;
         let sites = index.names().iter().zip(index.settings());

@@ -1,10 +1,10 @@
-//! Arguments of `site-robot`.
+//! Arguments of the `site-robot` command.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Commands of `site-robot`.
+/// Subcommands of the `site-robot` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum SiteRobotCommand {
     /// Visit a site and describe its pages; resumes an interrupted run
@@ -59,7 +59,7 @@ Example: robot-detection site-robot explain https://www.example.com/members-only
     Explain(ExplainUrlArgs),
     /// Compare heaven pages with the current original pages
     #[command(
-        after_help = "Exit code: 0 each sentence of the heaven pages is on the original pages, 1 a sentence is missing there
+        after_help = "Exit code: 0 each sentence of the heaven pages is on the original pages, 1 a sentence is missing
 
 Example: robot-detection site-robot parity --sample 100"
     )]
@@ -98,7 +98,7 @@ impl SiteRobotCommand {
     }
 }
 
-/// Arguments of `site-robot run`.
+/// Arguments of the `site-robot run` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct VisitArgs {
     /// URLs at which to start [default: `site_robot.starting_points`]
@@ -129,7 +129,7 @@ pub(in crate::cli) struct VisitArgs {
     /// results are held, start a run and publish its results without review
     #[arg(long, conflicts_with = "fresh")]
     pub(super) accept: bool,
-    /// Discard an interrupted run and start a new one
+    /// Discard an interrupted run and start a new run
     #[arg(long)]
     pub(super) fresh: bool,
     /// Print the summary as JSON
@@ -137,7 +137,7 @@ pub(in crate::cli) struct VisitArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `site-robot refresh`.
+/// Arguments of the `site-robot refresh` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct RefreshPagesArgs {
     /// URLs of the pages to visit
@@ -151,7 +151,7 @@ pub(in crate::cli) struct RefreshPagesArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `site-robot status`.
+/// Arguments of the `site-robot status` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct StatusArgs {
     /// Name of the site [default: all]
@@ -170,7 +170,7 @@ pub(in crate::cli) struct SiteArgs {
     pub(super) site: String,
 }
 
-/// Arguments of `site-robot withdraw`.
+/// Arguments of the `site-robot withdraw` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct WithdrawArgs {
     /// URL of the original page
@@ -187,7 +187,7 @@ pub(in crate::cli) struct WithdrawArgs {
     pub(super) site: String,
 }
 
-/// Arguments of `site-robot clear`.
+/// Arguments of the `site-robot clear` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ClearArgs {
     /// Name of the site
@@ -198,7 +198,7 @@ pub(in crate::cli) struct ClearArgs {
     pub(super) yes: bool,
 }
 
-/// Arguments of `site-robot explain`.
+/// Arguments of the `site-robot explain` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ExplainUrlArgs {
     /// URL to explain
@@ -212,7 +212,7 @@ pub(in crate::cli) struct ExplainUrlArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `site-robot parity`.
+/// Arguments of the `site-robot parity` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ParityArgs {
     /// Compare only this many pages, evenly spaced across all pages
@@ -226,7 +226,7 @@ pub(in crate::cli) struct ParityArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `site-robot export`.
+/// Arguments of the `site-robot export` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ExportDescriptionsArgs {
     /// Output format
@@ -240,7 +240,7 @@ pub(in crate::cli) struct ExportDescriptionsArgs {
     pub(super) output: Option<PathBuf>,
 }
 
-/// Arguments of `site-robot import`.
+/// Arguments of the `site-robot import` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
     /// File to import; `-` reads standard input
@@ -251,7 +251,7 @@ pub(in crate::cli) struct ImportArgs {
     pub(super) site: String,
 }
 
-/// File format of descriptions.
+/// A file format for page descriptions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum DescriptionFormat {
     /// Summary Object Interchange Format
@@ -260,7 +260,7 @@ pub(in crate::cli) enum DescriptionFormat {
     Jsonl,
 }
 
-/// Arguments of `site-robot check`.
+/// Arguments of the `site-robot check` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct CheckArgs {
     /// Files to check; `-` reads standard input
@@ -271,7 +271,7 @@ pub(in crate::cli) struct CheckArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `site-robot fmt`.
+/// Arguments of the `site-robot fmt` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct FmtArgs {
     /// File; `-` reads standard input

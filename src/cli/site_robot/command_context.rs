@@ -9,7 +9,7 @@ use crate::config::{Loaded, wants_colours};
 use crate::store::{DescriptionQuery, Store};
 use crate::telemetry::{LogFormat, start_log};
 
-/// Configuration and database.
+/// The configuration and the database of a `site-robot` command.
 #[derive(Debug)]
 pub(in crate::cli) struct CommandContext {
     pub(in crate::cli) loaded: Loaded,
@@ -67,7 +67,7 @@ impl CommandContext {
         }
     }
 
-    /// Returns the site robot of a site for a query; if not configured, `url` is its starting
+    /// Returns the site robot of a site for a query; if none is configured, `url` is its starting
     /// point.
     pub(super) async fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
         let none = SiteRobotChanges::default();

@@ -161,7 +161,7 @@ async fn known_sites(
     Ok(sites)
 }
 
-/// Returns a word that describes the state of a run.
+/// Returns a word or phrase that describes the state of a run.
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),

@@ -19,10 +19,10 @@ use super::{
     file_kind::{is_standard_input, name},
 };
 
-/// Number of descriptions in memory at a time.
+/// The number of descriptions in memory at a time.
 const BATCH_SIZE: u32 = 100;
 
-/// Run id of imported descriptions, which do not belong to a run.
+/// The run id of imported descriptions, which do not belong to a run.
 const NO_RUN: i64 = 0;
 
 pub(super) async fn export(
@@ -116,7 +116,8 @@ fn next_batch(found: &mut Descriptions) -> Option<(Vec<ResourceDescription>, Vec
             Err(error) => unreadable.push(error),
         }
     }
-    // Only the end of the input returns neither; more input may follow a batch of errors.
+    // Only the end of the input yields no descriptions and no errors; a batch may contain only
+    // errors.
     let is_over = batch.is_empty() && unreadable.is_empty();
     (!is_over).then_some((batch, unreadable))
 }

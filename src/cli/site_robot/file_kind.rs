@@ -11,7 +11,7 @@ use crate::filter::{
 };
 use crate::site_robot::{RobotConfFile, RobotKey};
 
-/// Kind of a configuration file.
+/// The kind of a configuration file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum FileKind {
     Filter,
@@ -75,10 +75,10 @@ fn of_line(line: &str) -> Option<FileKind> {
 
 pub(super) use crate::cli::input::{is_standard_input, name};
 
-/// Maximum size of a configuration file, in bytes.
+/// The maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Reads a file or standard input as UTF-8.
+/// Reads a configuration file or standard input as UTF-8.
 pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
     let bytes = input::read(file, MAX_BYTES, "is larger than 4 MiB")?;
     String::from_utf8(bytes).map_err(|error| {

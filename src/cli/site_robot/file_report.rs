@@ -11,24 +11,24 @@ use crate::site_robot::{ConfigFiles, RobotConfFile, RobotConfRow};
 
 use super::file_kind::FileKind;
 
-/// A report about the contents of a file.
+/// A report about the contents and errors of a configuration file.
 #[derive(Debug)]
 pub(super) struct FileReport {
-    /// Kind of the file; `None` if unknown.
+    /// The kind of the configuration file; `None` if unknown.
     pub(super) kind: Option<FileKind>,
-    /// Summary of the contents, in words.
+    /// A summary of the file's contents, in words.
     pub(super) summary: String,
     /// Filters in a filter.conf file.
     pub(super) filters: Vec<FilterText>,
     /// Keys in a robot.conf file.
     pub(super) rows: Vec<RobotConfRow>,
-    /// Starting points, as URL and depth.
+    /// Starting points in the file, each with its URL and depth.
     pub(super) starting_points: Vec<(String, Option<i64>)>,
     pub(super) notes: Vec<Note>,
 }
 
 impl FileReport {
-    /// Reads a file of any kind.
+    /// Creates the report about a file of any kind.
     pub(super) fn of(file: &Path, text: &str) -> Self {
         match FileKind::of(file, text) {
             Some(FileKind::Filter) => filter(file, text),
@@ -116,7 +116,7 @@ fn unknown() -> Note {
     )
 }
 
-/// Returns a count followed by its noun.
+/// Returns a count followed by its noun, in the plural if necessary.
 pub(super) fn count(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")

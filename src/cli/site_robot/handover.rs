@@ -10,20 +10,20 @@ use super::{
     visit::{Manner, bar, draw, is_outage},
 };
 
-/// Interval at which the progress of the run is polled.
+/// The interval at which the progress of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Result of handing over a run.
+/// The result of handing a run over to a server.
 pub(super) enum HandoverResult {
     Ran(Box<RunResult>),
-    /// The user stopped waiting for the run to finish.
+    /// The user pressed Ctrl-C twice, to stop waiting for the run to finish.
     Interrupted,
     /// No server accepted the run.
     NotTaken,
 }
 
-/// Hands over a run and shows its progress; Ctrl-C stops the run, and a second Ctrl-C stops
-/// waiting.
+/// Hands over a run and shows its progress; Ctrl-C stops the run, and a second Ctrl-C ends the
+/// wait.
 pub(super) async fn run(
     context: &CommandContext,
     manner: Manner<'_>,
@@ -49,7 +49,7 @@ pub(super) async fn run(
             _ = polls.tick() => match handover.look().await.or_else(going_on)? {
                 HandoverState::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
-                        bar.suspend(|| output::note("a running server is visiting the site; Ctrl-C stops the run"));
+                        bar.suspend(|| output::note("a running server is visiting the site; press Ctrl-C to stop the run"));
                     }
                     draw(&bar, &progress);
                 }
@@ -84,7 +84,7 @@ pub(super) async fn run(
     Ok(result)
 }
 
-/// Keeps waiting if the database is unavailable, because the server will resume the run.
+/// Continues to wait if the database is unavailable, because the server will resume the run.
 fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<HandoverState> {
     let error = error.into();
     if is_outage(&error) {

@@ -8,10 +8,10 @@ use crate::app::RunResult;
 use crate::cli::output;
 use crate::store::{Store, StoreError};
 
-/// Maximum number of reasons to print, most frequent first; JSON output contains all.
+/// The maximum number of reasons to print, most frequent first; JSON output contains all reasons.
 const MAX_REASONS: usize = 5;
 
-/// A reason why pages are not described.
+/// A reason why pages are not described, with the number of affected pages.
 #[derive(Debug)]
 pub(in crate::cli) struct Reason {
     text: String,

@@ -21,33 +21,33 @@ use super::{
     reasons::{Reason, print_reasons, reasons},
 };
 
-/// Interval for redrawing the progress bar.
+/// The interval for redrawing the progress bar.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Maximum duration of a database outage before a run fails.
+/// The maximum duration of a database outage before a run fails.
 const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
 
-/// Duration beyond which an attempt to resume must have reached the database.
+/// The duration after which an attempt to resume is assumed to have reached the database.
 const LONGEST_FAILURE: Duration = Duration::from_mins(1);
 
-/// Pause between attempts to resume a run.
+/// The pause between attempts to resume a run.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
+/// The exit code after a second Ctrl-C: 128 + SIGINT, as shells report it.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
-/// Options for running the site robot.
+/// Options for a run of the site robot.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Manner<'a> {
-    /// Name of the site.
+    /// The name of the site.
     pub(in crate::cli) site: &'a str,
-    /// Whether the output is JSON.
+    /// Whether the results are printed as JSON.
     pub(in crate::cli) is_json: bool,
-    /// Whether a server with different settings reloads its configuration first.
+    /// Whether a server with different settings reloads its configuration before the run.
     pub(in crate::cli) reload: bool,
 }
 
-/// Hint to print if no page was described.
+/// A hint to print if no page was described.
 const UNKNOWN_SITE_NOTE: &str = "note: these URLs do not belong to a configured site; if robots are \
                        redirected there, set site_robot.starting_points or server.hosts, so that the \
                        site robot may pass";
@@ -83,7 +83,8 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
             output::note(UNKNOWN_SITE_NOTE);
         }
-        // A stopped or held run requires an administrator, so no further rounds follow.
+        // A run that was stopped or held for review requires an administrator, so no further rounds
+        // follow.
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             return Ok(exit_code(&ran, ran.summary.is_good()));
@@ -104,7 +105,7 @@ impl<'a> Manner<'a> {
     }
 }
 
-/// Revisits individual pages.
+/// Revisits the pages given on the command line.
 pub(super) async fn refresh(
     context: &CommandContext,
     args: &RefreshPagesArgs,
@@ -122,7 +123,7 @@ pub(super) async fn refresh(
     Ok(exit_code(&ran, ran.summary.state == RunState::Finished))
 }
 
-/// Returns the exit code for a successful or failed run.
+/// Returns the exit code for a run that succeeded or failed.
 fn exit_code(ran: &RunResult, is_good: bool) -> ExitCode {
     if is_good && ran.hook_failure.is_none() {
         ExitCode::SUCCESS
@@ -197,8 +198,8 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
     Ok(ran)
 }
 
-/// Runs to the end; resumes a run interrupted by a database outage when the database is available
-/// again.
+/// Runs the site robot to the end; after a database outage, resumes the run when the database is
+/// available.
 async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<RunResult> {
     let mut away: Option<Instant> = None;
     loop {
@@ -207,7 +208,7 @@ async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<RunResult> 
             Err(error) if is_outage(&error) => error,
             ran => return ran,
         };
-        // A longer attempt must have reached the database.
+        // An attempt that took longer is assumed to have reached the database.
         let since = away.filter(|_| began.elapsed() < LONGEST_FAILURE);
         if since.is_none() {
             output::note(&format!(

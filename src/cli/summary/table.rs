@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::cli::output;
 use crate::summary::{Count, Grouping, Row, Summary, json_object, write_csv};
 
-/// Columns omitted from the table.
+/// Columns of a summary that are omitted from the table.
 const LEFT_OUT: [&str; 2] = ["name", "source"];
 
-/// Maximum width of a text column if there are several, in characters.
+/// The maximum width of a text column in a table with several text columns, in characters.
 const MAX_WIDTH: usize = 40;
 
-/// Maximum width of the only text column, in characters.
+/// The maximum width of a text column in a table with only one text column, in characters.
 const MAX_WIDTH_ALONE: usize = 120;
 
 /// Writes the totals, and a table of at most `top` rows for each grouping.
@@ -42,7 +42,7 @@ fn grid<S: Summary>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut rows = summary.rows(by);
-    // Omitted rows are combined into one row, so that the figures add up to the total.
+    // Omitted rows are combined into one row, so that the numbers add up to the total.
     let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
         .columns
@@ -75,7 +75,8 @@ fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
     let (hits_share, bytes_share) = row.count.shares_of(all);
     let cells = row.cells.iter().zip(shown).filter(|(_, shown)| **shown);
     let width = match row.cells.len() {
-        // User-Agents are the only text column, and would be useless if truncated.
+        // User-Agents are the only text column, and would be useless if truncated to the usual
+        // width.
         1 => MAX_WIDTH_ALONE,
         _ => MAX_WIDTH,
     };
@@ -105,7 +106,7 @@ fn text(cell: &str, width: usize) -> String {
     format!("{kept}\u{2026}")
 }
 
-/// Writes aligned rows of equal length; text is left-aligned, and figures are right-aligned.
+/// Writes aligned rows of equal length; text is left-aligned, and numbers are right-aligned.
 fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Result<()> {
     let columns = lines.first().map_or(0, Vec::len);
     let widths: Vec<_> = (0..columns)
@@ -130,7 +131,7 @@ fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-/// Format of a summary.
+/// The output format of a summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum SummaryForm {
     /// Table with aligned columns

@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::cli::output::clean;
 use crate::suspicion::percent;
 
-/// Maximum number of addresses and networks to print; JSON output contains all.
+/// The maximum number of addresses and networks to print; JSON output contains all of them.
 const SHOWN: usize = 20;
 
-/// Returns the JSON reports as blocks of text.
+/// Returns the JSON reports on suspects as blocks of text.
 pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
     let mut text = String::new();
     for (number, fleet) in (1..).zip(fleets) {
@@ -22,12 +22,12 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
         rest(fleet, &mut text);
     }
     if fleets.is_empty() {
-        text.push_str("\nno fleet\n");
+        text.push_str("\nno fleets\n");
     }
     for one in conduct.iter().take(SHOWN) {
         let _ = writeln!(text, "\n{}", words(of(one, "network")));
         let requests = format!(
-            "{}, of {} pages about {} different ones, {} not found",
+            "{}, including {} for pages (about {} distinct paths), {} not found",
             of(one, "requests"),
             of(one, "pages"),
             of(one, "paths"),
@@ -54,7 +54,7 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
         (
             "requests",
             format!(
-                "{} from about {} addresses, {each:.1} for each in ten minutes",
+                "{} from about {} addresses, {each:.1} per address in ten minutes",
                 of(fleet, "requests"),
                 of(fleet, "addresses")
             ),
@@ -62,12 +62,12 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
         ("assets", share("assets_share").unwrap_or_default()),
         (
             "pages",
-            format!("{pages} of all at most{}", usual.unwrap_or_default()),
+            format!("{pages} of all pages at peak{}", usual.unwrap_or_default()),
         ),
     ]
 }
 
-/// Adds the time, the reasons and the sample requests.
+/// Adds the time, the reasons and the sample requests of a suspect to the text.
 fn rest(one: &Value, text: &mut String) {
     let mut flagged = words(of(one, "since"));
     if let Some(until) = one.get("until") {

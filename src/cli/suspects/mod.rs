@@ -1,4 +1,4 @@
-//! `suspects`: requests that claim to be from a browser but look automated.
+//! `suspects`: reports requests that claim to be from a browser but look automated.
 
 mod cards;
 mod report;

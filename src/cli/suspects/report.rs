@@ -78,7 +78,7 @@ fn why_none(loaded: &Loaded) -> &'static str {
     }
 }
 
-/// Commands of `suspects`.
+/// Subcommands of the `suspects` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum SuspectsCommand {
     /// Report the decisions for suspects, and the fleets, addresses and networks that running

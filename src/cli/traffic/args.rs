@@ -1,4 +1,4 @@
-//! Arguments of `traffic`.
+//! Arguments of the `traffic` command.
 
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -14,7 +14,7 @@ use crate::traffic::{
     By, Moment, TimeRange, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
 
-/// Commands of `traffic`.
+/// Subcommands of the `traffic` command.
 #[derive(Clone, Debug, Subcommand)]
 pub(in crate::cli) enum TrafficCommand {
     /// Report visitors, decisions and bytes
@@ -57,7 +57,7 @@ Example: robot-detection traffic forget --robot gptbot --before 7d"
     Forget(ForgetArgs),
 }
 
-/// Arguments of `traffic forget`.
+/// Arguments of the `traffic forget` command.
 #[derive(Args, Clone, Debug)]
 #[command(group = ArgGroup::new("what").required(true).multiple(true))]
 pub(in crate::cli) struct ForgetArgs {
@@ -79,7 +79,7 @@ pub(in crate::cli) struct ForgetArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `traffic import`.
+/// Arguments of the `traffic import` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
     /// Logs in the common, combined or JSON format, uncompressed or gzip
@@ -102,7 +102,7 @@ pub(in crate::cli) struct ImportArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `traffic report`.
+/// Arguments of the `traffic report` command.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ReportArgs {
     /// Start of the period: an age (30m, 24h, 7d, 4w), a UTC day or time such as 2026-11-01T08:00Z,
@@ -152,21 +152,22 @@ pub(in crate::cli) struct ReportArgs {
     pub(super) csv: bool,
 }
 
-/// Grouping of counts or of paths.
+/// The grouping of the counts or paths in a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Group {
     Count(By),
     Path(PathBy),
 }
 
-/// Grouping of paths, whose counts are approximate.
+/// A grouping of paths, for which counts are approximate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum PathBy {
     /// Group by most requested path (approximate); for human visitors, only patterns
     Path,
     /// Group by pattern of two segments, such as /docs/guide/* (approximate)
     Pattern,
-    /// Group by HTML, Markdown and feeds, based on the paths that robots request (approximate)
+    /// Group by format (HTML, Markdown or feed), based on the paths that robots request
+    /// (approximate)
     Form,
 }
 
@@ -224,7 +225,7 @@ impl ReportArgs {
         }
     }
 
-    /// Returns the groupings of paths; empty if the report contains counts.
+    /// Returns the groupings of paths; empty if the report contains other counts.
     pub(super) fn path_groupings(&self) -> Vec<PathBy> {
         if self.by.is_empty() && self.path.is_some() {
             return vec![PathBy::Path];
@@ -256,7 +257,7 @@ impl ReportArgs {
         ];
         if paths > 0 && others.into_iter().any(Option::is_some) {
             return Some(
-                "paths can be filtered only by --site and --robot, which here includes human visitors",
+                "paths can be filtered only by --site and --robot; the paths of human visitors are included",
             );
         }
         let is_apart = self.path.is_some() && paths == 0;

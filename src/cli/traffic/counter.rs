@@ -19,31 +19,32 @@ use crate::store::{
 };
 use crate::traffic::{ShortPath, Window, shared_name};
 
-/// Cause recorded for decisions made by other servers.
+/// The cause recorded for imported requests, whose decisions were made by other servers.
 const IMPORTED: &str = "imported";
 
-/// Word that represents a missing verdict.
+/// The word stored for a request without a verdict.
 const NO_VERDICT: &str = "none";
 
-/// Number of minutes added to the retention time, because an import takes some time.
+/// The number of minutes added to the retention time, because an import takes some time.
 const MARGIN: i64 = 24 * 60;
 
-/// Maximum response size accepted from one line, so that a forged line cannot distort the total.
+/// The maximum response size accepted from one line, so that a forged line cannot distort the
+/// total.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// Numbers of lines that were counted and skipped.
+/// The numbers of log lines that were counted or skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineCounts {
     pub(super) requests: u64,
     pub(super) unreadable: u64,
-    /// Requests in minutes that a server had already counted.
+    /// The number of requests skipped because a server had already counted their minute.
     pub(super) live: u64,
 }
 
 /// Sites for which lines are counted.
 #[derive(Debug)]
 pub(super) struct Sites {
-    /// `None` if the site was specified by name.
+    /// The index of the sites by host; `None` if the site was specified by name.
     index: Option<SiteIndex>,
     names: Vec<String>,
 }
@@ -55,7 +56,7 @@ pub(super) struct Counter<'c> {
     sites: Sites,
     lines: ResponseParser,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
-    /// Paths by hour or day; `None` if paths are not stored.
+    /// Counted paths by hour or day; `None` if paths are not stored.
     paths: Option<BTreeMap<i64, Window>>,
     /// Interned names of sites and robots.
     shared: HashSet<Arc<str>>,
@@ -63,7 +64,7 @@ pub(super) struct Counter<'c> {
     live: HashMap<String, Vec<Range<i64>>>,
     told: LineCounts,
     was_read: bool,
-    /// The current minute.
+    /// The current minute, in minutes since 1970.
     now: i64,
 }
 
@@ -115,9 +116,9 @@ impl<'c> Counter<'c> {
         }
     }
 
-    /// Counts a line.
+    /// Counts the request in a log line.
     pub(super) async fn line(&mut self, line: &[u8]) -> anyhow::Result<()> {
-        // This is the end of a line that was counted before its line break was written.
+        // The text is the end of a line that was counted before its line break was written.
         if line.is_empty() {
             self.was_read = true;
             return Ok(());
@@ -156,12 +157,12 @@ impl<'c> Counter<'c> {
         Ok(())
     }
 
-    /// Returns `true` if the last line could be read.
+    /// Returns `true` if the most recent line could be read.
     pub(super) fn was_read(&self) -> bool {
         self.was_read
     }
 
-    /// Discards the count of the last line, which is treated as unreadable.
+    /// Discards the count of the most recent line, which is then treated as unreadable.
     pub(super) fn take_back(&mut self) {
         self.told.unreadable -= 1;
     }
@@ -224,7 +225,7 @@ impl<'c> Counter<'c> {
 }
 
 fn key(detector: &Detector, site: &str, served: &LoggedResponse<'_>) -> TrafficKey {
-    // A client without a User-Agent is nameless, regardless of the rest of the request.
+    // A client without a User-Agent is nameless, whatever else the request contains.
     let claim = detector.claim(served.user_agent.unwrap_or_default());
     let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
     let robot = match kind {
@@ -251,7 +252,7 @@ fn class(status: u16) -> u8 {
         .unwrap_or_default()
 }
 
-/// Number of bytes that identify a log: a few lines, which with their times are unique to the log.
+/// The number of bytes that identify a log: a few lines, whose times make them unique to the log.
 const HEAD_BYTES: usize = 4 * 1024;
 
 /// The beginning of a log, in whole lines.
@@ -288,17 +289,17 @@ impl Head {
         }))
     }
 
-    /// Returns the hash of the first line.
+    /// Returns the hash of the log's first line.
     pub(super) fn first_line(&self) -> &str {
         &self.first_line
     }
 
-    /// Returns the length and hash of the whole beginning.
+    /// Returns the length and the hash of the beginning of the log.
     pub(super) fn whole(&self) -> (u64, &str) {
         (self.bytes.len() as u64, &self.hash)
     }
 
-    /// Returns `true` if a log that was imported begins like this log.
+    /// Returns `true` if an imported log begins in the same way as this log.
     pub(super) fn is_of(&self, known: &TrafficImport) -> bool {
         let length = usize::try_from(known.head_bytes).unwrap_or(usize::MAX);
         let begun = self.bytes.get(..length);

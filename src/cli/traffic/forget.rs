@@ -12,7 +12,7 @@ use crate::traffic::Moment;
 
 use super::args::ForgetArgs;
 
-/// Actor of the deletion in the audit log.
+/// The name shown in the audit log as the author of the deletion.
 const ACTOR: &str = "command line";
 
 const MINUTE_MS: i64 = 60_000;

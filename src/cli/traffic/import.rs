@@ -27,34 +27,35 @@ use super::{
     counter::{Counter, Head, LineCounts, Sites},
 };
 
-/// Number of lines between database writes; takes a few seconds to read.
+/// The number of lines read between two database writes, which takes a few seconds.
 const BATCH_LINES: u64 = 200_000;
 
-/// Maximum number of counts in memory before a database write; each uses about a hundred bytes.
+/// The maximum number of counts in memory before a database write; each count uses about a hundred
+/// bytes.
 const BATCH_COUNTS: usize = 50_000;
 
-/// Interval between checks of a followed log.
+/// The interval between checks of a followed log.
 const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 
-/// Result of importing one log.
+/// The result of importing one log.
 #[derive(Debug, Default)]
 struct Imported {
     id: String,
     told: LineCounts,
-    /// Number of bytes that were imported earlier.
+    /// The number of bytes of the log that were imported earlier.
     known: u64,
 }
 
-/// Number of bytes examined to recognise the fields of an unknown log.
+/// The number of bytes examined to recognise the fields of a log that was never imported.
 const SAMPLE_BYTES: u64 = 1024 * 1024;
 
-/// Number of digits of an import's id to show.
+/// The number of digits of an import's id to show.
 const ID_DIGITS: usize = 12;
 
-/// Number of imports to list if the id is unknown.
+/// The number of imports to list if the given id is unknown.
 const LISTED: usize = 10;
 
-/// Error for a log that is not imported because its lines cannot be read.
+/// An error for a log that is not imported because its lines cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct RefusedLog(String);
@@ -109,7 +110,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Imports logs.
+/// An importer of access logs.
 struct Importer<'i> {
     args: &'i ImportArgs,
     loaded: &'i Loaded,
@@ -153,7 +154,7 @@ impl Importer<'_> {
             while let Some(line) = lines.next_line() {
                 counter.line(line).await?;
                 in_batch += 1;
-                // An unterminated last line may be incomplete, and is then read again.
+                // An unterminated last line may be incomplete, and is therefore read again later.
                 if lines.was_ended() || counter.was_read() {
                     counted_to = begun + lines.consumed();
                 } else {
@@ -172,7 +173,7 @@ impl Importer<'_> {
         Ok(imported)
     }
 
-    /// Shows the recognised fields of an unknown log, or rejects the log.
+    /// Prints the fields recognised in a log that was never imported, or rejects the log.
     fn check(&self, path: &Path) -> anyhow::Result<()> {
         let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
         let mut recognised = RecognisedFields::default();
@@ -200,7 +201,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Opens a log after the part already imported; returns `None` if the log is shorter.
+    /// Opens a log and skips the part already imported; returns `None` if the log is shorter.
     fn behind(&self, path: &Path, counted: u64) -> io::Result<Option<Box<dyn Read>>> {
         let mut file = File::open(path)?;
         if is_packed(&mut file)? {
@@ -273,7 +274,7 @@ impl Importer<'_> {
                 _ = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
-            // A log that is being rotated will soon exist again.
+            // A missing log is probably being rotated, and will soon exist again.
             if !path.exists() {
                 continue;
             }
@@ -351,7 +352,7 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
         } = imported.told;
         let known = imported.known;
         let parts = [
-            (known, format!("{known} bytes had been imported earlier")),
+            (known, format!("{known} bytes were already imported")),
             (
                 live,
                 format!("{live} skipped because a server had already counted them"),

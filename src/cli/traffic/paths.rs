@@ -16,7 +16,7 @@ use super::args::{PathBy, ReportArgs};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Default number of rows in each table.
+/// The default number of rows in each table of paths.
 const TOP: usize = 20;
 
 const HEADER: &[&str] = &["requests", "", "robots", "people", "3xx", "4xx", "5xx"];

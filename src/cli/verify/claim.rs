@@ -52,7 +52,7 @@ fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> i
     let verdict = match (claim, proof) {
         (None, _) => return Ok(()),
         (_, None) => format!(
-            "{}: no registry lists the robot, or a way to verify it",
+            "{}: no registry lists the robot, or no verification method is known for it",
             Verdict::Unverifiable
         ),
         (_, Some(proof)) => match proof.by {

@@ -11,10 +11,10 @@ use crate::operations::rfc3339;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 
-/// An address list that robots refer to, and the state of the list.
+/// An address list that verifies robots, and the state of the list.
 #[derive(Debug)]
 struct List<'r> {
-    /// URL of the list, without the password.
+    /// The URL of the list, without the password.
     url: String,
     robots: Vec<&'r str>,
     state: Option<RangesState>,

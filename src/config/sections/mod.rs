@@ -1,4 +1,4 @@
-//! Keys outside of repeatable tables.
+//! Keys outside the repeatable tables.
 
 mod operation;
 mod site;

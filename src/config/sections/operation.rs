@@ -15,7 +15,7 @@ use crate::store::AddressRetention;
 use crate::telemetry::LogFormat;
 
 section! {
-    /// Health checks and metrics.
+    /// Settings for health checks and metrics.
     pub struct OperationSection, OperationKeys = "operation." @process;
     /// Address and port on which to serve /healthz, /readyz and /metrics. If the port is in use,
     /// the server starts without this listener. If admin.listen uses the same port, it also serves
@@ -24,7 +24,7 @@ section! {
 }
 
 section! {
-    /// The admin page.
+    /// Settings for the admin page.
     pub struct AdminSection, AdminKeys = "admin." @process;
     /// URL path of the admin page
     path: OwnPath = "/robot-detection/admin";
@@ -48,7 +48,8 @@ section! {
 }
 
 section! {
-    /// The decision endpoint, which a front proxy such as nginx queries for each request.
+    /// Settings for the decision endpoint, which a front proxy such as nginx queries for each
+    /// request.
     pub struct CheckSection, CheckKeys = "check." @process;
     /// Address of the decision endpoint for front proxies: unix:PATH, or IP:PORT, which requires
     /// check.token; empty: no endpoint. To print the proxy's configuration, run robot-detection
@@ -68,7 +69,7 @@ section! {
 }
 
 section! {
-    /// Request counters and stored requests.
+    /// Settings for request counters and stored requests.
     pub struct TrafficSection, TrafficKeys = "traffic." @process;
     /// Whether the database stores the number of requests, bytes and response times, without client
     /// addresses: by minute (kept for 48 hours), by hour (kept for 35 days) and by day
@@ -90,7 +91,7 @@ section! {
 }
 
 section! {
-    /// The access log.
+    /// Settings for the access log.
     pub struct AccessLogSection, AccessLogKeys = "access_log." @process;
     /// Access log file; each line shows a request, its robot and the decision; -: standard output;
     /// empty: no access log
@@ -100,7 +101,7 @@ section! {
 }
 
 section! {
-    /// OpenTelemetry traces.
+    /// Settings for OpenTelemetry traces.
     pub struct OtelSection, OtelKeys = "otel." @process;
     /// URL to which OpenTelemetry traces are posted, such as http://127.0.0.1:4318/v1/traces;
     /// requires a build with the otel feature; empty: no traces
@@ -108,7 +109,7 @@ section! {
 }
 
 section! {
-    /// The program's own log.
+    /// Settings for the program's own log.
     pub struct LogSection, LogKeys = "log." @process;
     /// Log level: error, warn, info, debug, trace, or a filter such as robot_detection=debug
     level: LogFilter = "info";
@@ -117,7 +118,7 @@ section! {
 }
 
 section! {
-    /// Listeners, upstream servers, and limits.
+    /// Settings for listeners, upstream servers, and limits.
     pub struct ServerSection, ServerKeys = "server." @process;
     /// Addresses to listen on: IP:PORT, unix:PATH, systemd or systemd:NAME; for TLS or the PROXY
     /// protocol, use [[listener]]
@@ -129,10 +130,10 @@ section! {
     texts_file: Option<PathBuf>;
     /// File permissions of Unix sockets
     unix_socket_mode: UnixMode = "660";
-    /// Upstream servers with the same content: http(s)://HOST:PORT, h2c://HOST:PORT or unix:/PATH;
-    /// empty: a demonstration site is served
+    /// Upstream servers, which must have the same content: http(s)://HOST:PORT, h2c://HOST:PORT or
+    /// unix:/PATH; empty: a demonstration site is served
     @site upstream: Vec<String>;
-    /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use it
+    /// Whether HTTP/2 is offered to https:// upstreams; h2c:// upstreams always use HTTP/2
     @site upstream_http2: bool = "false";
     /// File with the certificates (PEM) of the certificate authorities trusted for https://
     /// upstreams; empty: the system's certificate authorities
@@ -166,7 +167,7 @@ section! {
     /// Timeout for connecting to the upstream, in seconds
     @site connect_timeout as "connect_timeout_seconds": Duration = "5";
     /// Timeout for the upstream to start its response, in seconds
-    // As nginx's proxy_read_timeout.
+    // The default is the same as for nginx's proxy_read_timeout.
     @site response_timeout as "response_timeout_seconds": Duration = "60";
     /// Maximum time between two reads of an upstream response, in seconds
     @site upstream_idle_timeout as "upstream_idle_timeout_seconds": Duration = "300";
@@ -174,7 +175,7 @@ section! {
     header_timeout as "header_timeout_seconds": Duration = "10";
     /// Seconds after which a connection is closed if it is idle, or if its client does not read the
     /// response or sends less than 1 KiB of the request body
-    // As nginx's keepalive_timeout.
+    // The default is the same as for nginx's keepalive_timeout.
     idle_timeout as "idle_timeout_seconds": Duration = "75";
     /// Maximum time for active requests to finish during shutdown, in seconds
     drain_timeout as "drain_timeout_seconds": Duration = "30";
@@ -187,14 +188,14 @@ section! {
     /// network); further connections are closed; does not apply to trusted proxies; 0: no limit
     max_connections_per_address: usize = "0", 0..=1_000_000;
     /// Maximum number of request headers; requests with more headers are rejected with status 431
-    // As hyper, and Apache's LimitRequestFields.
+    // The default is the same as in hyper, and for Apache's LimitRequestFields.
     max_headers: usize = "100", 1..=10_000;
     /// Maximum size of a request head, in bytes; larger heads are rejected with status 431
-    // As the four buffers of nginx's large_client_header_buffers; hyper panics below 8192.
+    // The default equals nginx's four large_client_header_buffers; hyper panics below 8192.
     max_header_bytes: usize = "32768", 8_192..=1_048_576;
     /// Maximum length of a request line or header line, in bytes; longer lines are rejected with
     /// status 414 or 431
-    // As one of these buffers, and within a few bytes of Apache's LimitRequestLine.
+    // The default equals one of nginx's buffers, and nearly equals Apache's LimitRequestLine.
     max_header_line_bytes: usize = "8192", 1_024..=1_048_576;
     /// Maximum size of a request body, in bytes; larger bodies are rejected with status 413, or cut
     /// off if their length is not known in advance; 0: no limit

@@ -16,13 +16,13 @@ use crate::registry::Purpose;
 use crate::verify::Method;
 
 section! {
-    /// Robot heaven.
+    /// Settings for robot heaven.
     pub struct HeavenSection, HeavenKeys = "heaven." @site;
     /// Whether this program serves the pages of robot heaven; false: the upstream serves them
     serve: bool = "true";
     /// URL path of robot heaven
     path: OwnPath = "/robot-heaven/";
-    /// Directory of heaven pages; empty: a bundled page
+    /// Directory that contains the heaven pages; empty: a bundled page is served
     directory: String;
     /// Source of heaven pages: files (in heaven.directory), or database (generated on request from
     /// the site robot's descriptions)
@@ -44,7 +44,7 @@ section! {
     /// Number of heaven pages to compare with their originals after each run; only pages that the
     /// run did not download in full are chosen, least recently compared first; 0: none
     parity_pages: u32 = "50", 0..=10_000;
-    /// Whether robots are redirected to the heaven page of the requested page, if it exists,
+    /// Whether robots are redirected to the heaven page for the requested page, if it exists,
     /// instead of heaven.path; new pages in a published heaven.directory are found within seconds
     own_pages: bool = "true";
     /// Whether a Markdown file is published next to each heaven page in heaven.directory; pages
@@ -57,7 +57,7 @@ section! {
 }
 
 section! {
-    /// Redirects of robots from a page to its canonical URL.
+    /// Settings for redirecting robots from a page to its canonical URL.
     pub struct CanonicalSection, CanonicalKeys = "canonical." @site;
     /// Purposes of robots, such as ai-training, that are redirected (301) from a page to its
     /// canonical URL without a request to the upstream; empty: no redirects
@@ -67,7 +67,7 @@ section! {
 }
 
 section! {
-    /// Submission of changed pages to search engines through IndexNow.
+    /// Settings for submitting changed pages to search engines through IndexNow.
     pub struct IndexNowSection, IndexNowKeys = "index_now." @site;
     /// Whether pages that a site robot run finds to be new, changed or deleted are submitted to
     /// search engines through IndexNow; only public pages that need neither login nor signature are
@@ -84,7 +84,7 @@ section! {
 }
 
 section! {
-    /// Publication of the terms of each `[[license]]`.
+    /// Settings for publishing the terms of each `[[license]]` table.
     pub struct LicensingSection, LicensingKeys = "licensing." @site;
     /// Path of the RSL document that contains the terms of [[license]], such as /license.xml;
     /// empty: none. A generated robots.txt contains the document's URL if server.hosts is set
@@ -95,7 +95,7 @@ section! {
 }
 
 section! {
-    /// Databases that map addresses to networks and countries.
+    /// Settings for databases that map addresses to networks and countries.
     pub struct GeoIpSection, GeoIpKeys = "geoip." @live;
     /// MaxMind database (MMDB) that maps addresses to autonomous systems, for rules with asns;
     /// reloaded when the file changes
@@ -125,8 +125,8 @@ section! {
     /// Purposes of robots to redirect; unknown: robots without a known purpose, such as most
     /// unlisted robots; empty: all purposes except library, automation, monitoring and preview
     @site redirect_purposes: Vec<Purpose>;
-    /// Ids of robots that always pass; takes precedence over all rules except live rules; unlisted:
-    /// robots that are not in any registry; nameless: clients without a User-Agent
+    /// Ids of robots that always pass; this setting overrides all rules except live rules;
+    /// unlisted: robots that are not in any registry; nameless: clients without a User-Agent
     @site allow_robots: Vec<String>;
     /// Ids of robots that are redirected from every filtered path regardless of their purpose;
     /// allow_robots takes precedence
@@ -147,7 +147,7 @@ section! {
 }
 
 section! {
-    /// Database of robots, descriptions and sessions.
+    /// Settings for the database of robots, descriptions and sessions.
     pub struct DatabaseSection, DatabaseKeys = "database." @process;
     /// Database: sqlite://FILE or postgres://USER@HOST/NAME
     url: DatabaseUrl = "sqlite://robot-detection.db";
@@ -156,7 +156,7 @@ section! {
 }
 
 section! {
-    /// Enforcement of robots.txt.
+    /// Settings for the enforcement of robots.txt.
     pub struct EnforcementSection, EnforcementKeys = "robots_txt." @site;
     /// Whether robots.txt is enforced: off, report (violations are counted, but the requests pass),
     /// or on (violations get the response set in robots_txt.refusal)
@@ -170,7 +170,7 @@ section! {
 }
 
 section! {
-    /// Contents of /robots.txt; a `[[robots_txt.host]]` has the same keys.
+    /// Settings for the contents of /robots.txt; a `[[robots_txt.host]]` table has the same keys.
     pub struct RobotsTxtSection, RobotsTxtKeys = "robots_txt." @site;
     /// Source of /robots.txt: pass (the upstream's file), file (robots_txt.file), settings
     /// (generated from the robots_txt settings), or merge (these settings combined with the
@@ -199,28 +199,28 @@ section! {
     /// Content-Usage lines of robots.txt (IETF draft), such as train-ai=n, search=y; each item of a
     /// list is a separate line; a line may start with a path, such as /open/ train-ai=y
     content_usage: Lines;
-    /// URLs of licences for the content; a License line (RSL) is written for each; the URL of
+    /// URLs of licences for the content; a License line (RSL) is written for each URL; the URL of
     /// licensing.rsl is added if server.hosts is set
     license: Lines;
 }
 
 section! {
-    /// Requests that claim to be from a browser but look automated.
+    /// Settings for requests that claim to be from a browser but look automated.
     pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
-    /// Action for suspects that no earlier rule passes: report (suspects are marked in logs and
+    /// Action for suspects that no earlier rule matches: report (suspects are marked in logs and
     /// metrics, and match rules with suspect = true), heaven (a page is replaced by its heaven
     /// copy, with a confirmation button for human visitors; requests for pages without a copy
     /// pass), refuse (403), or off (no detection). For other actions, use a rule with suspect =
     /// true
     action: SuspectAction = "report";
     /// Response header in which the upstream reports whether the visitor is human: yes or no, valid
-    /// for ten minutes for the address and User-Agent. Used only if suspects are detected; removed
-    /// from responses; empty: none
+    /// for ten minutes for the address and User-Agent; the header is used only if suspects are
+    /// detected, and is removed from responses; empty: none
     person_header: Option<HeaderName> = "X-Robot-Detection-Person";
 }
 
 section! {
-    /// Paths that human visitors cannot see and that robots.txt disallows.
+    /// Settings for traps: paths that human visitors cannot see and that robots.txt disallows.
     pub struct TrapsSection, TrapsKeys = "traps." @site;
     /// Whether each site has traps: secret paths that are disallowed for all robots in a robots.txt
     /// that this program serves or merges; a client that requests a trap is a robot that ignores
@@ -229,7 +229,7 @@ section! {
 }
 
 section! {
-    /// Verification of robots' claims.
+    /// Settings for the verification of robots' claims.
     pub struct VerifySection, VerifyKeys = "verify." @live;
     /// Whether robots' claims are verified; false: every claim is unverifiable
     enabled: bool = "true";

@@ -12,7 +12,7 @@ use crate::filter::CommandLine;
 use crate::site_robot::{Rendering, source::Credentials};
 
 section! {
-    /// The site robot.
+    /// Settings for the site robot.
     pub struct SiteRobotSection, SiteRobotKeys = "site_robot." @site;
     /// URLs at which the site robot starts; empty: no visits
     starting_points: Vec<StartingPoint>;
@@ -86,8 +86,8 @@ section! {
     render: Rendering = "never";
     /// Browser that renders pages, as a path or program name; empty: chromium
     browser: Option<PathBuf>;
-    /// File that contains the Ed25519 key for signing the site robot's requests (Web Bot Auth);
-    /// created if it does not exist; empty: requests are not signed
+    /// File that contains the Ed25519 key for signing the site robot's requests (Web Bot Auth); the
+    /// file is created if it does not exist; empty: requests are not signed
     signing_key: Option<PathBuf>;
     /// Site that serves the key directory, such as https://www.example.com; empty: the site of the
     /// first starting point

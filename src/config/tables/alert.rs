@@ -13,7 +13,7 @@ const NEEDS: &str = "an [[alert]] needs a name, a url, and on = \"impostor\" (or
     condition) or report = \"weekly\"";
 
 table! {
-    /// An `[[alert]]`.
+    /// An `[[alert]]` table.
     pub struct AlertSettings, AlertKeys = "alert" needs NEEDS;
     /// Unique name of the alert, shown in messages and on the console page Alerts
     name: String;
@@ -29,8 +29,8 @@ table! {
     /// Format of messages: json (all data), slack (incoming webhooks), matrix (generic webhooks of
     /// hookshot) or ntfy; default: json
     format: Option<AlertFormat>;
-    /// JSON message to send instead of one in format; the placeholders {name}, {on}, {event},
-    /// {title}, {text}, {time} and {since} in its strings are replaced
+    /// JSON message to send instead of a message in the given format; the placeholders {name},
+    /// {on}, {event}, {title}, {text}, {time} and {since} in its strings are replaced
     template: Option<Template>;
     /// Secret for signing messages (HMAC-SHA256 in the header X-Robot-Detection-Signature)
     secret: Option<Secret>;
@@ -41,20 +41,20 @@ table! {
     /// Threshold for crawl_spike, as a multiple of the robot's usual requests per hour in the last
     /// 7 days; default: 5
     times: Option<u32>, 2..=1_000;
-    /// For certificate: number of days before expiry at which to alert; default: 14
+    /// For certificate alerts: number of days before expiry at which to alert; default: 14
     days: Option<u32>, 1..=365;
 }
 
-/// Interval at which a report is sent.
+/// The interval at which a report is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ReportInterval {
-    /// Once a week.
+    /// The report is sent once a week.
     Weekly,
 }
 
 impl AlertSettings {
-    /// Reads an alert with a name and either `on` or `report`.
+    /// Reads an `[[alert]]` table, which must have a name and either `on` or `report`.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let alert = Self::read(reader)?;
         if alert.name.is_empty() || alert.on.is_some() == alert.report.is_some() {

@@ -8,7 +8,7 @@ use crate::config::table::{Reader, table};
 use crate::listen::ListenAddr;
 
 section! {
-    /// `acme` keys of a `[[listener]]`.
+    /// The `acme` keys of a `[[listener]]` table.
     #[derive(PartialEq)]
     pub struct AcmeTable, AcmeKeys = "listener." @process;
     /// Host names for which certificates are requested; each host has its own certificate
@@ -29,7 +29,7 @@ section! {
 }
 
 table! {
-    /// A `[[listener]]`.
+    /// A `[[listener]]` table.
     #[derive(PartialEq)]
     pub struct ListenerSettings, ListenerKeys = "listener" with acme_table: AcmeTable
         needs "a [[listener]] needs an address, such as listen = \"0.0.0.0:443\"";
@@ -43,7 +43,7 @@ table! {
 }
 
 table! {
-    /// A `[[certificate]]`.
+    /// A `[[certificate]]` table.
     #[derive(PartialEq)]
     pub struct CertificateSettings, CertificateKeys = "certificate"
         needs "a [[certificate]] needs a certificate_file and a key_file";
@@ -57,13 +57,13 @@ impl ListenerSettings {
     /// Returns the settings for requesting certificates by ACME, if configured.
     #[must_use]
     pub fn acme(&self) -> Option<&AcmeTable> {
-        // Any key counts, so that `acme.cache` alone is reported as a mistake.
+        // Any `acme` key is sufficient, so that `acme.cache` alone is reported as a mistake.
         let mut keys = self.place.origins.keys();
         keys.any(|key| key.starts_with("acme."))
             .then_some(&self.acme_table)
     }
 
-    /// Returns `true` if connections use TLS.
+    /// Returns `true` if connections to the listener use TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.tls.unwrap_or(self.acme().is_some())
@@ -79,7 +79,7 @@ impl CertificateSettings {
 }
 
 table! {
-    /// A `[[ban]]`.
+    /// A `[[ban]]` table.
     pub struct BanSettings, BanKeys = "ban"
         needs "a [[ban]] needs refusals, such as refusals = 20";
     /// Number of refused or rate-limited (429) requests after which an address (for IPv6, a /64
@@ -97,7 +97,7 @@ const NEEDS: &str =
     "a [[list]] needs a name and a url, such as name = \"office\" and url = \"office.txt\"";
 
 table! {
-    /// A `[[list]]`.
+    /// A `[[list]]` table.
     pub struct ListSettings, ListKeys = "list" needs NEEDS;
     /// Name of the list, used as list:NAME in the addresses of rules and in server.trusted_proxies
     name: String;
@@ -109,7 +109,7 @@ table! {
 }
 
 impl ListSettings {
-    /// Reads a list with a name and a URL.
+    /// Reads a `[[list]]` table, which must have a name and a URL.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
         let list = Self::read(reader)?;
         if list.name.is_empty() || list.url.is_empty() {

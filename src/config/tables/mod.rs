@@ -24,7 +24,7 @@ pub use source::{Preset, SourceKeys, SourceSettings};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableKind {
-    /// Name of the table.
+    /// The name of the repeatable table, without brackets.
     pub name: &'static str,
     pub(super) keys: &'static [&'static [Key]],
 }
@@ -46,7 +46,7 @@ pub const TABLES: &[TableKind] = &[
     BanSettings::KIND,
 ];
 
-/// Tables allowed in a `[[site]]`.
+/// The repeatable tables that are allowed in a `[[site]]` table.
 pub(super) const OF_SITES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
@@ -79,7 +79,7 @@ impl TableKind {
     }
 }
 
-/// Contents of all repeatable tables, in file order.
+/// The contents of all repeatable tables, in file order.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tables {
@@ -134,10 +134,10 @@ impl Tables {
         }
     }
 
-    /// Adopts the running process's tables that cannot change at run time; returns the tables that
-    /// differ.
+    /// Replaces tables that cannot change at run time with the tables of the running process;
+    /// returns the names of the tables that differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
-        // These three are only read when the process starts.
+        // These three tables are only read when the process starts.
         let are_same = [
             ("[[source]]", keep(&mut self.sources, &running.sources)),
             (
@@ -154,7 +154,7 @@ impl Tables {
     }
 }
 
-/// Replaces new tables with the tables in use; returns `true` if they were equal.
+/// Replaces new tables with the tables in use; returns `true` if the tables were equal.
 fn keep<T: Clone + PartialEq>(wanted: &mut Vec<T>, running: &[T]) -> bool {
     let wanted = std::mem::replace(wanted, running.to_vec());
     wanted == running

@@ -13,7 +13,7 @@ use crate::suspect::Reason;
 const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
 
 section! {
-    /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list is `None` if not set.
+    /// The conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list is `None` if not set.
     pub struct WhenSettings, WhenKeys = "" @process;
     /// Paths to match: globs in which `*` also matches `/`; default: filter_pattern for a [[rule]],
     /// every path for an [[x_robots_tag]]
@@ -53,8 +53,8 @@ section! {
     request_headers: Option<Vec<String>>;
     /// User-Agents to match: case-insensitive globs that must match the whole header
     user_agents: Option<Vec<String>>;
-    /// Values of the Signature-Agent header to match, as globs; an unverified claim, like a
-    /// User-Agent
+    /// Values of the Signature-Agent header to match, as globs; this header is an unverified claim,
+    /// like a User-Agent
     signature_agents: Option<Vec<String>>;
     /// Whether the request must be from a suspect, as detected according to [suspects]; false:
     /// match all visitors except suspects
@@ -64,7 +64,7 @@ section! {
 }
 
 table! {
-    /// A `[[rule]]`; a field is `None` if not set.
+    /// A `[[rule]]` table; a field is `None` if its key is not set.
     pub struct RuleSettings, RuleKeys = "rule" with when: WhenSettings
         needs "a [[rule]] needs an action, such as action = \"pass\"";
     /// Name of the rule, shown in reasons for decisions, in the log and on the admin page; empty:
@@ -111,7 +111,7 @@ table! {
 }
 
 table! {
-    /// An `[[x_robots_tag]]`.
+    /// An `[[x_robots_tag]]` table.
     pub struct TagSettings, TagKeys = "x_robots_tag" with when: WhenSettings
         needs NEEDS_VALUE;
     /// Value of the header, such as noindex

@@ -9,7 +9,7 @@ use crate::licensing::{Payment, Usage};
 const NEEDS: &str = "a [[site]] needs hosts, such as hosts = [\"www.example.com\"]";
 
 table! {
-    /// Hosts and path of a `[[site]]`.
+    /// The hosts and path of a `[[site]]` table.
     pub struct SiteTable, SiteKeys = "site" needs NEEDS;
     /// Name of the site, shown on the admin page, in metrics and in logs; empty: the site's first
     /// host and path
@@ -38,7 +38,7 @@ impl SiteTable {
 }
 
 table! {
-    /// A `[[license]]`: terms for certain paths.
+    /// A `[[license]]` table, which contains licensing terms for certain paths.
     pub struct LicenseSettings, LicenseKeys = "license"
         needs "a [[license]] needs terms, such as prohibits = \"ai-train\"";
     /// Paths to which the terms apply, in robots.txt syntax; default: all paths
@@ -78,8 +78,8 @@ table! {
         with own: RobotsTxtSection needs HOST_NEEDS;
     /// Requested host names, with a port if it is not the default port
     hosts: Vec<String>;
-    /// Preferred host name of a site that has several; robots.txt on the other hosts contains
-    /// `Disallow: /` and this name in a Host line; empty: all hosts return the same file
+    /// Preferred host name of a site with several host names; robots.txt on the other hosts
+    /// contains `Disallow: /` and this name in a Host line; empty: all hosts return the same file
     main_mirror: Option<String>;
 }
 

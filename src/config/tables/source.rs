@@ -15,13 +15,13 @@ const NEEDS: &str =
 /// A published registry with a known URL.
 #[derive(Debug)]
 pub struct Preset {
-    /// Name of the preset and of the registry's format.
+    /// The name of the preset and of the registry's format.
     name: &'static str,
     url: &'static str,
     interval_days: u32,
 }
 
-/// All presets of a `[[source]]`.
+/// All presets for a `[[source]]` table.
 const PRESETS: &[Preset] = &[
     Preset {
         name: "crawler-user-agents",
@@ -36,7 +36,7 @@ const PRESETS: &[Preset] = &[
 ];
 
 table! {
-    /// A `[[source]]`.
+    /// A `[[source]]` table.
     pub struct SourceSettings, SourceKeys = "source" needs NEEDS;
     /// Preset for a published registry; sets name, url, format and interval_days (7), each of which
     /// can be overridden
@@ -52,9 +52,9 @@ table! {
 }
 
 impl SourceSettings {
-    /// Reads a source; keys that are not set take the values of the preset.
+    /// Reads a `[[source]]` table; keys that are not set take the values of the preset.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
-        // Before the table is read, because a preset sets required keys.
+        // The preset is read before the rest of the table, because a preset sets required keys.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {
             reader.suggest(&Self::KEY.name, Value::Text(preset.name.to_owned()));
             reader.suggest(&Self::KEY.url, Value::Text(preset.url.to_owned()));

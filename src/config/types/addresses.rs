@@ -19,7 +19,7 @@ use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
 
-/// Prefix of a `[[list]]` name in a list of addresses.
+/// The prefix of a `[[list]]` name in a list of addresses.
 const LIST: &str = "list:";
 
 impl Item for ListenAddr {
@@ -46,19 +46,19 @@ pub struct ProxyNetworks {
 }
 
 impl ProxyNetworks {
-    /// Returns the networks in the setting.
+    /// Returns the trusted networks in the setting.
     #[must_use]
     pub fn named(&self) -> &TrustedProxies {
         &self.named
     }
 
-    /// Returns the presets in the setting.
+    /// Returns the presets of proxies in the setting.
     #[must_use]
     pub fn presets(&self) -> &[&'static ProxyPreset] {
         &self.presets
     }
 
-    /// Returns the names of the lists in the setting.
+    /// Returns the names of the address lists in the setting.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
@@ -121,7 +121,7 @@ impl Setting for HeaderName {
 pub struct Asn(u32);
 
 impl Asn {
-    /// Returns the number.
+    /// Returns the autonomous system number.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
@@ -149,7 +149,7 @@ impl Setting for Vec<Asn> {
     }
 }
 
-/// Networks and addresses, as written and as a lookup set, and names of lists.
+/// Networks and addresses, both as written and as a lookup set, and the names of address lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: Vec<String>,
@@ -164,13 +164,13 @@ impl Networks {
         &self.written
     }
 
-    /// Returns the names of the lists.
+    /// Returns the names of the address lists.
     #[must_use]
     pub fn lists(&self) -> &[String] {
         &self.lists
     }
 
-    /// Returns the set for looking up addresses.
+    /// Returns the set of networks, for looking up addresses.
     #[must_use]
     pub fn set(&self) -> &Arc<RangeSet> {
         &self.set
@@ -204,7 +204,7 @@ impl Setting for Networks {
 pub struct UnixMode(u32);
 
 impl UnixMode {
-    /// Returns the permission bits.
+    /// Returns the permission bits of the socket.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.0
@@ -223,12 +223,12 @@ impl Setting for UnixMode {
     }
 }
 
-/// Address of a DNS resolver; the default port is 53.
+/// The address of a DNS resolver; the default port is 53.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Resolver(SocketAddr);
 
 impl Resolver {
-    /// Returns the address with its port.
+    /// Returns the resolver's address with its port.
     #[must_use]
     pub fn addr(self) -> SocketAddr {
         self.0
@@ -251,7 +251,7 @@ impl Item for Resolver {
     }
 }
 
-/// URL at which the site robot starts a run.
+/// A URL at which the site robot starts a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StartingPoint(Url);
 
@@ -288,7 +288,7 @@ impl Item for StartingPoint {
     }
 }
 
-/// URL of a site, without a path.
+/// A URL of a site, without a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SiteUrl(Url);
 
@@ -307,7 +307,7 @@ impl SiteUrl {
         &self.0
     }
 
-    /// Returns the URL itself.
+    /// Converts the value into the URL of the site.
     #[must_use]
     pub fn into_url(self) -> Url {
         self.0

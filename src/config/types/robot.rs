@@ -9,19 +9,19 @@ use crate::config::{
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
 
-/// Maximum number of links to follow from a starting point.
+/// The maximum number of links to follow from a starting point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Depth(Option<u32>);
 
 impl Depth {
-    /// Returns the number; `None` means no limit.
+    /// Returns the maximum number of links; `None` means no limit.
     #[must_use]
     pub fn links(self) -> Option<u32> {
         self.0
     }
 }
 
-/// A negative number means no limit.
+/// A negative depth means no limit.
 impl Setting for Depth {
     const KIND: Kind = Kind::Integer {
         min: -1,
@@ -41,14 +41,14 @@ impl Setting for Depth {
 pub struct RobotLines(String);
 
 impl RobotLines {
-    /// Returns the lines in the format of a robot.conf file.
+    /// Returns the settings in the format of a robot.conf file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// Passwords in the lines are not shown.
+/// Passwords in the settings are not shown.
 impl Setting for RobotLines {
     const KIND: Kind = Kind::List;
 
@@ -77,14 +77,14 @@ impl Setting for RobotLines {
 pub struct FormFields(Vec<(String, String)>);
 
 impl FormFields {
-    /// Returns the names and values of the fields, in order.
+    /// Returns the names and values of the form fields, in order.
     #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
 }
 
-/// Field values may be secret and are not shown.
+/// Values of form fields may be secret and are not shown.
 impl Setting for FormFields {
     const KIND: Kind = Kind::List;
 
@@ -127,7 +127,7 @@ impl fmt::Debug for FormFields {
 pub struct HostRobots(Vec<(String, Option<bool>)>);
 
 impl HostRobots {
-    /// Returns the hosts that have their own setting, each with whether its robots.txt is obeyed.
+    /// Returns the hosts that have their own setting, each with `true` if its robots.txt is obeyed.
     #[must_use]
     pub fn obeyed(&self) -> Vec<(String, bool)> {
         let said = self.0.iter();

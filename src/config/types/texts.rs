@@ -57,13 +57,13 @@ macro_rules! texts {
 }
 
 texts! {
-    /// URL path that this program serves itself, such as `/robot-heaven/`.
+    /// A URL path that this program serves itself, such as `/robot-heaven/`.
     OwnPath: check_path;
-    /// Log level or log filter.
+    /// A log level or log filter.
     LogFilter: |text| check_log_filter(text).map_err(|error| error.to_string());
-    /// URL of the database.
+    /// The URL of the database.
     DatabaseUrl, shown by Store::shown_url;
-    /// URL or path of a registry, or an empty string.
+    /// The URL or path of a registry, or an empty string.
     RegistryUrl, shown by shown_url;
 }
 
@@ -124,7 +124,7 @@ impl Deref for Lines {
     }
 }
 
-/// Time zone, given by its name in the IANA database.
+/// A time zone, specified by its name in the IANA database.
 impl Setting for Tz {
     const KIND: Kind = Kind::Text;
 
@@ -140,7 +140,7 @@ impl Setting for Tz {
     }
 }
 
-/// Schedule of site robot runs, as a cron expression in UTC.
+/// The schedule of site robot runs, as a cron expression in UTC.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     cron: Cron,

@@ -18,7 +18,7 @@ use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
 robot_detection_layer::words! {
-    /// Whether decisions are enforced.
+    /// The enforcement mode, which specifies whether decisions are enforced.
     pub enum Mode {
         /// All decisions are enforced.
         On = "on",
@@ -28,11 +28,11 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Source of heaven pages.
+    /// The source of heaven pages.
     pub enum HeavenSource {
-        /// Files in a directory.
+        /// Pages are files in a directory.
         Files = "files",
-        /// Pages generated on request from the site robot's descriptions.
+        /// Pages are generated on request from the site robot's descriptions.
         Database = "database",
     }
 }
@@ -40,19 +40,20 @@ robot_detection_layer::words! {
 robot_detection_layer::words! {
     /// Visitors that may read robot heaven.
     pub enum OpenTo {
-        /// All visitors.
+        /// All visitors may read robot heaven.
         All = "all",
-        /// Robots; human visitors are redirected to the original pages.
+        /// Robots may read robot heaven; human visitors are redirected to the original pages.
         Robots = "robots",
-        /// Verified robots; other robots get only the title and summary of a page.
+        /// Verified robots may read robot heaven; other robots get only the title and summary of a
+        /// page.
         Verified = "verified",
     }
 }
 
 robot_detection_layer::words! {
-    /// Action for heaven pages that contain text missing from the original pages.
+    /// The action for heaven pages that contain text missing from the original pages.
     pub enum ParityAction {
-        /// Differing pages are reported.
+        /// Heaven pages that differ from their originals are reported.
         Report = "report",
         /// Differing heaven pages are hidden until their text matches the original pages again.
         Withdraw = "withdraw",
@@ -60,31 +61,31 @@ robot_detection_layer::words! {
 }
 
 robot_detection_layer::words! {
-    /// Source of /robots.txt.
+    /// The source of /robots.txt.
     pub enum RobotsTxtSource {
-        /// The upstream's robots.txt.
+        /// The upstream's robots.txt is served.
         Pass = "pass",
-        /// A local file.
+        /// A local robots.txt file is served.
         File = "file",
-        /// A file generated from the settings.
+        /// A robots.txt file generated from the settings is served.
         Settings = "settings",
-        /// The settings combined with the upstream's robots.txt.
+        /// The settings are combined with the upstream's robots.txt.
         Merge = "merge",
     }
 }
 
 robot_detection_layer::words! {
-    /// Behaviour of a front proxy while the decision endpoint does not respond.
+    /// The behaviour of a front proxy while the decision endpoint does not respond.
     pub enum FailMode {
-        /// Refuse requests.
+        /// The proxy refuses requests.
         Closed = "closed",
-        /// Pass requests to the site.
+        /// The proxy passes requests to the site.
         Open = "open",
     }
 }
 
 robot_detection_layer::words! {
-    /// Action for suspects.
+    /// The action to take for suspects.
     pub enum SuspectAction {
         /// Suspects are not detected.
         Off = "off",
@@ -177,7 +178,8 @@ impl Item for Purpose {
 
     fn read_item(word: &str) -> Result<Self, String> {
         match Self::from_word(word.trim()) {
-            // This word is probably meant to exempt human visitors, but is not a purpose of robots.
+            // The word `shared` is probably meant to exempt human visitors, but is not a purpose of
+            // robots.
             Some(Self::Shared) => {
                 let reason = "shared is not a purpose of robots; to match User-Agents that many people share, use a rule with visitors = [\"shared\"]";
                 Err(reason.to_owned())
@@ -208,14 +210,14 @@ impl Item for Source {
     }
 }
 
-/// Kinds of visitors; `robots` means all kinds except people, and `all` means every kind.
+/// The kinds of visitors; `robots` means all kinds except people, and `all` means every kind.
 ///
 /// Rules match human visitors only if their User-Agent is shared: other human visitors always pass.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Visitors(Vec<detect::Kind>);
 
 impl Visitors {
-    /// Returns the kinds.
+    /// Returns the kinds of visitors.
     #[must_use]
     pub fn kinds(&self) -> &[detect::Kind] {
         &self.0

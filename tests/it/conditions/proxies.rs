@@ -141,9 +141,9 @@ fn doctor_shows_which_networks_of_a_publisher_apply() {
     let doctor = run(directory.path(), &["doctor", "--offline"]);
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     for told in [
-        "ok    list cloudflare: 15 networks of https://www.cloudflare.com/ips-v4, bundled with the program",
-        "ok    list cloudflare: 7 networks of https://www.cloudflare.com/ips-v6, bundled with the program",
-        "ok    list fastly: 21 networks of https://api.fastly.com/public-ip-list, bundled with the program",
+        "ok    list cloudflare: 15 networks from https://www.cloudflare.com/ips-v4, bundled with the program",
+        "ok    list cloudflare: 7 networks from https://www.cloudflare.com/ips-v6, bundled with the program",
+        "ok    list fastly: 21 networks from https://api.fastly.com/public-ip-list, bundled with the program",
     ] {
         assert!(doctor.contains(told), "{doctor}");
     }

@@ -301,7 +301,7 @@ fn a_heaven_in_the_database_and_its_site_robot_are_reported() {
         &["2 pages", "heaven.own_pages = false"],
     );
     let words = [
-        "logs in by a bearer token",
+        "logs in with a bearer token",
         "run 1",
         "finished",
         "2 described resources",
@@ -371,7 +371,7 @@ fn pages_of_a_published_heaven_are_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "itself, because no filter_pattern matches this URL",
+        "directly, because no filter_pattern matches this URL",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(

@@ -241,7 +241,7 @@ async fn settings_that_need_a_restart_are_named_and_stay_unchanged() {
     house.signal(&format!(
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
-    let named = "changed settings that need a restart: database.url, admin.path, [[source]]";
+    let named = "these changed settings require a restart: database.url, admin.path, [[source]]";
     eventually("the setting is named", || house.log().contains(named));
     let page = house
         .ask("one.example", "/robot-detection/admin/login", FIREFOX)
@@ -266,7 +266,7 @@ async fn a_changed_file_is_reloaded_if_watching_is_enabled() {
     let house = House::new(&site("/a/*"));
     house.write(&site("/longer/*"));
     eventually("the change is noticed", || {
-        house.log().contains("by=\"a change of the file\"")
+        house.log().contains("by=\"a change to the file\"")
     });
     assert_eq!(
         status(&house.ask("one.example", "/longer/1", GOOGLEBOT).await),
@@ -277,7 +277,7 @@ async fn a_changed_file_is_reloaded_if_watching_is_enabled() {
     fs::rename(&path, path.with_extension("old")).unwrap();
     house.write(&site("/longest/*"));
     eventually("the change is noticed", || {
-        house.log().matches("by=\"a change of the file\"").count() == 2
+        house.log().matches("by=\"a change to the file\"").count() == 2
     });
     assert_eq!(
         status(&house.ask("one.example", "/longest/1", GOOGLEBOT).await),
@@ -295,7 +295,7 @@ async fn included_files_are_watched_and_reloaded_too() {
     let write = |text: &str| fs::write(house.directory.path().join("sites-b.toml"), text).unwrap();
     let changes = |number| {
         eventually("the change is noticed", || {
-            house.log().matches("by=\"a change of the file\"").count() == number
+            house.log().matches("by=\"a change to the file\"").count() == number
         });
     };
     write(&site("two", "two.example", &one, "filter_pattern = '/a/*'"));

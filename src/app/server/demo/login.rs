@@ -17,12 +17,12 @@ use super::{
     site::{DemoPage, MEMBERS, members_page},
 };
 
-/// Path to which the login form is submitted.
+/// The path to which the demonstration site's login form is submitted.
 pub(super) const ENTER: &str = "/login";
-/// Path to which the logout button is submitted.
+/// The path to which the demonstration site's logout form is submitted.
 pub(super) const LEAVE: &str = "/logout";
 
-/// Password shown on the login form; it protects nothing.
+/// The password shown on the login form, which protects nothing.
 const PASSWORD: &str = "lantern";
 const COOKIE: &str = "harbour";
 static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("login.html")));
@@ -30,7 +30,7 @@ static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("lo
 const MAX_FORM_BYTES: usize = 4_096;
 const FORM_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Value of a logged-in member's cookie; valid only in this process.
+/// The value of a logged-in member's cookie, which is valid only in this process.
 static TOKEN: LazyLock<String> = LazyLock::new(|| {
     // The token protects no secrets, as the form shows the password. It only invalidates cookies
     // from earlier starts.
@@ -38,11 +38,11 @@ static TOKEN: LazyLock<String> = LazyLock::new(|| {
     format!("{:016x}{:016x}", random(1), random(2))
 });
 
-/// Request extension that identifies a member without a cookie: our own site robot.
+/// A request extension that identifies a member without a cookie: our own site robot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member;
 
-/// Returns `true` if a request is from a logged-in member.
+/// Returns `true` if a request is from a logged-in member of the demonstration site.
 pub(super) fn is_member<B>(request: &Request<B>) -> bool {
     if request.extensions().get::<Member>().is_some() {
         return true;
@@ -67,7 +67,7 @@ pub(super) fn form(to: &'static str, said: &str) -> Response<Body> {
     response
 }
 
-/// Logs a visitor in if the submitted password is right.
+/// Logs a visitor in if the submitted password is correct.
 pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     let body = time::timeout(FORM_TIMEOUT, to_bytes(request.into_body(), MAX_FORM_BYTES));
     let Ok(Ok(body)) = body.await else {
@@ -92,7 +92,7 @@ pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     )
 }
 
-/// Logs a visitor out.
+/// Logs a visitor of the demonstration site out.
 pub(super) fn leave() -> Response<Body> {
     go("/", "", "; Max-Age=0")
 }

@@ -13,7 +13,7 @@ use super::{
     login,
 };
 
-/// Path of the members' area.
+/// The path of the demonstration site's members' area.
 pub(super) const MEMBERS: &str = "/members-only-stuff/";
 
 macro_rules! members_pages {
@@ -31,7 +31,7 @@ macro_rules! members_pages {
     };
 }
 
-/// Source files of the demonstration site's pages, bundled with the program.
+/// The source files of the demonstration site's pages, bundled with the program.
 const FILES: &[Page] = members_pages! {
     "", "index.html";
     "cat.html", "cat.html";
@@ -109,7 +109,7 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
     paths.find(|known| known.starts_with(MEMBERS) && *known == path)
 }
 
-/// Page of the demonstration site.
+/// A page of the demonstration site.
 ///
 /// The page is parsed from a bundled file: lines such as `title: …`, an empty line, and the markup
 /// of the main part.
@@ -117,14 +117,14 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
 #[template(path = "demo/page.html")]
 pub(super) struct DemoPage {
     title: &'static str,
-    /// Name and content of each META tag.
+    /// The name and content of each META tag.
     metas: Vec<(&'static str, &'static str)>,
-    /// Navigation link that points to this page.
+    /// A navigation link that points to this page.
     here: &'static str,
     content: OwnHtml,
 }
 
-/// Markup that is bundled with the program.
+/// HTML markup that is bundled with the program.
 #[derive(Debug, Default)]
 struct OwnHtml(&'static str);
 
@@ -136,7 +136,7 @@ impl DemoPage {
         ("/robot-heaven/", "Robot heaven"),
     ];
 
-    /// Renders the page in a source file.
+    /// Renders the demonstration page in a source file as HTML.
     pub(super) fn html(file: &'static str) -> String {
         let (head, content) = file.split_once("\n\n").unwrap_or(("", file));
         let mut page = Self {

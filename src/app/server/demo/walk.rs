@@ -17,11 +17,11 @@ use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
 use crate::operations::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 
-/// Time for which the server's start waits for the first run; the run then continues in the
-/// background.
+/// The maximum time that the server's startup waits for the first run; the run then continues in
+/// the background.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Site URL used if the listener has no address that visitors could use.
+/// The site URL used if the listener has no address that visitors could use.
 const NOWHERE: &str = "http://localhost";
 
 /// Runs the site robot on the site at a URL and returns the generated pages; later runs are started
@@ -93,7 +93,7 @@ fn robot(robots: &RobotDetection, site: &str) -> Result<SiteRobot, SiteRobotErro
         .build()
 }
 
-/// Runs of the demonstration's site robot, one after the other.
+/// The runs of the demonstration's site robot, one after the other.
 struct Walks {
     robot: SiteRobot,
     heaven: ServedHeaven,

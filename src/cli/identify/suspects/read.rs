@@ -20,36 +20,36 @@ use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, RobotRules, RobotsTxt};
 use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
-/// Seconds of log time between evaluations.
+/// Seconds of log time between two evaluations of the visitors.
 const JUDGED_S: u64 = 60;
 
-/// Minimum number of seconds that a time must go back to be treated as a clock correction.
+/// The minimum backward jump of the log's time, in seconds, that is treated as a clock correction.
 const CLOCK_S: i64 = 2 * 86_400;
 
-/// Number of lines examined to determine the start time of a log.
+/// The number of lines examined to determine the start time of a log.
 const FIRST_LINES: usize = 100;
 
-/// Fixed seed of the sketches, so that the same log produces the same results; need not be secret.
+/// The fixed seed of the sketches, so that a log always produces the same results; not a secret.
 const SEED: u64 = 0;
 
-/// Product token that does not occur in any robots.txt.
+/// A product token that does not occur in any robots.txt file.
 const ANYBODY: &str = "any-other-robot";
 
-/// Counts of the lines that were read.
+/// The counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
-    /// Requests for pages and their assets with a browser's User-Agent.
+    /// The number of requests for pages and their assets that have a browser's User-Agent.
     pub(super) judged: u64,
     pub(super) without_client: u64,
     pub(super) referred: u64,
-    /// Requests that are older than requests already read, by more than one window.
+    /// The number of requests older than requests already read, by more than one window.
     pub(super) late: u64,
     failed: u64,
 }
 
-/// Evaluates log lines to find suspects.
+/// An evaluator that finds suspects in log lines.
 struct Reader<'r> {
     detector: &'r Detector,
     robots_txt: Option<RobotRules>,
@@ -57,7 +57,7 @@ struct Reader<'r> {
     fleets: Fleets,
     found: FlaggedClients,
     counts: Counts,
-    /// Time of the last evaluation.
+    /// The time of the most recent evaluation.
     judged_s: i64,
     now_s: i64,
 }
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Evaluates a line; returns `None` if the line contains no request.
+    /// Evaluates a log line; returns `None` if the line contains no request.
     fn line(&mut self, line: &[u8]) -> Option<()> {
         let served = self.lines.read(line)?;
         let (at_s, status) = (served.at_s, served.status);
@@ -212,18 +212,19 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of fleets, and of addresses and networks, to report, most requests first.
+/// The maximum number of fleets, and of addresses and networks, to report, those with the most
+/// requests first.
 const MAX_TOLD: usize = 200;
 
-/// A flagged fleet, address or network.
+/// A fleet, address or network that was flagged as suspicious.
 #[derive(Clone, Debug)]
 pub(super) struct FlaggedUntil<T> {
     pub(super) flagged: T,
-    /// Time at which the client was last flagged, in seconds since 1970.
+    /// The time at which the client was last flagged, in seconds since 1970.
     pub(super) until_s: i64,
 }
 
-/// All flagged clients.
+/// All clients that were flagged as suspects.
 #[derive(Debug, Default)]
 pub(super) struct FlaggedClients {
     pub(super) fleets: Vec<FlaggedUntil<Fleet>>,
@@ -231,7 +232,7 @@ pub(super) struct FlaggedClients {
 }
 
 impl FlaggedClients {
-    /// Adds the clients flagged at a given time.
+    /// Adds the clients that were flagged at a given time.
     pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
         for fleet in flags.fleets() {
             let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);
