@@ -7,7 +7,7 @@ use super::{
     written::{Path, Text},
 };
 
-/// Builder of a robots.txt file, which `Display` writes.
+/// A builder of a robots.txt file, which `Display` writes.
 ///
 /// Values cannot inject lines: characters that would end a line are percent-encoded in paths and
 /// URLs, and replaced by U+FFFD in names and texts. Use [`RobotsTxt::warnings`] of the
@@ -53,7 +53,7 @@ pub struct RobotsTxtBuilder {
     ends: Vec<(&'static str, Value)>,
 }
 
-/// Builder of a group, which consists of robots and the rules for them.
+/// A builder of a group, which consists of robots and the rules for them.
 #[derive(Clone, Debug)]
 pub struct GroupBuilder {
     comments: Vec<String>,

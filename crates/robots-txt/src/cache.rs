@@ -12,13 +12,13 @@ use super::{
     lines::{MAX_FILE_BYTES, beginning},
 };
 
-/// Default maximum number of cached sites.
+/// The default maximum number of cached sites.
 const MAX_SITES: usize = 10_000;
 
-/// Default maximum size of cached files in octets.
+/// The default maximum size of cached files in octets.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Cache of the robots.txt rules of many sites for one robot, like `WWW::RobotRules`.
+/// A cache of the robots.txt rules of many sites for one robot, like `WWW::RobotRules`.
 ///
 /// The methods correspond to those described in HTTP: The Definitive Guide, section 9.4.6.
 ///
@@ -54,7 +54,7 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// Cached data of a site.
+/// The cached data of a site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
@@ -289,11 +289,11 @@ fn pause(rules: &RobotRules) -> Option<Duration> {
     rules.crawl_delay().max(by_rate)
 }
 
-/// Maximum number of redirects for a file; after more, the file counts as missing (RFC 9309
+/// The maximum number of redirects for a file; after more, the file counts as missing (RFC 9309
 /// §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
-/// Access to a site, derived from the response for /robots.txt.
+/// The access to a site, derived from the response for /robots.txt.
 ///
 /// # Example
 ///
@@ -319,7 +319,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Time for which a file must be unreachable to count as missing (RFC 9309 §2.3.1.4).
+    /// The time for which a file must be unreachable to count as missing (RFC 9309 §2.3.1.4).
     pub const UNREACHABLE_LIMIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
     /// Returns the access that a dialect derives from a response status and the number of redirects
@@ -410,10 +410,10 @@ impl fmt::Display for Access {
     }
 }
 
-/// Site whose robots.txt applies to a URL.
+/// The site whose robots.txt applies to a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Site {
-    /// Site with this host and port: `host:port` in lower case.
+    /// A site with this host and port: `host:port` in lower case.
     Named(String),
     /// The URL belongs to no site: only http and https have a robots.txt.
     OtherScheme,

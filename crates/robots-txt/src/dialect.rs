@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// Dialect of robots.txt, which determines the meaning of lines, groups and rules.
+/// A dialect of robots.txt, which determines the meaning of lines, groups and rules.
 ///
 /// Each preset is named after the document or program that it follows; any option of a preset can
 /// be changed.
@@ -23,17 +23,17 @@ use std::{fmt, str::FromStr};
     reason = "each field is an independent option"
 )]
 pub struct Dialect {
-    /// Name of the preset that the options are based on.
+    /// The name of the preset that the options are based on.
     pub name: &'static str,
-    /// Method for selecting the deciding rule among the matching rules.
+    /// The method for selecting the deciding rule among the matching rules.
     pub winner: Winner,
     /// Whether `Allow` is supported.
     pub allow: bool,
     /// Whether `*` and a final `$` are wildcards.
     pub wildcards: bool,
-    /// Method for selecting the groups that apply to a robot.
+    /// The method for selecting the groups that apply to a robot.
     pub groups: Grouping,
-    /// Method for comparing `User-agent` lines with a robot's name.
+    /// The method for comparing `User-agent` lines with a robot's name.
     pub names: Naming,
     /// Fields that end a group's list of user agents.
     pub agents_end: AgentsEnd,
@@ -41,29 +41,29 @@ pub struct Dialect {
     pub blank_line_ends: bool,
     /// Whether rules before the first `User-agent` line apply to every robot.
     pub orphans_for_all: bool,
-    /// Meaning of a rule without a path.
+    /// The meaning of a rule without a path.
     pub empty_path: EmptyPath,
-    /// Normalisation of escapes in rules and URLs.
+    /// The normalisation of escapes in rules and URLs.
     pub escapes: Escapes,
     /// Whether /robots.txt itself may be fetched regardless of the rules.
     pub robots_txt: RobotsTxtPath,
-    /// Method for parsing lines, including which errors are tolerated.
+    /// The method for parsing lines, including which errors are tolerated.
     pub lines: LineReading,
     /// Whether a rule that ends in a slash also matches the path without the slash.
     pub slash_matches_bare: bool,
     /// Whether `Allow: …/index.htm*` also allows the directory.
     pub index_page: bool,
-    /// Method for selecting the `Crawl-delay` that applies.
+    /// The method for selecting the `Crawl-delay` that applies.
     pub crawl_delay: CrawlDelay,
-    /// Effect of a `Host` line.
+    /// The effect of a `Host` line.
     pub host: HostUse,
     /// Whether `Clean-param` removes parameters from URLs.
     pub clean_param: bool,
-    /// Interpretation of the response status for /robots.txt.
+    /// The interpretation of the response status for /robots.txt.
     pub status: StatusReading,
 }
 
-/// Method for selecting the deciding rule among the matching rules.
+/// The method for selecting the deciding rule among the matching rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Winner {
@@ -74,7 +74,7 @@ pub enum Winner {
     First,
 }
 
-/// Method for selecting the groups that apply to a robot.
+/// The method for selecting the groups that apply to a robot.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Grouping {
@@ -88,7 +88,7 @@ pub enum Grouping {
     FirstThenAny,
 }
 
-/// Method for comparing a `User-agent` line with a robot's name, ignoring case.
+/// The method for comparing a `User-agent` line with a robot's name, ignoring case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
@@ -117,7 +117,7 @@ pub enum AgentsEnd {
     KnownField,
 }
 
-/// Meaning of a rule without a path.
+/// The meaning of a rule without a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EmptyPath {
@@ -131,7 +131,7 @@ pub enum EmptyPath {
     Inverted,
 }
 
-/// Normalisation of escapes in rules and URLs.
+/// The normalisation of escapes in rules and URLs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Escapes {
@@ -161,7 +161,7 @@ pub enum RobotsTxtPath {
     Ruled,
 }
 
-/// Method for parsing lines, including which errors are tolerated.
+/// The method for parsing lines, including which errors are tolerated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LineReading {
@@ -180,7 +180,7 @@ pub enum LineReading {
     Geoportal,
 }
 
-/// Method for selecting the `Crawl-delay` that applies.
+/// The method for selecting the `Crawl-delay` that applies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CrawlDelay {
@@ -190,11 +190,11 @@ pub enum CrawlDelay {
     OwnGroup,
     /// `Crawl-delay` of the robot's own groups, or else of the `*` groups.
     OwnGroupElseAny,
-    /// Last `Crawl-delay` in the file that is a whole number.
+    /// The last `Crawl-delay` in the file that is a whole number.
     LastInFile,
 }
 
-/// Effect of a `Host` line.
+/// The effect of a `Host` line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HostUse {
@@ -209,7 +209,7 @@ pub enum HostUse {
     CloseMirrors,
 }
 
-/// Interpretation of the response status for /robots.txt.
+/// The interpretation of the response status for /robots.txt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StatusReading {
@@ -248,7 +248,7 @@ impl FromStr for Dialect {
     }
 }
 
-/// Error for an unknown dialect name; see [`Dialect::names`].
+/// An error for an unknown dialect name; see [`Dialect::names`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unknown dialect {0:?}, use one of {names}", names = Dialect::names().join(", "))]
 pub struct UnknownDialect(String);

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// Octet of a text, which is written directly or as an escape.
+/// An octet of a text, which is written directly or as an escape.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Piece {
     Plain(u8),
-    /// Octet that is written as `%XX`.
+    /// An octet that is written as `%XX`.
     Escaped(u8),
 }
 
-/// Iterator over the pieces of a text; a `%` that is not followed by two hexadecimal digits is a
+/// An iterator over the pieces of a text; a `%` that is not followed by two hexadecimal digits is a
 /// plain octet.
 struct Pieces<'t> {
     rest: &'t [u8],

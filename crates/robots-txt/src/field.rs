@@ -7,15 +7,15 @@ use super::{
     lines::{Line, Lines},
 };
 
-/// Maximum length of a line in Google's parser; the rest is truncated.
+/// The maximum length of a line in Google's parser; the rest is truncated.
 ///
 /// The parser allows eight times the 2,083 bytes to which some browsers limit URLs.
 pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
 
-/// UTF-8 byte order mark.
+/// The UTF-8 byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Field at the start of a line.
+/// A field at the start of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -30,7 +30,7 @@ pub(super) enum Field {
     Other,
 }
 
-/// Parsed content of a line.
+/// The parsed content of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content<'t> {
     Blank,

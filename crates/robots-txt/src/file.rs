@@ -20,7 +20,7 @@ use super::{
     target::SplitUrl,
 };
 
-/// Robots.txt file that is parsed once and queried for many robots.
+/// A robots.txt file that is parsed once and queried for many robots.
 ///
 /// Cloning is cheap: clones share all data.
 #[derive(Clone)]
@@ -28,24 +28,24 @@ pub struct RobotsTxt {
     pub(super) inner: Arc<Inner>,
 }
 
-/// Data of a robots.txt file, shared by clones.
+/// The data of a robots.txt file, shared by clones.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) dialect: Dialect,
-    /// URL that the file was fetched from.
+    /// The URL that the file was fetched from.
     pub(super) url: Option<Box<str>>,
     pub(super) parsed: ParsedFile,
-    /// Selection of the groups that apply to robots without a group of their own.
+    /// The selection of the groups that apply to robots without a group of their own.
     pub(super) any: Selection,
     lower_case: OnceLock<RobotsTxt>,
 }
 
-/// Group in a robots.txt file: robots, and the rules for them.
+/// A group in a robots.txt file: robots, and the rules for them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Group<'f> {
-    /// Line number of the first `User-agent`, counted from 1; that of the first rule if the dialect
-    /// accepts rules without `User-agent`.
+    /// The line number of the first `User-agent`, counted from 1; that of the first rule if the
+    /// dialect accepts rules without `User-agent`.
     pub line: usize,
     /// Values of the group's `User-agent` lines.
     pub agents: Vec<Cow<'f, str>>,

@@ -2,10 +2,10 @@
 
 use super::http_date;
 
-/// Default lifetime if no header specifies a lifetime: 24 hours (RFC 9309 §2.4).
+/// The default lifetime if no header specifies a lifetime: 24 hours (RFC 9309 §2.4).
 const DEFAULT_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Maximum lifetime, regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
+/// The maximum lifetime, regardless of headers: 7 days (HTTP: The Definitive Guide 9.4.5).
 const MAX_MS: i64 = 7 * 24 * 3_600 * 1_000;
 
 /// Returns the time until which a /robots.txt response is fresh, in milliseconds since 1970.
@@ -33,12 +33,12 @@ pub fn fresh_until_ms<'h>(
     now_ms.saturating_add(cached.lifetime_ms(now_ms))
 }
 
-/// Cache headers of a response.
+/// The cache headers of a response.
 #[derive(Debug, Default)]
 struct CacheHeaders {
     is_uncacheable: bool,
     max_age_ms: Option<i64>,
-    /// Time given by `Expires`; an invalid value counts as expired.
+    /// The time given by `Expires`; an invalid value counts as expired.
     expires_ms: Option<i64>,
     date_ms: Option<i64>,
     age_ms: i64,
@@ -114,7 +114,7 @@ mod tests {
 
     const HOUR: i64 = 3_600;
     const DAY: i64 = 24 * HOUR;
-    /// Current time in the tests: 2026-03-01T00:00:00Z.
+    /// The current time in the tests: 2026-03-01T00:00:00Z.
     const NOW_MS: i64 = 1_772_323_200_000;
 
     fn seconds(headers: &[(&str, &str)]) -> i64 {

@@ -11,24 +11,24 @@ use super::{
     wildcards::Wildcards,
 };
 
-/// Rule to be indexed, with its pattern and its decision.
+/// A rule to be indexed, with its pattern and its decision.
 #[derive(Debug)]
 pub(super) struct Candidate<'t> {
     pub(super) pattern: PathPattern<'t>,
     pub(super) decision: Decision,
 }
 
-/// Decision of a rule, with the position of the rule.
+/// The decision of a rule, with the position of the rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Decision {
     pub(super) allow: bool,
-    /// Index of the rule within the file.
+    /// The index of the rule within the file.
     pub(super) rule: usize,
-    /// Index of the rule's group.
+    /// The index of the rule's group.
     pub(super) group: usize,
 }
 
-/// Indexed rules.
+/// The indexed rules.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Decisions of the rules, by rank.

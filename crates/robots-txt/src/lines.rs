@@ -4,7 +4,8 @@ use memchr::{memchr, memrchr2};
 
 use super::octets;
 
-/// Maximum number of octets of a file that are parsed; RFC 9309 §2.5 requires at least this many.
+/// The maximum number of octets of a file that are parsed; RFC 9309 §2.5 requires at least this
+/// many.
 pub const MAX_FILE_BYTES: usize = 500 * 1024;
 
 /// Returns the part of a file that is parsed: complete lines up to the limit.
@@ -21,14 +22,14 @@ pub fn beginning(text: &[u8]) -> &[u8] {
     end.and_then(|end| read.get(..end)).unwrap_or(read)
 }
 
-/// Line of a file, without the line ending.
+/// A line of a file, without the line ending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'t> {
-    /// Line number, counted from 1.
+    /// The line number, counted from 1.
     pub(super) number: u32,
     /// Octets of the line, including any comment.
     pub(super) bytes: &'t [u8],
-    /// Position of the first `#` in the line, if any.
+    /// The position of the first `#` in the line, if any.
     pub(super) hash: Option<usize>,
 }
 
@@ -42,12 +43,12 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Iterator over the lines of a file.
+/// An iterator over the lines of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Lines<'t> {
     rest: Option<&'t [u8]>,
     number: u32,
-    /// Position of the first `#` in `rest`: most lines contain none, so it is searched for once
+    /// The position of the first `#` in `rest`: most lines contain none, so it is searched for once
     /// instead of in every line.
     hash: Option<usize>,
 }

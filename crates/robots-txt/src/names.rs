@@ -8,15 +8,15 @@ use super::{
     escapes,
 };
 
-/// Name of a robot, prepared for comparison with `User-agent` lines.
+/// The name of a robot, prepared for comparison with `User-agent` lines.
 #[derive(Clone, Debug)]
 pub(super) struct Name<'n> {
     matching: NameMatch,
-    /// Name of the robot, in any letter case.
+    /// The name of the robot, in any letter case.
     name: Cow<'n, [u8]>,
 }
 
-/// Method of comparing a name.
+/// The method of comparing a name.
 #[derive(Clone, Copy, Debug)]
 enum NameMatch {
     Dialect(Naming),
@@ -154,10 +154,10 @@ struct Words {
     starts: Vec<Box<[u8]>>,
 }
 
-/// Maximum length in octets of a name that is searched for.
+/// The maximum length in octets of a name that is searched for.
 const MAX_NAME: usize = 128;
 
-/// Maximum number of words of a `User-Agent` header that are examined.
+/// The maximum number of words of a `User-Agent` header that are examined.
 const MAX_WORDS: usize = 256;
 
 impl Words {

@@ -3,13 +3,13 @@
 
 use memchr::memchr2;
 
-/// Number of octets in a machine word.
+/// The number of octets in a machine word.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// Number of octets in two machine words.
+/// The number of octets in two machine words.
 const PAIR: usize = 2 * WORD;
 
-/// Number of octets that are searched for a line end here; most lines are shorter.
+/// The number of octets that are searched for a line end here; most lines are shorter.
 const USUAL_LINE: usize = 64;
 
 /// Returns the position of the first line feed or carriage return.

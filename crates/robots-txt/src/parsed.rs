@@ -13,14 +13,14 @@ use super::{
     request_rate::crawl_delay,
 };
 
-/// Position of a part of a file's text.
+/// The position of a part of a file's text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: u32,
     length: u32,
 }
 
-/// Value of a `User-agent` line.
+/// The value of a `User-agent` line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agent {
     pub(super) value: Span,
@@ -41,13 +41,13 @@ pub(super) struct Extra {
     pub(super) field: Field,
     pub(super) value: Span,
     pub(super) line: u32,
-    /// Index of the group that contains the line, if any.
+    /// The index of the group that contains the line, if any.
     pub(super) group: Option<usize>,
     /// Agents of that group that were listed since the last line with the same field.
     pub(super) agents: Range<usize>,
 }
 
-/// Group of a file, as ranges of its agents and rules.
+/// A group of a file, as ranges of its agents and rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupLines {
     pub(super) agents: Range<usize>,
@@ -56,7 +56,7 @@ pub(super) struct GroupLines {
     pub(super) implied: bool,
 }
 
-/// Robots.txt file after parsing.
+/// A robots.txt file after parsing.
 #[derive(Debug)]
 pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
@@ -115,8 +115,8 @@ impl ParsedFile {
     }
 }
 
-/// Parser state between two lines: outside groups, in a group's `User-agent` lines, or in a group's
-/// rules. The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the
+/// The parser state between two lines: outside groups, in a group's `User-agent` lines, or in a
+/// group's rules. The dialect's `agents_end`, `blank_line_ends` and `orphans_for_all` determine the
 /// transitions.
 struct Parser<'t> {
     text: &'t [u8],
@@ -126,7 +126,7 @@ struct Parser<'t> {
     open: bool,
     /// Whether the next `User-agent` line joins the last group.
     listing: bool,
-    /// Index of the first agent that the next `Crawl-delay` applies to, and that for
+    /// The index of the first agent that the next `Crawl-delay` applies to, and that for
     /// `Request-rate`.
     delayed: usize,
     rated: usize,
@@ -268,7 +268,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// List that stores up to `N` items inline, and longer lists in a vector.
+/// A list that stores up to `N` items inline, and longer lists in a vector.
 ///
 /// Many files have one group with one robot and few rules. The type avoids a dependency on the
 /// crate of the same name for programs that only use the layer.

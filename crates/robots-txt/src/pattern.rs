@@ -6,7 +6,7 @@ use memchr::{memchr, memmem};
 
 use super::{Dialect, dialect::Escapes, escapes};
 
-/// Path pattern of an `Allow` or `Disallow` rule.
+/// A path pattern of an `Allow` or `Disallow` rule.
 ///
 /// Without wildcards, the pattern matches every path that starts with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -16,8 +16,8 @@ pub(super) struct PathPattern<'t> {
     pub(super) texts: Vec<Cow<'t, [u8]>>,
     /// Whether the path must end where the pattern ends.
     pub(super) ends: bool,
-    /// Length by which the longest match is determined, in octets (in characters for Geoportal's
-    /// program).
+    /// The length by which the longest match is determined, in octets (in characters for
+    /// Geoportal's program).
     pub(super) length: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Result of a check for one URL: whether the URL is allowed, and the deciding rule and group.
+/// The result of a check for one URL: whether the URL is allowed, and the deciding rule and group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Permission<'f> {
     pub(super) allowed: bool,
@@ -11,7 +11,7 @@ pub struct Permission<'f> {
     pub(super) fallback: bool,
 }
 
-/// Rule in a group: `Allow` or `Disallow` with a path.
+/// A rule in a group: `Allow` or `Disallow` with a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rule<'f> {
     pub(super) line: usize,

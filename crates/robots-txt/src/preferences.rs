@@ -8,33 +8,33 @@ use std::collections::HashMap;
 
 use super::{Dialect, RobotsTxt};
 
-/// Maximum number of comparisons per group of paths in one file with paths in the other.
+/// The maximum number of comparisons per group of paths in one file with paths in the other.
 const MAX_COMPARISONS: usize = 100_000;
 
-/// Vocabulary of one of the two fields, with the values of each word.
+/// The vocabulary of one of the two fields, with the values of each word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Vocabulary {
-    /// Vocabulary of `Content-Signal`.
+    /// The vocabulary of `Content-Signal`.
     Signal,
-    /// Vocabulary of `Content-Usage`.
+    /// The vocabulary of `Content-Usage`.
     Usage,
 }
 
-/// Parsed line of preferences.
+/// A parsed line of preferences.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct PreferenceLine<'t> {
-    /// Path that the line applies to; empty if the line applies to everything.
+    /// The path that the line applies to; empty if the line applies to everything.
     pub(super) path: &'t [u8],
     pub(super) members: Vec<Member<'t>>,
 }
 
-/// Preference about one use of content.
+/// A preference about one use of content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Member<'t> {
-    /// Preference as written in the line.
+    /// The preference as written in the line.
     text: &'t [u8],
     pub(super) name: &'t [u8],
-    /// Value without parameters; `None` if there is no `=`.
+    /// The value without parameters; `None` if there is no `=`.
     pub(super) value: Option<&'t [u8]>,
 }
 
@@ -223,7 +223,7 @@ struct FilePreferences<'t> {
 #[derive(Clone, Debug, Default)]
 struct Members<'t> {
     list: Vec<Member<'t>>,
-    /// Index of each preference, by lower-case name.
+    /// The index of each preference, by lower-case name.
     places: HashMap<Vec<u8>, usize>,
 }
 

@@ -3,10 +3,10 @@
 
 use memchr::memchr;
 
-/// Rank that stands for "no rule".
+/// The rank that stands for "no rule".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Plain path of a rule that is to be inserted into a tree.
+/// A plain path of a rule that is to be inserted into a tree.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Entry<'t> {
     pub(super) text: &'t [u8],
@@ -15,30 +15,30 @@ pub(super) struct Entry<'t> {
     pub(super) rank: u32,
 }
 
-/// Tree of paths with common prefixes.
+/// A tree of paths with common prefixes.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTree {
     nodes: Vec<Node>,
-    /// First octet of each node's text, so that the right child is found without visiting all
+    /// The first octet of each node's text, so that the right child is found without visiting all
     /// children.
     firsts: Vec<u8>,
     texts: Vec<u8>,
 }
 
-/// Part of one or several paths; the children of a node are adjacent.
+/// A part of one or several paths; the children of a node are adjacent.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: u32,
     length: u32,
     first_child: u32,
     children: u32,
-    /// Lowest rank of a rule that ends at or above this node and matches all paths below.
+    /// The lowest rank of a rule that ends at or above this node and matches all paths below.
     prefix: u32,
-    /// Lowest rank of a rule that requires the path to end at this node.
+    /// The lowest rank of a rule that requires the path to end at this node.
     exact: u32,
 }
 
-/// Node whose children have not been created yet, with its entries and the length of their common
+/// A node whose children have not been created yet, with its entries and the length of their common
 /// prefix.
 struct Pending<'e, 't> {
     node: usize,

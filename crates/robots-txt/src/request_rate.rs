@@ -2,16 +2,16 @@
 
 use std::{str::FromStr, time::Duration};
 
-/// Maximum `Crawl-delay` in seconds: a year.
+/// The maximum `Crawl-delay` in seconds: a year.
 const MAX_SECONDS: f64 = 365.0 * 86_400.0;
 
-/// Requested maximum rate for a robot: `requests` documents per `period`.
+/// The requested maximum rate for a robot: `requests` documents per `period`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RequestRate {
-    /// Number of documents in one period.
+    /// The number of documents in one period.
     pub requests: u32,
-    /// Length of the period.
+    /// The length of the period.
     pub period: Duration,
 }
 

@@ -21,7 +21,7 @@ use super::{
 #[derive(Clone)]
 pub struct RobotRules {
     file: RobotsTxt,
-    /// Selected groups, if a group names the robot; robots without a group share the file's
+    /// The selected groups, if a group names the robot; robots without a group share the file's
     /// selection.
     own: Option<Arc<Selection>>,
 }

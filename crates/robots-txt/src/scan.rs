@@ -10,7 +10,7 @@ use super::{
     pattern::{PathPattern, matches},
 };
 
-/// Result of comparing the path of a rule with the requested path.
+/// The result of comparing the path of a rule with the requested path.
 enum Comparison {
     Different,
     /// The path starts with exactly the octets of the rule's path.
@@ -44,7 +44,7 @@ pub(super) fn decide(
 /// The longest matching rule found so far.
 #[derive(Default)]
 struct Best {
-    /// Length of the rule, and whether it is an `Allow`.
+    /// The length of the rule, and whether it is an `Allow`.
     rank: (usize, bool),
     decision: Option<Decision>,
 }

@@ -26,7 +26,7 @@ pub(super) struct Selection {
     /// Groups that name the robot; if `None`, the `*` groups apply, which are searched for when
     /// needed.
     pub(super) own: Option<OwnGroups>,
-    /// Approximate number of queries so far, counted until the index is built.
+    /// The approximate number of queries so far, counted until the index is built.
     asked: AtomicUsize,
     /// Results for later queries; boxed, because most files are queried once or never.
     prepared: OnceLock<Box<Prepared>>,
@@ -39,7 +39,7 @@ pub(super) struct OwnGroups {
     /// Indexes of the groups that name the robot, followed by those of the `*` groups if these also
     /// apply.
     places: Vec<usize>,
-    /// Number of indexes that belong to groups that name the robot.
+    /// The number of indexes that belong to groups that name the robot.
     named: usize,
 }
 
@@ -50,8 +50,8 @@ struct Prepared {
     first_group: Option<usize>,
 }
 
-/// Number of queries before an index is built: most files are queried once or never, and comparing
-/// each rule is cheaper than building an index for few queries.
+/// The number of queries before an index is built: most files are queried once or never, and
+/// comparing each rule is cheaper than building an index for few queries.
 const FIRST_QUESTIONS: usize = 3;
 
 impl OwnGroups {

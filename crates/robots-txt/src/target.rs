@@ -9,9 +9,9 @@ use super::{dialect::Escapes, escapes, octets};
 /// Parts of a URL: the origin, and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct SplitUrl<'u> {
-    /// Scheme and authority of an absolute URL.
+    /// The scheme and authority of an absolute URL.
     pub(super) origin: Option<(&'u str, &'u str)>,
-    /// Path, query and fragment.
+    /// The path, query and fragment.
     pub(super) rest: &'u str,
 }
 

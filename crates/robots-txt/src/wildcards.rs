@@ -4,20 +4,21 @@ use std::borrow::Cow;
 
 use super::pattern::{PathPattern, matches};
 
-/// Number of adjacent octets by which a rule is indexed; three octets fit into a `u32`.
+/// The number of adjacent octets by which a rule is indexed; three octets fit into a `u32`.
 const GRAM: usize = 3;
 
-/// Number of counters for the frequency of such groups of octets, one for each value of [`place`].
+/// The number of counters for the frequency of such groups of octets, one for each value of
+/// [`place`].
 const COUNTERS: usize = 4096;
 
-/// Index of rules with wildcards.
+/// An index of rules with wildcards.
 #[derive(Debug, Default)]
 pub(super) struct Wildcards {
     rules: Vec<Rule>,
-    /// Rarest three adjacent octets of each rule that has three in a row, with the rule's index;
-    /// sorted.
+    /// The rarest three adjacent octets of each rule that has three in a row, with the rule's
+    /// index; sorted.
     grams: Vec<(u32, u32)>,
-    /// Bit set of the values in `grams`, which makes a search unnecessary for most paths.
+    /// A bit set of the values in `grams`, which makes a search unnecessary for most paths.
     filter: Vec<u64>,
     /// Indexes of the other rules, which have no three octets in a row.
     short: Vec<u32>,

@@ -11,7 +11,7 @@ use super::{
 /// Fields that no dialect defines but that restrict the use of pages.
 const KEPT: [&str; 4] = ["Content-Signal", "Content-Usage", "License", "Visit-time"];
 
-/// Line of a file that is being written.
+/// A line of a file that is being written.
 struct Line<'f> {
     number: u32,
     field: &'static str,
@@ -20,7 +20,7 @@ struct Line<'f> {
     section: Section,
 }
 
-/// Section of the file that a line belongs to.
+/// The section of the file that a line belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Section {
     /// The line belongs to the group with this index.

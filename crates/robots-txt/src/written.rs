@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Write as _};
 
-/// Path or URL in which characters that would end the line or be removed are percent-encoded.
+/// A path or URL in which characters that would end the line or be removed are percent-encoded.
 ///
 /// These are control characters, line separators, `#`, white space at either end and invalid UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'v>(pub(super) &'v [u8]);
 
-/// Name or text in which characters that would end the line are replaced by U+FFFD.
+/// A name or text in which characters that would end the line are replaced by U+FFFD.
 ///
 /// The replacement ensures that an invalid name does not become another robot's name.
 #[derive(Clone, Copy, Debug)]

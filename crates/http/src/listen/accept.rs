@@ -23,11 +23,11 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Delay after accepting failed for lack of file descriptors or memory; an immediate retry would
-/// fail too.
+/// The delay after accepting failed for lack of file descriptors or memory; an immediate retry
+/// would fail too.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Loop that accepts a listener's connections on every thread.
+/// A loop that accepts a listener's connections on every thread.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,

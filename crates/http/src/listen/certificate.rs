@@ -20,55 +20,55 @@ use rustls::{
 use tracing::warn;
 use webpki::{EndEntityCert, KeyUsage};
 
-/// Maximum size of a certificate or key file.
+/// The maximum size of a certificate or key file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// Remaining validity of a certificate below which a warning is logged.
+/// The remaining validity of a certificate below which a warning is logged.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
-/// Certificate chain and key, as PEM files.
+/// A certificate chain and key, as PEM files.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CertificateFiles {
-    /// File with the certificate, followed by intermediate certificates.
+    /// The file with the certificate, followed by intermediate certificates.
     pub certificate_file: PathBuf,
-    /// File with the unencrypted private key.
+    /// The file with the unencrypted private key.
     pub key_file: PathBuf,
 }
 
-/// Error for a certificate that cannot be served.
+/// An error for a certificate that cannot be served.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}: {reason}", file.display())]
 pub struct CertificateError {
-    /// File that caused the error; `TLS` if no file is involved.
+    /// The file that caused the error; `TLS` if no file is involved.
     file: PathBuf,
     reason: String,
 }
 
-/// Validity period of a certificate, in seconds since the Unix epoch.
+/// The validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
-    /// First second in which the certificate is valid, in seconds since 1970.
+    /// The first second in which the certificate is valid, in seconds since 1970.
     pub not_before: u64,
-    /// Last second in which the certificate is valid, in seconds since 1970.
+    /// The last second in which the certificate is valid, in seconds since 1970.
     pub not_after: u64,
 }
 
-/// State of a listener's certificate, as shown to administrators.
+/// The state of a listener's certificate, as shown to administrators.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CertificateState {
     /// Names in the certificate.
     pub names: Vec<String>,
-    /// File that contains the certificate.
+    /// The file that contains the certificate.
     pub file: PathBuf,
-    /// Validity period; `None` until the first certificate has been issued.
+    /// The validity period; `None` until the first certificate has been issued.
     pub validity: Option<Validity>,
     /// Whether this program orders the certificate (ACME).
     pub is_ordered: bool,
-    /// Number of consecutive failed orders for the certificate.
+    /// The number of consecutive failed orders for the certificate.
     pub failures: u32,
 }
 
-/// Certificate and private key loaded from files.
+/// A certificate and private key loaded from files.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
@@ -76,7 +76,7 @@ pub(super) struct Certificate {
     pub(super) validity: Validity,
 }
 
-/// Modification time and length of a file, used to detect changes.
+/// The modification time and length of a file, used to detect changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -234,7 +234,7 @@ pub(super) fn time_trouble(
         .err()
 }
 
-/// Reason why no authority could be loaded from a file; callers format the message.
+/// The reason why no authority could be loaded from a file; callers format the message.
 #[derive(Debug)]
 pub(crate) enum UnusableAuthorities {
     /// The file is unreadable, or its PEM is malformed.

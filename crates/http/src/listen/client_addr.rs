@@ -14,11 +14,11 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Mark for a trusted proxy that has sent `X-Forwarded-For` without `Forwarded`.
+/// A mark for a trusted proxy that has sent `X-Forwarded-For` without `Forwarded`.
 const X_FORWARDED_ALONE: u32 = 1;
 const FORWARDED_ALONE: u32 = 2;
 
-/// Address of the client: that of the TCP peer, or the one reported by trusted proxies.
+/// The address of the client: that of the TCP peer, or the one reported by trusted proxies.
 ///
 /// A listener adds this address to the extensions of each request. IPv4-mapped IPv6 addresses
 /// (`::ffff:192.0.2.1`) are converted to IPv4. The peer of a Unix socket has no address: it is
@@ -30,9 +30,9 @@ const FORWARDED_ALONE: u32 = 2;
     reason = "the facts are independent of each other"
 )]
 pub struct ClientAddr {
-    /// Address of the client.
+    /// The address of the client.
     pub client: IpAddr,
-    /// Address and port of the TCP peer, or those in the peer's PROXY header.
+    /// The address and port of the TCP peer, or those in the peer's PROXY header.
     pub peer: SocketAddr,
     /// Whether the client is the TCP peer and the request has no forwarding header.
     pub direct: bool,
@@ -59,7 +59,7 @@ pub struct TrustedProxies {
     client_header: Option<ClientHeader>,
 }
 
-/// Header in which trusted proxies report the client's address.
+/// The header in which trusted proxies report the client's address.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum ClientHeader {
     XForwardedFor,
@@ -68,7 +68,7 @@ enum ClientHeader {
     Address(HeaderName),
 }
 
-/// Client found in a list of hops that is read from right to left.
+/// A client found in a list of hops that is read from right to left.
 struct NamedClient {
     addr: IpAddr,
     https: Option<bool>,
@@ -84,7 +84,7 @@ pub(super) struct Origin {
     pub(super) https: bool,
 }
 
-/// Error for a trusted proxy that is neither an address nor a network.
+/// An error for a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "trusted proxy {network:?} is neither an address nor a network; use 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"

@@ -37,20 +37,20 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Time allowed at shutdown to receive requests that clients have already sent: closing immediately
-/// would reset connections and lose requests in the system's buffer.
+/// The time allowed at shutdown to receive requests that clients have already sent: closing
+/// immediately would reset connections and lose requests in the system's buffer.
 const GRACE_PERIOD: Duration = Duration::from_millis(100);
-/// Size of the first read, which determines the protocol; most requests are smaller.
+/// The size of the first read, which determines the protocol; most requests are smaller.
 const SNIFFED_BYTES: usize = 1024;
 // RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// State shared by all connections of a listener.
+/// The state shared by all connections of a listener.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    /// Table of the forwarding headers that each trusted proxy sets.
+    /// A table of the forwarding headers that each trusted proxy sets.
     pub(super) forwarding_proxies: PeerTable,
     /// Whether a trusted proxy whose headers contradict each other has been logged.
     pub(super) has_warned_of_ambiguous: AtomicBool,
@@ -66,18 +66,18 @@ pub(super) struct Shared {
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
-/// Request that the listener itself refused because it is not HTTP or exceeds a limit.
+/// A request that the listener itself refused because it is not HTTP or exceeds a limit.
 #[derive(Debug)]
 pub struct RefusedRequest<'r> {
-    /// Address of the peer, or of the client in the peer's PROXY header.
+    /// The address of the peer, or of the client in the peer's PROXY header.
     pub client: IpAddr,
-    /// Status of the response to the refused request.
+    /// The status of the response to the refused request.
     pub status: StatusCode,
     /// The refused request; `None` if its head could not be parsed.
     pub request: Option<&'r Request<Incoming>>,
 }
 
-/// Observer of the requests that a listener refuses.
+/// An observer of the requests that a listener refuses.
 pub trait RefusalObserver: fmt::Debug + Send + Sync {
     /// Records a request that was refused.
     fn refused(&self, refused: &RefusedRequest<'_>);
@@ -115,7 +115,7 @@ impl Shared {
     }
 }
 
-/// Connection that is ready to receive its first request.
+/// A connection that is ready to receive its first request.
 struct EstablishedConnection {
     stream: Stream,
     /// Bytes already read from the connection.

@@ -11,13 +11,13 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Permit for one connection under all limits; released when dropped.
+/// A permit for one connection under all limits; released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _slot: RuntimeSlot,
     _open: OpenConnection,
-    /// Permit shared by the clients of all listeners, if the open-files limit requires it.
+    /// The permit shared by the clients of all listeners, if the open-files limit requires it.
     _shared: Option<OwnedSemaphorePermit>,
     _address: Option<AddressPermit>,
 }
@@ -52,10 +52,10 @@ impl ConnectionPermit {
     }
 }
 
-/// Limit on the number of connections from each address or IPv6 /64 network.
+/// A limit on the number of connections from each address or IPv6 /64 network.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
-    /// Maximum number of connections; 0 means no limit.
+    /// The maximum number of connections; 0 means no limit.
     limit: usize,
     counts: Mutex<HashMap<IpAddr, Count>>,
 }
@@ -66,14 +66,14 @@ struct Count {
     has_warned: bool,
 }
 
-/// Permit for one connection from an address.
+/// A permit for one connection from an address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// Error for an address that has reached its connection limit.
+/// An error for an address that has reached its connection limit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 

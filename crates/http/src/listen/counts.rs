@@ -18,7 +18,7 @@ const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
 ];
 
-/// Reason why a connection was not served.
+/// The reason why a connection was not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum UnservedReason {
     AddressLimit,
@@ -37,7 +37,7 @@ pub struct ConnectionCounts {
     refused: [AtomicU64; REFUSALS.len()],
 }
 
-/// Open connection, which is counted as ended when this value is dropped.
+/// An open connection, which is counted as ended when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Arc<ConnectionCounts>);
 

@@ -8,10 +8,10 @@ use std::cell::Cell;
 
 /// Miss score at which most connections are no longer read eagerly.
 const MAX_MISSES: u32 = 64;
-/// Number of misses that one hit outweighs: a hit saves the system calls to register and deregister
-/// the socket, a timer and usually a task; a miss costs one system call.
+/// The number of misses that one hit outweighs: a hit saves the system calls to register and
+/// deregister the socket, a timer and usually a task; a miss costs one system call.
 const HIT_WEIGHT: u32 = 8;
-/// Interval, in connections, at which one is read eagerly regardless of the score, to detect
+/// The interval, in connections, at which one is read eagerly regardless of the score, to detect
 /// changes.
 const PROBE_INTERVAL: u32 = 8;
 

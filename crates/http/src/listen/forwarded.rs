@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// One hop of a `Forwarded` header.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Element {
-    /// Address of the hop; `None` for `unknown` and obfuscated names (RFC 7239 §6.2, §6.3).
+    /// The address of the hop; `None` for `unknown` and obfuscated names (RFC 7239 §6.2, §6.3).
     pub(super) node: Option<IpAddr>,
     /// Whether the hop received the request over HTTPS, if specified (RFC 7239 §5.4).
     pub(super) https: Option<bool>,

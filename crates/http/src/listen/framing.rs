@@ -5,10 +5,10 @@ use std::{borrow::Cow, io::Write as _, mem};
 
 use http::{Uri, uri::InvalidUri};
 
-/// Number of bytes kept of a line that arrives in pieces: enough for a name and a length.
+/// The number of bytes kept of a line that arrives in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Scanner that checks a client's bytes before the parser reads them.
+/// A scanner that checks a client's bytes before the parser reads them.
 ///
 /// hyper treats a bare line feed as the end of the trailers, or as the first byte of a trailer, and
 /// so skips the next request; it removes a `Content-Length` next to a `Transfer-Encoding` before
@@ -31,7 +31,7 @@ const KEPT_BYTES: usize = 256;
 pub struct RequestFraming {
     state: State,
     head: Head,
-    /// Start of a line whose end has not arrived.
+    /// The start of a line whose end has not arrived.
     partial: PartialLine,
     heads: u32,
     longest_line: usize,
@@ -48,12 +48,12 @@ pub struct RequestFraming {
 enum State {
     #[default]
     Head,
-    /// Body of which the given number of bytes is left (RFC 9112 §6.2).
+    /// A body of which the given number of bytes is left (RFC 9112 §6.2).
     Length(u64),
-    /// Line that contains a chunk's size.
+    /// A line that contains a chunk's size.
     Size,
     Data(u64),
-    /// Line end after a chunk's data.
+    /// The line end after a chunk's data.
     DataEnd,
     Trailers,
     /// No more bytes of the connection may be read (RFC 9112 §11.2).
@@ -76,7 +76,7 @@ struct Head {
     asks_to_switch: bool,
 }
 
-/// Start of a line that arrives in pieces.
+/// The start of a line that arrives in pieces.
 #[derive(Debug, Default)]
 struct PartialLine {
     start: Vec<u8>,
@@ -86,7 +86,7 @@ struct PartialLine {
     is_target: bool,
 }
 
-/// Complete line without its line end.
+/// A complete line without its line end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
     /// The whole line, or the part of its start that was kept.
@@ -95,7 +95,7 @@ struct Line<'l> {
     ends_with_cr: bool,
 }
 
-/// Error for a line that violates the grammar.
+/// An error for a line that violates the grammar.
 struct Malformed;
 
 impl RequestFraming {
@@ -339,7 +339,7 @@ impl<'l> Line<'l> {
 #[derive(Default)]
 struct RewrittenBytes {
     made: Vec<u8>,
-    /// Number of received bytes that are already included.
+    /// The number of received bytes that are already included.
     taken: usize,
 }
 

@@ -15,16 +15,16 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
 
-/// Maximum number of gathered bytes: the size of the largest TLS record (RFC 8446 §5.1).
+/// The maximum number of gathered bytes: the size of the largest TLS record (RFC 8446 §5.1).
 const MAX_GATHERED_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    /// Spare buffer for the next connection that writes: unless a client is slow, everything is
+    /// A spare buffer for the next connection that writes: unless a client is slow, everything is
     /// sent before another connection is polled.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Connection whose writes wait for [`Gathered::poll`].
+/// A connection whose writes wait for [`Gathered::poll`].
 ///
 /// Both holders of the lock belong to one task, so the lock is never contended.
 #[derive(Debug)]
@@ -35,9 +35,9 @@ struct Gathering<I> {
     io: I,
     /// Bytes that were written but not sent; an idle connection allocates no memory for them.
     gathered: Vec<u8>,
-    /// Number of gathered bytes that were already sent.
+    /// The number of gathered bytes that were already sent.
     sent: usize,
-    /// Write error that occurred after the bytes were accepted.
+    /// A write error that occurred after the bytes were accepted.
     failure: Option<io::Error>,
 }
 
@@ -137,7 +137,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
 }
 
 pin_project! {
-    /// Future of a connection that sends the gathered bytes after each poll.
+    /// The future of a connection that sends the gathered bytes after each poll.
     pub(super) struct Gathered<C, I> {
         #[pin]
         connection: C,

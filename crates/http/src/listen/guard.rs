@@ -12,18 +12,18 @@ use pin_project_lite::pin_project;
 
 use super::idle::Activity;
 
-/// Guard for a request's body: limits its size and monitors its progress.
+/// A guard for a request's body: limits its size and monitors its progress.
 ///
 /// A listener adds a guard to the extensions of each request with a body. A service must read the
 /// body through [`BodyGuard::watch`].
 #[derive(Clone, Debug)]
 pub struct BodyGuard {
     activity: Arc<Activity>,
-    /// Maximum size of the body in bytes; `u64::MAX` means no limit.
+    /// The maximum size of the body in bytes; `u64::MAX` means no limit.
     max_bytes: u64,
 }
 
-/// Error that occurs while a request's body is read.
+/// An error that occurs while a request's body is read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
@@ -36,7 +36,7 @@ pub enum BodyError {
 }
 
 pin_project! {
-    /// Body that returns an error beyond its size limit and reports when it waits for the client.
+    /// A body that returns an error beyond its size limit and reports when it waits for the client.
     #[derive(Debug)]
     pub struct GuardedBody<B> {
         #[pin]
@@ -47,8 +47,8 @@ pin_project! {
     }
 }
 
-/// Guard that counts a body while it waits for the client; dropped with the body, so that the count
-/// stays correct.
+/// A guard that counts a body while it waits for the client; dropped with the body, so that the
+/// count stays correct.
 #[derive(Debug)]
 struct WaitGuard {
     activity: Arc<Activity>,

@@ -15,7 +15,7 @@ use super::{
     framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_again,
 };
 
-/// Stream whose requests are checked while they are read.
+/// A stream whose requests are checked while they are read.
 #[derive(Debug)]
 pub(super) struct TappedStream<S> {
     stream: S,
@@ -23,7 +23,7 @@ pub(super) struct TappedStream<S> {
     unread: BytesMut,
     /// Checked bytes that did not fit into the last read and are to be read next.
     followed: BytesMut,
-    /// Scanner of the heads; `None` if nothing is checked.
+    /// The scanner of the heads; `None` if nothing is checked.
     tap: Option<HeadScanner>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct TappedStream<S> {
 struct HeadScanner {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Number of requests served earlier on the connection.
+    /// The number of requests served earlier on the connection.
     earlier: u32,
     max_line_bytes: usize,
 }

@@ -14,16 +14,16 @@ use tower_service::Service;
 
 use super::request_context::RequestContext;
 
-/// Service that a listener serves; it is called by reference, so it need not be cloned for each
+/// A service that a listener serves; it is called by reference, so it need not be cloned for each
 /// request.
 pub trait HttpService: Clone + Send + 'static {
-    /// Body of the service's responses.
+    /// The body of the service's responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Type of the service's response heads that are encoded in advance.
+    /// The type of the service's response heads that are encoded in advance.
     type ReadyHead: ReadyHead;
 
-    /// Future of a response that is not immediately available.
+    /// The future of a response that is not immediately available.
     type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
     /// Whether the service accepts bodiless requests that hyper has not parsed.
@@ -39,7 +39,7 @@ pub trait HttpService: Clone + Send + 'static {
     ) -> ServiceResponse<Self::ResponseBody, Self::ReadyHead, Self::Future>;
 }
 
-/// Head of a response without a body, encoded once and sent many times.
+/// The head of a response without a body, encoded once and sent many times.
 ///
 /// The head has no `Connection`, `Content-Length` or `Date`: the listener adds them.
 pub trait ReadyHead: fmt::Debug + Send + 'static {
@@ -68,7 +68,7 @@ impl ReadyHead for Infallible {
     }
 }
 
-/// Response of an [`HttpService`], or the future of one.
+/// The response of an [`HttpService`], or the future of one.
 #[derive(Debug)]
 pub enum ServiceResponse<B, H, F> {
     /// The response is available immediately.
@@ -100,7 +100,7 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
     }
 }
 
-/// Adapter that serves a Tower service as an [`HttpService`] and puts the client into the
+/// An adapter that serves a Tower service as an [`HttpService`] and puts the client into the
 /// extensions.
 #[derive(Clone, Debug)]
 pub(super) struct TowerAdapter<S>(pub(super) S);
@@ -144,7 +144,7 @@ where
 }
 
 pin_project! {
-    /// Future that resolves to a service's response.
+    /// A future that resolves to a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
         /// The service was ready and has been called.

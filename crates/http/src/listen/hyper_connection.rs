@@ -25,17 +25,18 @@ use super::{
     stream::Stream,
 };
 
-/// Minimum buffer size for a request's head.
+/// The minimum buffer size for a request's head.
 const MIN_HEAD_BYTES: usize = 8 * 1024;
-/// Maximum number of body bytes that are read or written at a time.
+/// The maximum number of body bytes that are read or written at a time.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Number of headers that hyper parses on the stack; any other limit costs an allocation.
+/// The number of headers that hyper parses on the stack; any other limit costs an allocation.
 const FREE_HEADERS: usize = 100;
-/// Maximum number of open streams of one HTTP/2 connection.
+/// The maximum number of open streams of one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum number of streams that a client may reset before they are processed (CVE-2023-44487).
+/// The maximum number of streams that a client may reset before they are processed
+/// (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Maximum number of streams that the listener may reset because of a client's errors
+/// The maximum number of streams that the listener may reset because of a client's errors
 /// (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
@@ -107,7 +108,7 @@ fn http2_builder(
     builder
 }
 
-/// Executor whose tasks are awaited at shutdown.
+/// An executor whose tasks are awaited at shutdown.
 #[derive(Clone, Debug)]
 pub(crate) struct TrackedExecutor(pub(crate) TaskTracker);
 

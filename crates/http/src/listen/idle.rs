@@ -5,7 +5,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Minimum number of body bytes that a client must send within each idle timeout.
+/// The minimum number of body bytes that a client must send within each idle timeout.
 ///
 /// Without this minimum, an occasional byte would keep a connection, and one to the upstream, open
 /// indefinitely.
@@ -25,21 +25,21 @@ pub(super) struct Activity {
     blocked: AtomicBool,
     requests: AtomicU32,
     in_flight: AtomicU32,
-    /// Number of response pieces on streams; `waiting` counts those that wait for the client's
+    /// The number of response pieces on streams; `waiting` counts those that wait for the client's
     /// window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// Value of the counter `reads` when the last request ended.
+    /// The value of the counter `reads` when the last request ended.
     reads_when_idle: AtomicU32,
-    /// Number of requests with a body that the service is waiting for.
+    /// The number of requests with a body that the service is waiting for.
     awaited_bodies: AtomicU32,
-    /// Number of received body bytes.
+    /// The number of received body bytes.
     body_bytes: AtomicU64,
     /// Whether the last guarded body was read to its end.
     body_ended: AtomicBool,
     /// HTTP/1: whether the last response began before the body of its request had ended.
     answers_early: AtomicBool,
-    /// Number of requests in flight whose responses have begun.
+    /// The number of requests in flight whose responses have begun.
     answering: AtomicU32,
     /// Whether the connection ends with the response to the last request.
     ends: AtomicBool,
@@ -54,7 +54,7 @@ pub(super) struct HeadFlags {
     pub(super) is_long: AtomicBool,
     /// Whether the connection has become a tunnel and carries no more requests.
     pub(super) is_over: AtomicBool,
-    /// Number of the request whose body length is ambiguous; zero if there is none.
+    /// The number of the request whose body length is ambiguous; zero if there is none.
     pub(super) unclear: AtomicU32,
 }
 
@@ -225,7 +225,7 @@ fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// Event that a connection is waiting for, with a count; equal values mean that there was no
+/// The event that a connection is waiting for, with a count; equal values mean that there was no
 /// progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
@@ -241,7 +241,7 @@ enum Phase {
     Busy,
 }
 
-/// Monitor of one connection that detects timeouts.
+/// A monitor of one connection that detects timeouts.
 #[derive(Debug)]
 pub(super) struct IdleWatch {
     header_timeout: Duration,
@@ -250,7 +250,7 @@ pub(super) struct IdleWatch {
     since: Instant,
 }
 
-/// Action to be taken on a connection that has timed out.
+/// The action to be taken on a connection that has timed out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,

@@ -13,10 +13,10 @@ use super::{
     connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
 };
 
-/// Maximum number of bytes read after a refusal: as many as a Go server accepts in one head.
+/// The maximum number of bytes read after a refusal: as many as a Go server accepts in one head.
 const MAX_LINGERING_BYTES: usize = 1024 * 1024;
 
-/// Connection that reports the bytes read and written, and holds its permit.
+/// A connection that reports the bytes read and written, and holds its permit.
 ///
 /// The permit is held as long as the connection is used; after an upgrade the tunnel owns it.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
-    /// Number of bytes that are read and discarded after a refusal or an early response, so that a
-    /// client that is still sending receives the response instead of a connection reset.
+    /// The number of bytes that are read and discarded after a refusal or an early response, so
+    /// that a client that is still sending receives the response instead of a connection reset.
     lingering: usize,
     /// Whether TLS buffers unsent data; if so, writes always succeed, and only a flush waits.
     flushes: bool,

@@ -28,7 +28,7 @@ use super::{
     workers::{Runtimes, Workers},
 };
 
-/// Listener that serves HTTP/1.1 and HTTP/2 on one address.
+/// A listener that serves HTTP/1.1 and HTTP/2 on one address.
 #[derive(Debug)]
 pub struct Listener {
     socket: BoundSocket,

@@ -8,7 +8,7 @@ use super::certificate::{Certificate, CertificateState};
 
 pub(super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Stand-in type without values for builds without ACME.
+/// A stand-in type without values for builds without ACME.
 #[derive(Debug)]
 pub(super) enum Acme {}
 

@@ -4,17 +4,17 @@ use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Minimum and maximum number of files reserved for the database, DNS queries, downloads, logs and
-/// pages; between these bounds, an eighth of all files is reserved.
+/// The minimum and maximum number of files reserved for the database, DNS queries, downloads, logs
+/// and pages; between these bounds, an eighth of all files is reserved.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Number of files that a serving thread needs: three for its runtime, one for each of two
+/// The number of files that a serving thread needs: three for its runtime, one for each of two
 /// listeners, and one for an accepted connection that waits for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Maximum number of clients of the separate listener for administrators.
+/// The maximum number of clients of the separate listener for administrators.
 pub const ADMIN_CLIENTS: usize = 16;
 
-/// Limit on the number of open files of the process.
+/// The limit on the number of open files of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenFileLimit {
     soft: u64,
@@ -22,11 +22,11 @@ pub struct OpenFileLimit {
     hard: u64,
 }
 
-/// Number of clients that the limit on open files and the settings allow.
+/// The number of clients that the limit on open files and the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
-    /// Maximum number of concurrent clients.
+    /// The maximum number of concurrent clients.
     pub clients: usize,
     wanted: usize,
 }

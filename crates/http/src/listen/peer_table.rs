@@ -9,14 +9,14 @@ const PLACES_PER_BUCKET: usize = 8;
 /// Bits of a slot that store the peer's number; the other bits identify the peer.
 const NUMBER: u64 = u32::MAX as u64;
 
-/// Table that stores a number for each of about a thousand peers.
+/// A table that stores a number for each of about a thousand peers.
 ///
 /// An update takes no lock and allocates no memory. If all slots of a bucket are taken, a new peer
 /// replaces another one, whose number is lost. One of two concurrent updates may be lost.
 #[derive(Debug)]
 pub struct PeerTable {
     places: Box<[AtomicU64]>,
-    /// Hasher with a random seed, so that clients cannot choose addresses that share a bucket.
+    /// A hasher with a random seed, so that clients cannot choose addresses that share a bucket.
     hasher: RandomState,
 }
 

@@ -15,7 +15,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// Future that is not polled when something else wakes its task.
+    /// A future that is not polled when something else wakes its task.
     pub(super) struct PollOnWake<F> {
         #[pin]
         future: F,
@@ -23,7 +23,7 @@ pin_project! {
     }
 }
 
-/// Waker that remembers whether it was called.
+/// A waker that remembers whether it was called.
 #[derive(Debug)]
 struct WakeFlag {
     is_woken: AtomicBool,

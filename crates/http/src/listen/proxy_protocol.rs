@@ -5,16 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use bytes::BytesMut;
 use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
-/// Size of the longest version 1 header, including its line end (section 2.1).
+/// The size of the longest version 1 header, including its line end (section 2.1).
 const MAX_V1: usize = 107;
-/// Size of the longest accepted version 2 header, which has room for addresses and some TLVs.
+/// The size of the longest accepted version 2 header, which has room for addresses and some TLVs.
 ///
 /// The protocol allows 64 KiB, which a peer could make the listener buffer for each connection.
 const MAX_V2: usize = 16 + 4096;
 const V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const V1_SIGNATURE: &[u8] = b"PROXY ";
 
-/// Source of a connection according to its PROXY header.
+/// The source of a connection according to its PROXY header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxySource {
@@ -26,7 +26,7 @@ pub enum ProxySource {
     Local,
 }
 
-/// Result of parsing the first bytes of a connection.
+/// The result of parsing the first bytes of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxyHeader {
@@ -34,9 +34,9 @@ pub enum ProxyHeader {
     Incomplete,
     /// A complete PROXY header.
     Complete {
-        /// Source address in the PROXY header.
+        /// The source address in the PROXY header.
         source: ProxySource,
-        /// Size of the PROXY header; the bytes after it were sent by the client.
+        /// The size of the PROXY header; the bytes after it were sent by the client.
         len: usize,
     },
     /// There is no PROXY header, or a malformed one; the connection must be closed.

@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr, sync::Arc};
 
-/// Set of proxy addresses that may change while a listener runs.
+/// A set of proxy addresses that may change while a listener runs.
 ///
 /// # Example
 ///

@@ -13,22 +13,23 @@ use tokio::time::Instant;
 
 use super::{client_addr::ClientAddr, guard::BodyGuard};
 
-/// Body of an incoming request, and what the listener knows about its client.
+/// The body of an incoming request, and what the listener knows about its client.
 ///
 /// This type is used as the request's body, because extensions would cost allocations that a
 /// request with an immediate response does not need.
 #[derive(Debug)]
 pub struct RequestContext {
-    /// Body; `None` if the request has none, in which case hyper has not seen the request.
+    /// The body; `None` if the request has none, in which case hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) is_forged: bool,
     pub(super) guard: Option<BodyGuard>,
-    /// Time when the head was complete, or when the verdict that the decision depends on was known.
+    /// The time when the head was complete, or when the verdict that the decision depends on was
+    /// known.
     pub(super) started_at: Instant,
 }
 
-/// Body of a request; may be absent.
+/// The body of a request; may be absent.
 #[derive(Debug)]
 pub struct OptionalBody(Option<Incoming>);
 

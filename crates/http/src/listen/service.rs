@@ -26,7 +26,7 @@ use super::{
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Service for one connection that counts requests and adds their client addresses.
+/// A service for one connection that counts requests and adds their client addresses.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionService<S> {
     pub(super) service: S,
@@ -285,7 +285,7 @@ impl Drop for InFlightGuard {
 }
 
 pin_project! {
-    /// Future of a response that counts as in flight until its body ends.
+    /// The future of a response that counts as in flight until its body ends.
     pub(super) struct CountedFuture<B, F> {
         #[pin]
         answer: CountedState<B, F>,
@@ -347,7 +347,7 @@ fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
 }
 
 pin_project! {
-    /// Body that keeps its request counted as in flight.
+    /// A body that keeps its request counted as in flight.
     pub(super) struct CountedBody<B> {
         in_flight: InFlightGuard,
         // `None`: empty.

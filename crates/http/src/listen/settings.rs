@@ -12,7 +12,7 @@ use super::{address::ListenAddr, client_addr::TrustedProxies, tls::Tls};
 /// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts no proxy.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// Address to listen on.
+    /// The address to listen on.
     pub addr: ListenAddr,
     /// Permissions of a Unix socket's file.
     pub unix_mode: u32,
@@ -24,33 +24,33 @@ pub struct ListenSettings {
     pub proxy_protocol: bool,
     /// Certificates; if `None`, connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Timeout for the head of a request, measured from the start of the connection or the head's
-    /// first byte.
+    /// The timeout for the head of a request, measured from the start of the connection or the
+    /// head's first byte.
     ///
     /// The PROXY header and TLS handshake together have the same timeout.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or while the client neither receives
-    /// nor sends data.
+    /// The time that a connection stays open without a request, or while the client neither
+    /// receives nor sends data.
     pub idle_timeout: Duration,
-    /// Maximum number of headers in a request; requests with more get status 431.
+    /// The maximum number of headers in a request; requests with more get status 431.
     pub max_headers: usize,
-    /// Maximum size of a request's head in bytes, at least 8,192; larger heads get status 431.
+    /// The maximum size of a request's head in bytes, at least 8,192; larger heads get status 431.
     pub max_header_bytes: usize,
-    /// Maximum size of one line of a request's head; longer lines get status 431.
+    /// The maximum size of one line of a request's head; longer lines get status 431.
     ///
     /// The target counts as a line, too; a request with a longer target gets status 414.
     pub max_header_line_bytes: usize,
-    /// Maximum size of a request's body; 0 means no limit. Larger bodies get status 413 or are
+    /// The maximum size of a request's body; 0 means no limit. Larger bodies get status 413 or are
     /// aborted.
     pub max_body_bytes: u64,
-    /// Maximum number of concurrent connections; further ones wait to be accepted.
+    /// The maximum number of concurrent connections; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Maximum number of connections per address or IPv6 /64; 0 means no limit. Further connections
-    /// are closed.
+    /// The maximum number of connections per address or IPv6 /64; 0 means no limit. Further
+    /// connections are closed.
     ///
     /// Trusted proxies and Unix sockets have no limit.
     pub max_connections_per_address: usize,
-    /// Header line, including its line end, for responses that the listener itself sends to
+    /// A header line, including its line end, for responses that the listener itself sends to
     /// requests that are malformed or exceed a limit.
     pub refusal_line: Option<&'static str>,
     /// Whether requests without a body are served by the built-in parser and all others by hyper;
@@ -58,7 +58,7 @@ pub struct ListenSettings {
     ///
     /// The responses are the same in both cases.
     pub fast_path: bool,
-    /// Time for requests in flight to finish at shutdown.
+    /// The time for requests in flight to finish at shutdown.
     pub drain_timeout: Duration,
 }
 

@@ -27,14 +27,14 @@ use super::{
     systemd,
 };
 
-/// Length of the system's accept queue; Linux limits it to `somaxconn`.
+/// The length of the system's accept queue; Linux limits it to `somaxconn`.
 const BACKLOG: u32 = 1024;
 
-/// Listening socket that is not registered with a runtime yet.
+/// A listening socket that is not registered with a runtime yet.
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     kind: Kind,
-    /// Socket file that is removed when the socket is closed.
+    /// The socket file that is removed when the socket is closed.
     _file: Option<SocketFile>,
 }
 
@@ -44,21 +44,21 @@ enum Kind {
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Socket on which the runtime of one thread accepts connections.
+/// A socket on which the runtime of one thread accepts connections.
 #[derive(Debug)]
 pub(super) enum Acceptor {
     Tcp(AsyncFd<mio::net::TcpListener>),
     Unix(AsyncFd<mio::net::UnixListener>),
 }
 
-/// File of a Unix socket; removed when dropped, unless another file has replaced it.
+/// The file of a Unix socket; removed when dropped, unless another file has replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
     identity: Identity,
 }
 
-/// Identity that distinguishes a file from others with the same path; inodes are reused, so the
+/// The identity that distinguishes a file from others with the same path; inodes are reused, so the
 /// time is included.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {

@@ -24,15 +24,15 @@ use tokio_rustls::server::TlsStream;
 
 use super::eager_read;
 
-/// Maximum number of bytes read before the socket is registered with the runtime; most heads are
-/// shorter.
+/// The maximum number of bytes read before the socket is registered with the runtime; most heads
+/// are shorter.
 const EAGER_BYTES: usize = 4 * 1024;
 
-/// Peer of a connection, as reported by the system.
+/// The peer of a connection, as reported by the system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Peer {
     Tcp(SocketAddr),
-    /// Peer of a Unix socket, which has no address.
+    /// The peer of a Unix socket, which has no address.
     Unix,
 }
 
@@ -48,18 +48,19 @@ impl Peer {
     }
 }
 
-/// Connection before TLS; bytes that were read too early can be put back.
+/// A connection before TLS; bytes that were read too early can be put back.
 #[derive(Debug)]
 pub(super) struct Transport {
     socket: Socket,
-    /// Number of bytes that may still be read eagerly; `None` if the runtime must watch the socket.
+    /// The number of bytes that may still be read eagerly; `None` if the runtime must watch the
+    /// socket.
     eager_bytes: Option<usize>,
     /// Whether the next write is the last one on the connection.
     ends: bool,
     unread: BytesMut,
 }
 
-/// Socket that is registered with the runtime only when waiting is necessary.
+/// A socket that is registered with the runtime only when waiting is necessary.
 ///
 /// A client with a single request may have sent it before its connection is accepted. No waiting is
 /// then necessary until the connection is closed, which saves three system calls and a timer.
@@ -72,14 +73,14 @@ enum Socket {
     Lost,
 }
 
-/// Non-blocking connection that is not registered with a runtime.
+/// A non-blocking connection that is not registered with a runtime.
 #[derive(Debug)]
 pub(super) enum AcceptedSocket {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// Connection as seen by the HTTP implementation.
+/// A connection as seen by the HTTP implementation.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Transport),

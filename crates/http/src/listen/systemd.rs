@@ -15,7 +15,7 @@ use super::socket::BoundSocket;
 static INHERITED: LazyLock<Mutex<InheritedSockets>> =
     LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
-/// State of this process that is reported to the service manager.
+/// The state of this process that is reported to the service manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ServiceState {

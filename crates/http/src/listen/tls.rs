@@ -27,7 +27,7 @@ use super::{
     stream::Transport,
 };
 
-/// Time between two checks of the certificate files.
+/// The time between two checks of the certificate files.
 const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
 /// Certificates of a listener that serves HTTP/2 and HTTP/1.1 over TLS 1.2 and 1.3.
@@ -50,13 +50,13 @@ struct Certificates {
     acme: Option<Acme>,
 }
 
-/// Certificate and key files, and the certificate that was last loaded from them.
+/// The certificate and key files, and the certificate that was last loaded from them.
 #[derive(Debug)]
 struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
-    /// Reason why the current files cannot be used.
+    /// The reason why the current files cannot be used.
     problem: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Connection count assigned to a thread that has ended, so that it gets no more connections.
+/// The connection count assigned to a thread that has ended, so that it gets no more connections.
 ///
 /// The value is half of the range, because the thread's remaining connections still decrement the
 /// count.
@@ -60,14 +60,14 @@ pub(super) struct Runtimes {
     handles: Arc<[RuntimeHandle]>,
 }
 
-/// Handle of a runtime, with the number of its connections.
+/// A handle of a runtime, with the number of its connections.
 #[derive(Clone, Debug)]
 pub(super) struct RuntimeHandle {
     pub(super) handle: Handle,
     connections: Arc<AtomicUsize>,
 }
 
-/// Slot for one connection on a thread.
+/// A slot for one connection on a thread.
 #[derive(Debug)]
 pub(super) struct RuntimeSlot(Arc<AtomicUsize>);
 

@@ -18,7 +18,7 @@ use super::trailers;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Body of a request on its way to the upstream.
+/// The body of a request on its way to the upstream.
 #[derive(Debug, Default)]
 pub(super) struct RequestBody {
     kind: RequestKind,
@@ -146,11 +146,11 @@ fn is_too_large(error: &BoxError) -> bool {
     matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
 }
 
-/// Progress of a request's body, on which timeouts are based.
+/// The progress of a request's body, on which timeouts are based.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
 
-/// Party that the transfer of a request's body is waiting for.
+/// The party that the transfer of a request's body is waiting for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Upload {
     AwaitsClient,

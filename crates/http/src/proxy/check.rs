@@ -21,7 +21,7 @@ use super::{
     settings::HealthCheck,
 };
 
-/// Maximum timeout for the response to a health check.
+/// The maximum timeout for the response to a health check.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// Checks a server periodically until `stop` is cancelled or the proxy is dropped.

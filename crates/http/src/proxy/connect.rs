@@ -26,22 +26,23 @@ use super::{
     upstream::{Address, Protocol, Upstream},
 };
 
-/// Time without received data after which a server with open streams is sent a PING (RFC 9113
+/// The time without received data after which a server with open streams is sent a PING (RFC 9113
 /// §6.7).
 const PING_AFTER: Duration = Duration::from_secs(20);
 
-/// Maximum number of streams on a connection until the server's SETTINGS arrive (RFC 9113 §6.5.2).
+/// The maximum number of streams on a connection until the server's SETTINGS arrive (RFC 9113
+/// §6.5.2).
 ///
 /// The value is one, because a server with a low limit would refuse further streams.
 const FIRST_STREAMS: usize = 1;
 
-/// Error numbers ENFILE and EMFILE, which are the same on every Unix; `io::ErrorKind` has no stable
-/// kind for them.
+/// The error numbers ENFILE and EMFILE, which are the same on every Unix; `io::ErrorKind` has no
+/// stable kind for them.
 const OUT_OF_FILES: [i32; 2] = [23, 24];
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Connector that opens connections to servers.
+/// A connector that opens connections to servers.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     http: HttpConnector,
@@ -52,14 +53,14 @@ pub(super) struct Connector {
     tasks: TaskTracker,
 }
 
-/// New connection; an HTTP/2 connection already has a running task.
+/// A new connection; an HTTP/2 connection already has a running task.
 #[derive(Debug)]
 pub(super) enum NewConnection {
     Http1(Box<Connection>),
     Http2(SharedConnection),
 }
 
-/// Error that occurred while connecting to a server.
+/// An error that occurred while connecting to a server.
 #[derive(Debug)]
 pub(super) enum ConnectError {
     Timeout(Duration),

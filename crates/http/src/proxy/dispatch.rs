@@ -21,14 +21,14 @@ use super::{
     servers::{ServerSet, Servers},
 };
 
-/// Maximum number of kept connections that are tried before a new one is opened: a restarted server
-/// has closed all of them.
+/// The maximum number of kept connections that are tried before a new one is opened: a restarted
+/// server has closed all of them.
 const MAX_REUSE_TRIES: usize = 3;
-/// Maximum number of servers that are tried while nothing of a request has been sent; more would
-/// make the client wait for too many connect timeouts.
+/// The maximum number of servers that are tried while nothing of a request has been sent; more
+/// would make the client wait for too many connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
-/// Request that is ready to be sent to an upstream server.
+/// A request that is ready to be sent to an upstream server.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) parts: Parts,
@@ -37,7 +37,7 @@ pub(super) struct Message {
     pub(super) added: Option<AddedHeaders>,
 }
 
-/// Head of a response, and the source of its body.
+/// The head of a response, and the source of its body.
 #[derive(Debug)]
 pub(super) struct UpstreamResponse {
     pub(super) response: Response<()>,
@@ -45,7 +45,7 @@ pub(super) struct UpstreamResponse {
     pub(super) slot: ServerSlot,
 }
 
-/// Source of a response's body.
+/// The source of a response's body.
 #[derive(Debug)]
 pub(super) enum BodySource {
     Http1(Box<Connection>, PendingBody),
@@ -85,14 +85,14 @@ impl Message {
     }
 }
 
-/// Dispatch in progress: a slot has been taken, and a first attempt may have failed.
+/// A dispatch in progress: a slot has been taken, and a first attempt may have failed.
 pub(super) struct StartedDispatch {
     pub(super) slot: ServerSlot,
     pub(super) tried: ServerSet,
     pub(super) attempt: Option<Attempt>,
 }
 
-/// Reason why there is no response from the upstream.
+/// The reason why there is no response from the upstream.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
@@ -251,7 +251,7 @@ fn note(health: &Health, failure: &Failure) {
     }
 }
 
-/// Result of trying to send a request to one server.
+/// The result of trying to send a request to one server.
 pub(super) enum Attempt {
     Answered(Response<()>, BodySource),
     /// Nothing was sent, so the request can be sent to another server.

@@ -1,15 +1,15 @@
 use std::{error::Error, io, path::PathBuf, time::Duration};
 
-/// Error for an upstream that cannot be used.
+/// An error for an upstream that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
     /// The configured upstream is not a valid URL.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
-        /// Configured upstream URL.
+        /// The configured upstream URL.
         url: String,
-        /// Description of the problem, and the expected form.
+        /// The description of the problem, and the expected form.
         reason: String,
     },
     /// No upstream server is configured.
@@ -26,9 +26,9 @@ pub enum ProxyError {
     /// The file of trusted certificates is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
-        /// Path of the unusable file.
+        /// The path of the unusable file.
         file: PathBuf,
-        /// Reason why the file is unusable.
+        /// The reason why the file is unusable.
         reason: String,
     },
     /// The system has no trusted certificates.
@@ -42,17 +42,17 @@ pub enum ProxyError {
     /// The health check of the upstream failed.
     #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
-        /// URL of the upstream.
+        /// The URL of the upstream.
         url: String,
-        /// Reason for the failed health check.
+        /// The reason for the failed health check.
         reason: String,
     },
     /// The upstream does not accept connections.
     #[error("cannot connect to upstream {url}: {}", with_step(.source.as_ref()))]
     Connect {
-        /// Upstream URL.
+        /// The upstream URL.
         url: String,
-        /// Error returned by the system.
+        /// The error returned by the system.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The upstream did not respond to a connection attempt in time.
@@ -60,9 +60,9 @@ pub enum ProxyError {
         "could not connect to upstream {url} within {after:?}; check the address and firewalls in between"
     )]
     ConnectTimeout {
-        /// Upstream URL.
+        /// The upstream URL.
         url: String,
-        /// Timeout that was exceeded.
+        /// The timeout that was exceeded.
         after: Duration,
     },
 }
@@ -108,7 +108,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Error of an upstream connection or of the upstream's response.
+/// An error of an upstream connection or of the upstream's response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {

@@ -7,7 +7,7 @@ use robot_detection_texts::Language;
 
 use super::proxy_body::ProxyBody;
 
-/// Error page that the proxy returns if it cannot forward a request.
+/// An error page that the proxy returns if it cannot forward a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ErrorPage {
     /// The request violates HTTP.
@@ -26,7 +26,7 @@ pub(super) enum ErrorPage {
     LoopDetected,
 }
 
-/// Value of `Retry-After` in seconds (RFC 9110 §10.2.3).
+/// The value of `Retry-After` in seconds (RFC 9110 §10.2.3).
 const RETRY_AFTER_SECONDS: &str = "10";
 
 impl ErrorPage {

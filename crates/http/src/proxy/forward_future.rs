@@ -11,7 +11,7 @@ use crate::listen::fast_path::reuse;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
-/// Maximum number of boxes kept per thread: about as many as there are requests waiting for
+/// The maximum number of boxes kept per thread: about as many as there are requests waiting for
 /// responses at a time.
 const MAX_KEPT: usize = 64;
 
@@ -20,19 +20,19 @@ thread_local! {
     static POOL: RefCell<Vec<Box<Allocation>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Boxed future that resolves to the response to a forwarded request.
+/// A boxed future that resolves to the response to a forwarded request.
 ///
 /// Futures that contain this one are moved, so the box keeps them small. Each thread reuses its
 /// boxes, because an allocation costs more than filling a box.
 pub struct ForwardFuture {
-    /// Box of the future; `None` once the box has been returned.
+    /// The box of the future; `None` once the box has been returned.
     allocation: Option<Box<Allocation>>,
     /// Whether the header map belongs to the listener's pool; header values parsed by hyper share
     /// the memory of a whole read buffer and must not be kept.
     is_plain: bool,
 }
 
-/// Memory in which a request stays while it is being forwarded.
+/// The memory in which a request stays while it is being forwarded.
 #[derive(Default)]
 struct Allocation {
     message: Message,

@@ -26,7 +26,7 @@ pub(super) fn strip(headers: &mut HeaderMap) {
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
-    /// Requested host; valid inside a quoted string.
+    /// The requested host; valid inside a quoted string.
     host: HeaderValue,
 }
 
@@ -210,7 +210,7 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
 
-/// Decimal text of each octet value with a trailing dot, and the length of the text.
+/// The decimal text of each octet value with a trailing dot, and the length of the text.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an error would be reported"

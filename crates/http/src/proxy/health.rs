@@ -11,32 +11,32 @@ use std::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Number of consecutive failures after which a server is excluded; a single failure may be caused
-/// by the request.
+/// The number of consecutive failures after which a server is excluded; a single failure may be
+/// caused by the request.
 const MAX_FAILURES: u32 = 3;
-/// Number of consecutive failed health checks after which a server is excluded.
+/// The number of consecutive failed health checks after which a server is excluded.
 const MAX_FAILED_CHECKS: u32 = 2;
-/// Length of a server's first exclusion; it doubles with each failed trial.
+/// The length of a server's first exclusion; it doubles with each failed trial.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Health of one upstream server.
+/// The health of one upstream server.
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
     /// Whether there are other servers; only then can this one be excluded.
     has_others: bool,
     since: Instant,
-    /// Number of consecutive failed requests to the server.
+    /// The number of consecutive failed requests to the server.
     failures: AtomicU32,
-    /// End of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
+    /// The end of the exclusion in milliseconds after `since`; 0 if the server is not excluded.
     out_until_ms: AtomicU64,
-    /// Number of consecutive failed health checks.
+    /// The number of consecutive failed health checks.
     failed_checks: AtomicU32,
     last_error: Mutex<Option<Arc<str>>>,
 }
 
-/// Availability of a server for requests.
+/// The availability of a server for requests.
 // Healthy → Out after consecutive failures, → Due when the exclusion is over; the trial leads back
 // to Healthy, or to Out for twice as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

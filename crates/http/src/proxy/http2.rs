@@ -17,7 +17,7 @@ use super::{
     sender::Http2Stream,
 };
 
-/// Result of sending a request as a stream.
+/// The result of sending a request as a stream.
 pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
     /// Not a single byte was sent; the request is returned and can use another connection.

@@ -24,7 +24,7 @@ use super::{
     tunnel, websocket,
 };
 
-/// State shared by all requests to one upstream.
+/// The state shared by all requests to one upstream.
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) rules: Rules,
@@ -37,12 +37,12 @@ pub(super) struct Inner {
     pub(super) stop: CancellationToken,
 }
 
-/// Requested protocol switch that waits for the upstream's consent.
+/// A requested protocol switch that waits for the upstream's consent.
 pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
-    /// WebSocket key sent on behalf of an HTTP/2 client; the server's proof is checked here (RFC
-    /// 8441 §5).
+    /// The WebSocket key sent on behalf of an HTTP/2 client; the server's proof is checked here
+    /// (RFC 8441 §5).
     pub(super) key: Option<websocket::Key>,
 }
 

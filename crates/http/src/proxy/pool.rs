@@ -20,13 +20,14 @@ use super::{
     sender::{Http2Stream, SharedConnection},
 };
 
-/// Time for which an idle connection is kept; if the server closes the connection earlier, this is
-/// detected when the connection is taken from the pool.
+/// The time for which an idle connection is kept; if the server closes the connection earlier, this
+/// is detected when the connection is taken from the pool.
 const KEPT_FOR: Duration = Duration::from_secs(55);
-/// Maximum number of HTTP/2 connections per thread; if all are full, requests wait for a stream.
+/// The maximum number of HTTP/2 connections per thread; if all are full, requests wait for a
+/// stream.
 const MAX_SHARED: usize = 4;
 
-/// Number of shards; if there are more threads, some threads share a shard.
+/// The number of shards; if there are more threads, some threads share a shard.
 ///
 /// The first shard serves all multi-threaded runtimes, and each of the others serves a
 /// single-threaded runtime: a connection is registered with the runtime that opened it, and
@@ -34,17 +35,17 @@ const MAX_SHARED: usize = 4;
 /// for something else. There are more shards than CPU cores because applications and tests start
 /// runtimes too.
 const SHARDS: usize = 64;
-/// Approximate maximum number of idle connections on all threads.
+/// The approximate maximum number of idle connections on all threads.
 const MAX_KEPT: usize = 1024;
 
-/// Pool of connections to one server.
+/// A pool of connections to one server.
 #[derive(Debug)]
 pub(super) struct Pool {
     shards: Box<[Shard]>,
     max_kept: usize,
 }
 
-/// Part of the pool used by one thread.
+/// The part of the pool used by one thread.
 ///
 /// Aligned to two cache lines, which processors fetch together, so that threads share no cache
 /// lines.
@@ -54,7 +55,8 @@ pub(super) struct Shard {
     state: Mutex<State>,
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Lock held while an HTTP/2 connection is opened, so that concurrent requests open only one.
+    /// The lock held while an HTTP/2 connection is opened, so that concurrent requests open only
+    /// one.
     pub(super) connecting: tokio::sync::Mutex<()>,
 }
 
@@ -224,7 +226,7 @@ impl Shard {
     }
 }
 
-/// Time between two sweeps of idle connections.
+/// The time between two sweeps of idle connections.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// Returns the maximum number of connections that one shard keeps.

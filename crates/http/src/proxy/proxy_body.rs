@@ -17,7 +17,7 @@ use super::{
     trailers,
 };
 
-/// Body of a response: streamed from the upstream, or one of the proxy's own pages.
+/// The body of a response: streamed from the upstream, or one of the proxy's own pages.
 pub struct ProxyBody {
     kind: Kind,
 }
@@ -28,14 +28,14 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// Body that is entirely in memory.
+/// A body that is entirely in memory.
 struct BufferedBody {
     data: Option<Bytes>,
     /// Whether the length is announced; if not, the body is sent in chunks, as it was received.
     has_length: bool,
 }
 
-/// Error for a response body that ended too early.
+/// An error for a response body that ended too early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyBodyError {
@@ -149,10 +149,10 @@ impl fmt::Debug for ProxyBody {
     }
 }
 
-/// Body of an HTTP/2 stream.
+/// The body of an HTTP/2 stream.
 struct Http2Body {
     body: Incoming,
-    /// Stream and slot, which are dropped at the end of the body or earlier.
+    /// The stream and slot, which are dropped at the end of the body or earlier.
     loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,

@@ -19,7 +19,7 @@ use super::{
     upstream::Upstream,
 };
 
-/// Maximum number of `Via` entries with this proxy's name.
+/// The maximum number of `Via` entries with this proxy's name.
 ///
 /// The limit ends a loop with an intermediary that removes comments from `Via`, and thereby the
 /// marks that identify this proxy.
@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub(super) preserve_host: bool,
     /// Headers set by this program, which a client's `Connection` header cannot remove.
     pub(super) kept: Vec<HeaderName>,
-    /// Name prefix of headers that are not forwarded.
+    /// The name prefix of headers that are not forwarded.
     pub(super) hidden: Option<&'static str>,
     pub(super) via: Via,
 }
@@ -40,7 +40,7 @@ pub(super) struct Rules {
 /// `Via` entry by which loops are detected (RFC 9110 §7.6.3).
 #[derive(Clone, Debug)]
 pub(super) struct Via {
-    /// Text that is unique to this proxy.
+    /// The text that is unique to this proxy.
     mark: String,
     /// Entries for requests received over HTTP/1.0, HTTP/1.1 and HTTP/2.
     entries: [HeaderValue; 3],
@@ -56,10 +56,10 @@ pub(super) struct RequestFacts {
     pub(super) can_upgrade: bool,
 }
 
-/// Result of rewriting a request, apart from the head itself.
+/// The result of rewriting a request, apart from the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
-    /// Protocol that the request asks to switch to.
+    /// The protocol that the request asks to switch to.
     pub(super) protocol: Option<HeaderValue>,
     /// The client's `Accept` header, used for error pages.
     pub(super) accept: Option<HeaderValue>,
@@ -72,7 +72,7 @@ pub(super) struct RewrittenRequest {
 #[derive(Debug)]
 pub(super) struct AddedHeaders {
     via: HeaderValue,
-    /// Forwarding headers; `None` if the head already contains them.
+    /// The forwarding headers; `None` if the head already contains them.
     forwarded_headers: Option<ForwardedHeaders>,
 }
 

@@ -33,16 +33,16 @@ use super::{
     trailers, websocket,
 };
 
-/// Forwarding of one request, up to the head of its response.
+/// The forwarding of one request, up to the head of its response.
 ///
 /// Nearly always, a request has no body and uses a kept HTTP/1.1 connection; this case has its own
 /// state, without a box. All other requests continue in a boxed future.
 pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
-    /// Time when the request started, if the listener recorded it.
+    /// The time when the request started, if the listener recorded it.
     begun: Option<Instant>,
-    /// Requested protocol switch; boxed, because such requests are rare.
+    /// The requested protocol switch; boxed, because such requests are rare.
     switch: Option<Box<PendingUpgrade>>,
     page_context: PageContext,
     stage: Stage,
@@ -66,7 +66,7 @@ enum Stage {
     Over,
 }
 
-/// Request in progress over a kept connection.
+/// A request in progress over a kept connection.
 struct SentRequest {
     call: Call,
     slot: ServerSlot,

@@ -14,17 +14,18 @@ use hyper::client::conn::http2;
 
 use super::{body::RequestBody, http1::Connection};
 
-/// Maximum number of streams of one HTTP/2 connection, if the server does not set a lower limit.
+/// The maximum number of streams of one HTTP/2 connection, if the server does not set a lower
+/// limit.
 const MAX_STREAMS: usize = 128;
 
-/// Connection or stream over which a request is sent.
+/// A connection or stream over which a request is sent.
 #[derive(Debug)]
 pub(super) enum Sender {
     Http1(Box<Connection>),
     Http2(Box<Http2Stream>),
 }
 
-/// Stream of an HTTP/2 connection.
+/// A stream of an HTTP/2 connection.
 pub(super) struct Http2Stream {
     pub(super) sender: http2::SendRequest<RequestBody>,
     pub(super) is_tls: bool,
@@ -32,14 +33,14 @@ pub(super) struct Http2Stream {
     pub(super) copy: HeadCopy,
 }
 
-/// Number of streams on an HTTP/2 connection, and the limit.
+/// The number of streams on an HTTP/2 connection, and the limit.
 #[derive(Debug)]
 pub(super) struct Streams {
     open: AtomicUsize,
     max: AtomicUsize,
 }
 
-/// HTTP/2 connection shared by requests.
+/// An HTTP/2 connection shared by requests.
 pub(super) struct SharedConnection {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
@@ -122,7 +123,7 @@ impl fmt::Debug for SharedConnection {
     }
 }
 
-/// Copy of the head of a request without a body, in case it has to be sent again.
+/// A copy of the head of a request without a body, in case it has to be sent again.
 #[derive(Debug, Default)]
 pub(super) struct HeadCopy {
     head: Option<(Method, Uri)>,

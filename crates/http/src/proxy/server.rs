@@ -23,10 +23,10 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Delay before the next connection attempt if the process cannot open more files.
+/// The delay before the next connection attempt if the process cannot open more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// Upstream server to which requests can be sent.
+/// An upstream server to which requests can be sent.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
@@ -39,7 +39,7 @@ pub(super) struct Server {
     stop: CancellationToken,
 }
 
-/// Slot that a request occupies at a server until its response has ended.
+/// A slot that a request occupies at a server until its response has ended.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     pub(super) server: Arc<Server>,

@@ -7,7 +7,7 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// Maximum number of servers of one upstream: a [`ServerSet`] has one bit for each server.
+/// The maximum number of servers of one upstream: a [`ServerSet`] has one bit for each server.
 pub(super) const MAX_SERVERS: usize = 64;
 
 /// Servers of an upstream; at least one.
@@ -18,7 +18,7 @@ pub(super) struct Servers {
     all: Arc<[Arc<Server>]>,
 }
 
-/// Set of servers, stored as bits.
+/// A set of servers, stored as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerSet(u64);
 

@@ -37,7 +37,7 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Service that forwards requests to the servers of one upstream.
+/// A service that forwards requests to the servers of one upstream.
 ///
 /// Forwarding headers report the [`ClientAddr`] in the request's extensions to the upstream;
 /// without this extension, they contain no client address, and those sent by the client are
@@ -54,7 +54,7 @@ pub(super) struct Checks {
     are_running: Arc<AtomicBool>,
 }
 
-/// Future that resolves to the response to a forwarded request.
+/// A future that resolves to the response to a forwarded request.
 pub type ProxyFuture =
     Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Infallible>> + Send>>;
 

@@ -12,7 +12,7 @@ use crate::listen::{UnusableAuthorities, read_authorities};
 /// TLS connectors, which verify certificates against the host in the URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// Connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).
+    /// The connector that offers HTTP/2, if enabled, and HTTP/1.1 (ALPN).
     pub(super) any: HttpsConnector<HttpConnector>,
     pub(super) http1: HttpsConnector<HttpConnector>,
     pub(super) offers_http2: bool,

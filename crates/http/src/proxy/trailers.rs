@@ -57,7 +57,7 @@ const FORBIDDEN_PREFIXES: [&str; 7] = [
     "sec-",
     "x-forwarded",
 ];
-/// Digest field, which is allowed: a digest is known only when the body has been sent, so it is
+/// The digest field, which is allowed: a digest is known only when the body has been sent, so it is
 /// intended for trailers (RFC 9530 §2).
 const DIGEST: &str = "content-digest";
 

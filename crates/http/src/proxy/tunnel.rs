@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Timeout for one side to close after the other has.
+/// The timeout for one side to close after the other has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Copies data in both directions until both sides have ended, or until `stop` is cancelled.

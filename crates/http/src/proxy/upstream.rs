@@ -7,28 +7,28 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Upstream server: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
+/// An upstream server: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of the `Host` header if the client's is not preserved.
+    /// The value of the `Host` header if the client's is not preserved.
     pub(super) host: HeaderValue,
-    /// Name used in log messages: the URL without the prefix.
+    /// The name used in log messages: the URL without the prefix.
     pub(super) name: Arc<str>,
-    /// Path prefix without a slash at the end; empty if there is none.
+    /// The path prefix without a slash at the end; empty if there is none.
     prefix: String,
 }
 
-/// Address of an upstream server.
+/// The address of an upstream server.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
-    /// Scheme and authority of a TCP address.
+    /// The scheme and authority of a TCP address.
     Tcp(Uri),
     Unix(PathBuf),
 }
 
-/// Protocol of a connection to an upstream server.
+/// The protocol of a connection to an upstream server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Http1,

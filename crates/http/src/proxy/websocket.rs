@@ -11,10 +11,10 @@ use sha1::{Digest as _, Sha1};
 
 use super::headers;
 
-/// Text that a server appends to the key before hashing it (RFC 6455 §1.3).
+/// The text that a server appends to the key before hashing it (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Key of a handshake on behalf of an HTTP/2 client, which sends no key.
+/// The key of a handshake on behalf of an HTTP/2 client, which sends no key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
     answer: String,

@@ -11,13 +11,13 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// State between two lines, which is updated in the same way as the parser's state, so that
+/// The state between two lines, which is updated in the same way as the parser's state, so that
 /// warnings match what the parser does.
 #[derive(Debug)]
 pub(super) struct Groups<'t> {
     dialect: &'t Dialect,
     open: Option<Group<'t>>,
-    /// Line numbers of the blank line that ended the last group, and of that group's start.
+    /// The line numbers of the blank line that ended the last group, and of that group's start.
     ended_by_blank: Option<(usize, usize)>,
     has_told_orphan: bool,
     has_agent: bool,

@@ -1,7 +1,7 @@
 //! Search for the name that a misspelt name was probably intended to be.
 
-/// Maximum length of a name that is compared: all known names are shorter, and the time grows with
-/// the product of both lengths.
+/// The maximum length of a name that is compared: all known names are shorter, and the time grows
+/// with the product of both lengths.
 const MAX_NAME: usize = 24;
 
 /// Returns the most similar of the known names, if it is similar enough.

@@ -148,7 +148,7 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
     beginning(text)
 }
 
-/// State of the linter's pass between two lines.
+/// The state of the linter's pass between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
     is_name: &'f dyn Fn(&str) -> bool,
@@ -328,7 +328,7 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name.trim_ascii(), value.trim_ascii()))
 }
 
-/// Field that at least some robots read.
+/// A field that at least some robots read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -341,7 +341,7 @@ pub(super) enum Field {
     CleanParam,
     Noindex,
     Preferences(Vocabulary),
-    /// Field that some robots read; its value is not checked.
+    /// A field that some robots read; its value is not checked.
     Other,
 }
 

@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Rule as written in the file.
+/// A rule as written in the file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 // The derived order compares the path first, on which `compare` relies.
 pub(super) struct WrittenRule<'t> {

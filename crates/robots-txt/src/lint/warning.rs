@@ -2,22 +2,23 @@
 
 use std::fmt;
 
-/// Warning about a line that robots interpret differently than intended.
+/// A warning about a line that robots interpret differently than intended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// Line that the warning is about, counted from 1.
+    /// The line that the warning is about, counted from 1.
     pub line: usize,
-    /// Kind of the warning.
+    /// The kind of the warning.
     pub kind: WarningKind,
-    /// Text that describes the effect on robots and the correction; contains no control characters.
+    /// The text that describes the effect on robots and the correction; contains no control
+    /// characters.
     pub text: String,
 }
 
 /// Declares the kinds of warnings and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $kind:ident = $word:literal,)+) => {
-        /// Kind of a warning.
+        /// The kind of a warning.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[non_exhaustive]
         pub enum WarningKind {
@@ -37,11 +38,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Field that no robot supports.
+    /// A field that no robot supports.
     UnknownField = "unknown-field",
-    /// Line without a colon.
+    /// A line without a colon.
     MissingColon = "missing-colon",
-    /// Rule that belongs to no group.
+    /// A rule that belongs to no group.
     OrphanRule = "orphan-rule",
     /// `Disallow` without a path, which has no effect or disallows everything in this dialect.
     EmptyDisallow = "empty-disallow",
@@ -53,25 +54,25 @@ kinds! {
     EmptyAgent = "empty-agent",
     /// `User-agent` with a value that is not a product token.
     BadAgent = "bad-agent",
-    /// Path that contains spaces or does not start with a slash.
+    /// A path that contains spaces or does not start with a slash.
     BadPath = "bad-path",
-    /// Absolute URL instead of a path.
+    /// An absolute URL instead of a path.
     FullUrl = "full-url",
     /// `%` that is not followed by two hexadecimal digits.
     BadEscape = "bad-escape",
-    /// Wildcard in a dialect without wildcards.
+    /// A wildcard in a dialect without wildcards.
     Wildcard = "wildcard",
-    /// Rule that another rule of its group always overrides.
+    /// A rule that another rule of its group always overrides.
     ShadowedRule = "shadowed-rule",
-    /// Rule that is duplicated in its group.
+    /// A rule that is duplicated in its group.
     DuplicateRule = "duplicate-rule",
-    /// Name that is duplicated in a group.
+    /// A name that is duplicated in a group.
     DuplicateAgent = "duplicate-agent",
-    /// Robot with several groups that are combined.
+    /// A robot with several groups that are combined.
     SplitGroup = "split-group",
-    /// Robot with several groups, of which only the first is read.
+    /// A robot with several groups, of which only the first is read.
     UnreadGroup = "unread-group",
-    /// Blank line that ends a group before its last rule.
+    /// A blank line that ends a group before its last rule.
     BlankLine = "blank-line",
     /// `Crawl-delay` line that is ignored.
     CrawlDelay = "crawl-delay",
@@ -89,23 +90,23 @@ kinds! {
     ContentUsage = "content-usage",
     /// `Noindex` or a similar field, which robots.txt does not support.
     Noindex = "noindex",
-    /// Byte order mark at the beginning of the file.
+    /// A byte order mark at the beginning of the file.
     ByteOrderMark = "byte-order-mark",
-    /// NUL octet.
+    /// A NUL octet.
     Nul = "nul",
-    /// Control character other than NUL and tab.
+    /// A control character other than NUL and tab.
     ControlCharacter = "control-character",
     /// Invalid UTF-8.
     NotUtf8 = "not-utf-8",
-    /// Line that is longer than 16,663 octets.
+    /// A line that is longer than 16,663 octets.
     LongLine = "long-line",
-    /// File that is larger than 500 KiB.
+    /// A file that is larger than 500 KiB.
     LongFile = "long-file",
-    /// HTML document instead of plain text.
+    /// An HTML document instead of plain text.
     Html = "html",
-    /// File in UTF-16 encoding.
+    /// A file in UTF-16 encoding.
     Utf16 = "utf-16",
-    /// Statement of how many warnings were omitted.
+    /// A statement of how many warnings were omitted.
     More = "more",
 }
 

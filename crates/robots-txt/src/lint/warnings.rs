@@ -2,14 +2,15 @@
 
 use super::{Warning, WarningKind};
 
-/// Maximum number of returned warnings, not including the one that states how many were omitted.
+/// The maximum number of returned warnings, not including the one that states how many were
+/// omitted.
 // A file of 500 KiB may cause more than a hundred thousand.
 pub(super) const MAX_WARNINGS: usize = 200;
 
-/// Maximum number of octets of a value that are quoted in a warning.
+/// The maximum number of octets of a value that are quoted in a warning.
 const MAX_QUOTED: usize = 60;
 
-/// Collector of a file's warnings.
+/// A collector of a file's warnings.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     warnings: Vec<Warning>,

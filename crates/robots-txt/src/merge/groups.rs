@@ -8,22 +8,22 @@ use super::{
     union::{RuleLine, union},
 };
 
-/// Maximum size of the merged file in octets.
+/// The maximum size of the merged file in octets.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum number of octets that are read, and that are kept, when groups are combined.
+/// The maximum number of octets that are read, and that are kept, when groups are combined.
 // A group of a thousand robots is read for each of them, so small files can take long.
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
 
-/// Maximum number of rule comparisons in all groups; more would take seconds.
+/// The maximum number of rule comparisons in all groups; more would take seconds.
 const MAX_COMPARISONS: usize = 50_000_000;
 
-/// Result of merging two files.
+/// The result of merging two files.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct MergedFile {
-    /// Content of the merged file.
+    /// The content of the merged file.
     pub text: Vec<u8>,
     /// Whether the merged file disallows exactly what at least one of the two files disallows.
     ///
@@ -120,7 +120,7 @@ pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) 
     }
 }
 
-/// Content of a group before its rules have been merged.
+/// The content of a group before its rules have been merged.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Content {
     pub(super) theirs: Vec<RuleLine>,

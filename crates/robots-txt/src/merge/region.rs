@@ -1,13 +1,13 @@
 //! Sets of paths that rules match: comparison, intersection and writing.
 
-/// Maximum number of patterns for an intersection: the intersection of two patterns with many `*`
-/// may consist of exponentially many patterns.
+/// The maximum number of patterns for an intersection: the intersection of two patterns with many
+/// `*` may consist of exponentially many patterns.
 const MAX_PATTERNS: usize = 64;
 
-/// Maximum number of steps to compute an intersection, or to compare two patterns.
+/// The maximum number of steps to compute an intersection, or to compare two patterns.
 const MAX_STEPS: usize = 20_000;
 
-/// Part of a pattern.
+/// A part of a pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Token {
     Octet(u8),
@@ -15,7 +15,7 @@ enum Token {
     Any,
 }
 
-/// Set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
+/// A set of paths that a rule's pattern matches (RFC 9309 §2.2.3).
 ///
 /// Equal sets usually have equal patterns: escapes are normalised, and a `*` neither follows
 /// another `*` nor ends the pattern.
@@ -242,7 +242,7 @@ fn escaped(rest: &[u8]) -> Option<u8> {
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
-/// Search for the patterns that two lists of tokens have in common.
+/// A search for the patterns that two lists of tokens have in common.
 ///
 /// Pending branches are stored in a list instead of on the stack, because there may be as many
 /// branches as octets.
@@ -253,13 +253,13 @@ struct Search<'t> {
     branches: Vec<Branch<'t>>,
 }
 
-/// Branch of a search: the rest of both lists, and the tokens before the rest.
+/// A branch of a search: the rest of both lists, and the tokens before the rest.
 struct Branch<'t> {
     one: &'t [Token],
     other: &'t [Token],
-    /// Number of common tokens found before this branch.
+    /// The number of common tokens found before this branch.
     behind: usize,
-    /// Next common token, if any.
+    /// The next common token, if any.
     next: Option<Token>,
 }
 

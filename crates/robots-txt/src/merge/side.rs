@@ -11,7 +11,7 @@ use super::{
 pub(super) struct Side<'f> {
     pub(super) file: &'f RobotsTxt,
     groups: Vec<(Group<'f>, Vec<Field>)>,
-    /// Size of each group's content in octets.
+    /// The size of each group's content in octets.
     octets: Vec<usize>,
     /// Indexes of groups, by the names of the robots in lower case.
     pub(super) by_name: HashMap<String, Vec<usize>>,
@@ -22,7 +22,7 @@ pub(super) struct Side<'f> {
     has_host: bool,
 }
 
-/// Line that is not a rule, as field and value.
+/// A line that is not a rule, as field and value.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Field {
     pub(super) key: String,

@@ -17,27 +17,27 @@ use std::borrow::Cow;
 
 use super::region::Region;
 
-/// Maximum number of our rules after they have been combined with theirs.
+/// The maximum number of our rules after they have been combined with theirs.
 const MAX_RULES: usize = 5_000;
 
-/// Maximum number of comparisons of our rules with theirs.
+/// The maximum number of comparisons of our rules with theirs.
 const MAX_COMPARISONS: usize = 2_000_000;
 
-/// Maximum length of a combined rule in octets: the cost of a comparison is the product of the
+/// The maximum length of a combined rule in octets: the cost of a comparison is the product of the
 /// lengths.
 const MAX_LENGTH: usize = 2_000;
 
-/// Maximum number of steps to compute the intersections of rules.
+/// The maximum number of steps to compute the intersections of rules.
 const MAX_STEPS: usize = 2_000_000;
 
-/// Rule as written in a file.
+/// A rule as written in a file.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct RuleLine {
     pub(super) allow: bool,
     pub(super) path: Vec<u8>,
 }
 
-/// Merged rules of one robot.
+/// The merged rules of one robot.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Union {
     pub(super) rules: Vec<RuleLine>,
@@ -45,7 +45,7 @@ pub(super) struct Union {
     pub(super) is_exact: bool,
 }
 
-/// Rule with the data needed for comparing it.
+/// A rule with the data needed for comparing it.
 #[derive(Clone, Debug)]
 struct Ranked {
     allow: bool,

@@ -2,7 +2,7 @@
 
 use crate::http_date::days_since_1970;
 
-/// Maximum length of a date in characters.
+/// The maximum length of a date in characters.
 // `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
 const MAX_CHARS: usize = 64;
 
@@ -33,7 +33,7 @@ struct Moment {
     day: i64,
     /// Seconds since midnight.
     time: i64,
-    /// Offset of the time zone from UTC in seconds.
+    /// The offset of the time zone from UTC in seconds.
     offset: i64,
 }
 
@@ -47,7 +47,7 @@ impl Moment {
     }
 }
 
-/// Parser for the remaining text of a date.
+/// A parser for the remaining text of a date.
 struct Scan<'t> {
     rest: &'t [u8],
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::UnavailableAfter;
 
-/// Directive that restricts a robot.
+/// A directive that restricts a robot.
 ///
 /// `index`, `follow` and `all` state the default and are not directives; `none` is represented as
 /// [`NoIndex`](Self::NoIndex) and [`NoFollow`](Self::NoFollow).
@@ -38,23 +38,23 @@ pub enum Directive {
     UnavailableAfter(UnavailableAfter),
 }
 
-/// Limit for a text or video preview; smaller limits are stricter.
+/// A limit for a text or video preview; smaller limits are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Limit {
-    /// Maximum number of characters or seconds; 0 means no preview.
+    /// The maximum number of characters or seconds; 0 means no preview.
     AtMost(u32),
     /// No limit (`-1`).
     Unlimited,
 }
 
-/// Size of a preview image; smaller sizes are stricter.
+/// The size of a preview image; smaller sizes are stricter.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum ImagePreview {
     /// No image.
     None,
-    /// Image of the default size.
+    /// An image of the default size.
     Standard,
-    /// Image up to the width of the screen.
+    /// An image up to the width of the screen.
     Large,
 }
 

@@ -28,7 +28,7 @@ pub struct RobotsDirectives {
     directives: Vec<Directive>,
 }
 
-/// Permitted use of a page in Bing's chat and for training models.
+/// The permitted use of a page in Bing's chat and for training models.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ChatUse {
     /// The page may be used without restrictions.

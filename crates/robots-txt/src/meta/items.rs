@@ -2,14 +2,14 @@
 
 use super::Directive;
 
-/// Maximum number of comma-separated items that form one date.
+/// The maximum number of comma-separated items that form one date.
 // After the weekday, the day and the year: supported dates have at most three commas.
 const MAX_DATE_ITEMS: usize = 4;
 
-/// Item in a list of directives.
+/// An item in a list of directives.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Item<'t> {
-    /// Text of the item as written, trimmed.
+    /// The text of the item as written, trimmed.
     pub(super) text: &'t str,
     pub(super) kind: ItemKind,
 }
@@ -18,12 +18,12 @@ pub(super) struct Item<'t> {
 pub(super) enum ItemKind {
     /// At most two directives, or none for words that state the default.
     Directives([Option<Directive>; 2]),
-    /// Name of a robot that the following items apply to.
+    /// The name of a robot that the following items apply to.
     Token,
     Unknown,
 }
 
-/// Iterator over the items in a list; empty items are skipped.
+/// An iterator over the items in a list; empty items are skipped.
 #[derive(Clone, Debug)]
 pub(super) struct Items<'t> {
     rest: &'t str,

@@ -8,15 +8,15 @@ use std::{borrow::Cow, time::Duration};
 use self::tags::each_meta_tag;
 use super::{RobotsMeta, items::trim};
 
-/// Maximum number of bytes of a page that are parsed: 16 MiB.
+/// The maximum number of bytes of a page that are parsed: 16 MiB.
 ///
 /// Search engines parse less of a page than that.
 pub const MAX_HTML_BYTES: usize = 16 * 1024 * 1024;
 
-/// Maximum number of keywords.
+/// The maximum number of keywords.
 const MAX_KEYWORDS: usize = 1000;
 
-/// META tags of a page: those for robots, and others listed in table 9-5 of TDG.
+/// The META tags of a page: those for robots, and others listed in table 9-5 of TDG.
 ///
 /// META tags are recognised anywhere in the page: they belong in the head (TDG 9.4.7), but parsers
 /// accept them in the body too (WHATWG HTML §13.2.6.4.7), and obeying them is the stricter
@@ -44,11 +44,11 @@ const MAX_KEYWORDS: usize = 1000;
 pub struct PageMeta {
     /// Statements for robots; statements from response headers can be added.
     pub robots: RobotsMeta,
-    /// Description of the page: the first description that is not empty.
+    /// The description of the page: the first description that is not empty.
     pub description: Option<String>,
     /// Keywords of the page, at most 1,000.
     pub keywords: Vec<String>,
-    /// Requested interval between visits, such as `10 days`.
+    /// The requested interval between visits, such as `10 days`.
     pub revisit_after: Option<Duration>,
 }
 

@@ -7,17 +7,17 @@ use super::{
     items::{ItemKind, Items, trim},
 };
 
-/// Maximum number of robots with their own statements.
+/// The maximum number of robots with their own statements.
 // Names come from the page, which could exhaust the memory without a limit.
 const MAX_ROBOTS: usize = 1000;
 
-/// Maximum number of bytes of a header value that are parsed.
+/// The maximum number of bytes of a header value that are parsed.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// Maximum number of words of a User-Agent that are examined.
+/// The maximum number of words of a User-Agent that are examined.
 const MAX_WORDS: usize = 64;
 
-/// Maximum length of a robot's name in bytes.
+/// The maximum length of a robot's name in bytes.
 const MAX_NAME_BYTES: usize = 128;
 
 /// Statements in META tags and `X-Robots-Tag` headers, for all robots and for individual robots.
@@ -51,24 +51,24 @@ pub struct RobotsMeta {
     robots: BTreeMap<String, Vec<Statement>>,
 }
 
-/// Directive with the source that it comes from.
+/// A directive with the source that it comes from.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
     /// The directive that the statement contains.
     pub directive: Directive,
-    /// Kind of source: tag or header.
+    /// The kind of source: tag or header.
     pub source: DirectiveSource,
-    /// Name of the tag, or token in the header, as written; empty for a header without a token.
+    /// The name of the tag, or token in the header, as written; empty for a header without a token.
     pub token: String,
-    /// Text of the list item, as written.
+    /// The text of the list item, as written.
     pub text: String,
 }
 
-/// Source of a directive.
+/// The source of a directive.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DirectiveSource {
-    /// META tag in the page.
+    /// A META tag in the page.
     Tag,
     /// `X-Robots-Tag` header of the response.
     Header,

@@ -7,7 +7,7 @@ use std::{
 
 use super::date;
 
-/// Date specified by `unavailable_after`, as text and as a point in time.
+/// A date specified by `unavailable_after`, as text and as a point in time.
 ///
 /// Supports RFC 822, RFC 850, asctime and ISO 8601, with or without a time; the default time zone
 /// is UTC. Two dates are equal if their texts are equal.

@@ -8,13 +8,13 @@ use super::{
     items::{ItemKind, Items, starts_with_number},
 };
 
-/// Maximum length of an `X-Robots-Tag` value in bytes.
+/// The maximum length of an `X-Robots-Tag` value in bytes.
 const MAX_BYTES: usize = 1024;
 
 /// Non-standard words that some robots obey (introduced by `DeviantArt` in 2022).
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
-/// Value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
+/// The value of an `X-Robots-Tag` header: rules for all robots and for individual robots.
 ///
 /// Unknown words are sent unchanged, because some robots may support them;
 /// [`unknown_words`](Self::unknown_words) lists them. Known words must have a valid value. The
@@ -47,7 +47,7 @@ struct Rules {
     words: Vec<String>,
 }
 
-/// Error for an invalid `X-Robots-Tag` value.
+/// An error for an invalid `X-Robots-Tag` value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason}")]
 pub struct XRobotsTagError {

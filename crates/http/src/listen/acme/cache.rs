@@ -10,12 +10,12 @@ use std::{
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ACCOUNT: &str = "account.json";
-/// Maximum size of an account file.
+/// The maximum size of an account file.
 const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
-/// Maximum length of a directory name; file systems allow 255 bytes.
+/// The maximum length of a directory name; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Cache directory of one authority.
+/// The cache directory of one authority.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     directory: PathBuf,

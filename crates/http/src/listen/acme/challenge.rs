@@ -13,7 +13,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// ALPN protocol name used for a validation (RFC 8737 §6.2).
+/// The ALPN protocol name used for a validation (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// Returns `true` if the handshake is a validation and offers no other protocol (RFC 8737 §3).
@@ -28,7 +28,7 @@ pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-/// Guard that keeps a challenge answered until it is dropped.
+/// A guard that keeps a challenge answered until it is dropped.
 #[derive(Debug)]
 pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,

@@ -17,12 +17,12 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// Timeout for one request to the authority, including the response.
+/// The timeout for one request to the authority, including the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of one response from the authority.
+/// The maximum size of one response from the authority.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// ACME client for one certificate authority.
+/// An ACME client for one certificate authority.
 #[derive(Clone)]
 pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,

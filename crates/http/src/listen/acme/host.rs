@@ -16,14 +16,14 @@ use super::{
     order::OrderError,
 };
 
-/// Delay after an authority refuses an order because of its rate limit.
+/// The delay after an authority refuses an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Maximum delay after failed certificate orders.
+/// The maximum delay after failed certificate orders.
 const MAX_WAIT: Duration = Duration::from_hours(6);
-/// Number of consecutive failures between two log lines: two days at the longest delay.
+/// The number of consecutive failures between two log lines: two days at the longest delay.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Host name with the state of its managed certificate.
+/// A host name with the state of its managed certificate.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -34,13 +34,13 @@ pub(super) struct Host {
 #[derive(Debug, Default)]
 struct State {
     certificate: Option<Certificate>,
-    /// Earliest time of the next order, regardless of the certificate.
+    /// The earliest time of the next order, regardless of the certificate.
     not_before: Option<Instant>,
     failures: u32,
     trouble: String,
 }
 
-/// Delay after a failed order, and whether the failure should be logged prominently.
+/// The delay after a failed order, and whether the failure should be logged prominently.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct FailedOrder {
     pub(super) wait: Duration,

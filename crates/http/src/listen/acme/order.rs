@@ -18,12 +18,12 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// Policy for polling the authority for the state of an order.
+/// The policy for polling the authority for the state of an order.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Maximum number of characters of an authority's message that are logged.
+/// The maximum number of characters of an authority's message that are logged.
 const MAX_TEXT_CHARS: usize = 600;
 
-/// Reason for a failed certificate order.
+/// The reason for a failed certificate order.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OrderError {
     #[error("{}", explain(.0))]

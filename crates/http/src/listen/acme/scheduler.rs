@@ -20,9 +20,9 @@ use super::{
     settings::{AcmeError, AcmeSettings},
 };
 
-/// Timeout for one certificate order.
+/// The timeout for one certificate order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Maximum duration of a sleep, during which the clock may be set or the machine suspended.
+/// The maximum duration of a sleep, during which the clock may be set or the machine suspended.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
 /// Certificates that listeners order automatically; see [`AcmeSettings`].
@@ -30,11 +30,11 @@ pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Lock held by the one listener that orders certificates for all.
+    /// A lock held by the one listener that orders certificates for all.
     keeping: Mutex<()>,
 }
 
-/// ACME authority that issues certificates.
+/// An ACME authority that issues certificates.
 #[derive(Debug)]
 struct Authority {
     settings: AcmeSettings,

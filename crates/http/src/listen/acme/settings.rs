@@ -5,9 +5,9 @@ use rustls::pki_types::DnsName;
 
 use super::client::roots;
 
-/// ACME directory URL of Let's Encrypt.
+/// The ACME directory URL of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// Staging directory of Let's Encrypt; browsers do not trust its certificates.
+/// The staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
 /// Certificates to order from an authority (ACME, RFC 8555), and the directory where they are
@@ -20,20 +20,20 @@ pub struct AcmeSettings {
     pub hosts: Vec<String>,
     /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
-    /// URL of the authority's ACME directory, or `letsencrypt` or `staging`.
+    /// The URL of the authority's ACME directory, or `letsencrypt` or `staging`.
     pub directory: String,
-    /// Directory for the account, keys and certificates.
+    /// The directory for the account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file with the authorities trusted for connections to the ACME server, instead of the
+    /// A PEM file with the authorities trusted for connections to the ACME server, instead of the
     /// system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are accepted.
     pub agree_to_terms: bool,
-    /// Delay after an order; it triples after each failure, up to six hours.
+    /// The delay after an order; it triples after each failure, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// Error for settings with which no certificate can be ordered.
+/// An error for settings with which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -48,9 +48,9 @@ pub enum AcmeError {
     /// A host cannot have a certificate.
     #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
-        /// Name of the rejected host.
+        /// The name of the rejected host.
         host: String,
-        /// Reason why the host is rejected.
+        /// The reason why the host is rejected.
         reason: &'static str,
     },
     /// The same host is configured twice with different settings.
@@ -72,9 +72,9 @@ pub enum AcmeError {
     /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
-        /// Path of the unusable file.
+        /// The path of the unusable file.
         file: PathBuf,
-        /// Reason why the file is unusable.
+        /// The reason why the file is unusable.
         reason: String,
     },
 }

@@ -25,13 +25,13 @@ use super::{
     reuse,
 };
 
-/// Maximum number of pipelined requests answered before other tasks on the thread run (RFC 9112
+/// The maximum number of pipelined requests answered before other tasks on the thread run (RFC 9112
 /// §9.3.2).
 ///
 /// Without the limit, a client that fills its socket buffer would block all others on its thread.
 const MAX_AT_ONCE: u32 = 16;
 
-/// Reason why serving plain requests on a connection ended.
+/// The reason why serving plain requests on a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) enum End {
     /// The connection has ended.
@@ -86,7 +86,7 @@ pin_project! {
     }
 }
 
-/// Result of one step in serving a request; an error ends the connection.
+/// The result of one step in serving a request; an error ends the connection.
 type StageResult = Result<(), ConnectionLost>;
 
 /// The connection closes without a shutdown, because the response is incomplete or the client is

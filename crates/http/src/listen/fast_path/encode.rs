@@ -21,7 +21,7 @@ use hyper::{
 
 use super::super::http_service::ReadyHead;
 
-/// Number of bytes reserved for a head in one step; most heads are shorter.
+/// The number of bytes reserved for a head in one step; most heads are shorter.
 const USUAL_BYTES: usize = 1024;
 
 /// The most common status line.
@@ -38,7 +38,7 @@ pub(super) struct ResponseOptions {
     pub(super) closes: bool,
 }
 
-/// Length of a response's body, as far as it is known before the body is read.
+/// The length of a response's body, as far as it is known before the body is read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum BodyLength {
     /// The response has no body left to send.
@@ -47,15 +47,15 @@ pub(super) enum BodyLength {
     Unknown,
 }
 
-/// Framing of a response's body.
+/// The framing of a response's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// Body with the given number of bytes still to be sent.
+    /// A body with the given number of bytes still to be sent.
     Length(u64),
     Chunked,
 }
 
-/// Result of encoding a response head.
+/// The result of encoding a response head.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
@@ -63,7 +63,7 @@ pub(super) struct EncodedHead {
     pub(super) is_last: bool,
 }
 
-/// Error for a response whose headers contradict each other or its body.
+/// An error for a response whose headers contradict each other or its body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Contradiction;
 
@@ -217,7 +217,7 @@ struct Writer<'o> {
     length: BodyLength,
     options: ResponseOptions,
     may_have_body: bool,
-    /// Framing specified by the headers, if any.
+    /// The framing specified by the headers, if any.
     framing: Option<Framing>,
     /// Whether the `Connection` and `Trailer` headers have been written.
     is_written: [bool; 2],
@@ -371,7 +371,7 @@ fn has_close(value: &HeaderValue) -> bool {
 
 const EMPTY: [u8; 37] = *b"date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 
-/// Line of the `Date` header, and the second for which it is valid.
+/// The line of the `Date` header, and the second for which it is valid.
 struct Line {
     bytes: [u8; EMPTY.len()],
     from: SystemTime,

@@ -14,7 +14,7 @@ use super::{
 /// Limits beyond which a request is left to hyper, which responds with 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Maximum size of a head. It never exceeds the limit for one line, so lines need not be
+    /// The maximum size of a head. It never exceeds the limit for one line, so lines need not be
     /// measured separately.
     max_bytes: usize,
     max_headers: usize,
@@ -36,13 +36,13 @@ impl HeadLimits {
     }
 }
 
-/// Result of parsing the bytes received so far.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
     /// More bytes of the head are needed.
     Partial,
     Plain {
-        /// Size of the request head in bytes.
+        /// The size of the request head in bytes.
         len: usize,
         notes: RequestNotes,
     },

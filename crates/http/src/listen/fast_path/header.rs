@@ -12,11 +12,11 @@ use super::{
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
-/// Header line that was received before.
+/// A header line that was received before.
 pub(super) struct CachedLine {
     /// The complete line, or only its name and `: ` if the value must not be cached.
     pub(super) line: Box<[u8]>,
-    /// Number of bytes before the value; 0 unless exactly one space follows the colon.
+    /// The number of bytes before the value; 0 unless exactly one space follows the colon.
     before_value: usize,
     pub(super) header: Header,
 }
@@ -28,7 +28,7 @@ pub(super) struct Header {
     pub(super) role: HeaderRole,
 }
 
-/// Effect of a header on how its request is served.
+/// The effect of a header on how its request is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
     Nothing,

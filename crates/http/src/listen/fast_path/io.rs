@@ -13,14 +13,14 @@ use super::{
     encode::Framing,
 };
 
-/// Maximum number of response bytes that are buffered before they are sent.
+/// The maximum number of response bytes that are buffered before they are sent.
 const MAX_MADE_BYTES: usize = 32 * 1024;
-/// Minimum size of a body piece that is sent separately: a write costs less than a copy, and a slow
-/// client then occupies only one piece. When all pieces were buffered and reads from the upstream
-/// were larger, a client occupied 500 KiB instead of 75.
+/// The minimum size of a body piece that is sent separately: a write costs less than a copy, and a
+/// slow client then occupies only one piece. When all pieces were buffered and reads from the
+/// upstream were larger, a client occupied 500 KiB instead of 75.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
-/// Connection that reports the bytes read and written to [`Activity`].
+/// A connection that reports the bytes read and written to [`Activity`].
 #[derive(Debug)]
 pub(in super::super) struct PlainIo {
     pub(in super::super) stream: Stream,
@@ -34,7 +34,7 @@ pub(in super::super) struct PlainIo {
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
-    /// Large piece of a body; nothing is added while the piece waits.
+    /// A large piece of a body; nothing is added while the piece waits.
     piece: Bytes,
     /// Whether the client has not accepted all data.
     is_blocked: bool,

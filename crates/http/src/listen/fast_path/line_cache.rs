@@ -6,12 +6,12 @@ use http::HeaderMap;
 
 use super::header::{CachedLine, Header, HeaderRole};
 
-/// Maximum number of headers of a plain request.
+/// The maximum number of headers of a plain request.
 pub(super) const MAX_LINES: usize = 64;
-/// Number of headers for which space is reserved in one step; the map grows if there are more.
+/// The number of headers for which space is reserved in one step; the map grows if there are more.
 const USUAL_LINES: usize = 12;
-/// Number of cached lines per thread: one byte of the hash selects the slot, so no index is out of
-/// bounds.
+/// The number of cached lines per thread: one byte of the hash selects the slot, so no index is out
+/// of bounds.
 const SLOTS: usize = 256;
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
 /// Parsed header lines of one request.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct ParsedLines {
-    /// Size of the lines in bytes, including the empty one at the end.
+    /// The size of the lines in bytes, including the empty one at the end.
     pub(super) len: usize,
     pub(super) notes: RequestNotes,
 }
@@ -35,7 +35,7 @@ pub(in super::super) struct RequestNotes {
     pub(in super::super) forwards: bool,
 }
 
-/// Cache of header lines.
+/// A cache of header lines.
 ///
 /// A client sends nearly the same head each time, and so do similar clients. A line that equals an
 /// earlier one byte for byte has already been validated and has the same meaning; most lines are in
@@ -50,12 +50,12 @@ pub(super) struct LineCache {
 #[derive(Default)]
 struct Slot {
     known: Option<Rc<CachedLine>>,
-    /// Hash of the last line that was not found: a line is cached when it occurs a second time,
+    /// The hash of the last line that was not found: a line is cached when it occurs a second time,
     /// because most varying lines (dates, tokens) never recur.
     missed: u64,
 }
 
-/// Result of looking up a header line in the cache.
+/// The result of looking up a header line in the cache.
 enum CacheLookup<'k> {
     Hit(&'k CachedLine),
     Miss(Header),

@@ -9,7 +9,7 @@ use super::{
     line_cache::RequestNotes,
 };
 
-/// Reader of the requests that a listener serves without hyper.
+/// A reader of the requests that a listener serves without hyper.
 ///
 /// The reader accepts a client's bytes in pieces of any size and returns the plain requests: GET or
 /// HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112. All other requests are
@@ -36,7 +36,7 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// Next result of a [`PlainReader`].
+/// The next result of a [`PlainReader`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
@@ -99,7 +99,7 @@ impl PlainReader {
     }
 }
 
-/// Next event on a connection that carries plain requests.
+/// The next event on a connection that carries plain requests.
 pub(super) enum Next {
     Request(RequestNotes),
     End,
@@ -107,11 +107,11 @@ pub(super) enum Next {
     Broken,
 }
 
-/// Reader of the next request head on a connection.
+/// A reader of the next request head on a connection.
 pub(super) struct HeadReader<'r> {
     /// Bytes that were read but do not belong to a complete request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// Number of unread bytes known to be an incomplete head.
+    /// The number of unread bytes known to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,

@@ -10,15 +10,15 @@ use std::cell::{Cell, RefCell};
 
 use http::{HeaderMap, HeaderValue};
 
-/// Maximum capacity of a kept map, so that a huge head does not occupy memory permanently.
+/// The maximum capacity of a kept map, so that a huge head does not occupy memory permanently.
 const KEPT_HEADERS: usize = 64;
-/// Maximum number of maps kept per thread: about as many as there are requests waiting for the
+/// The maximum number of maps kept per thread: about as many as there are requests waiting for the
 /// upstream at a time.
 const KEPT_MAPS: usize = 64;
 
-/// Size of one read, which is also the size of the longest head that is parsed here.
+/// The size of one read, which is also the size of the longest head that is parsed here.
 pub(super) const READ_BYTES: usize = 8 * 1024;
-/// Maximum size of a kept write buffer: a huge response must not occupy memory permanently.
+/// The maximum size of a kept write buffer: a huge response must not occupy memory permanently.
 const KEPT_BYTES: usize = 128 * 1024;
 
 type MapPool = RefCell<Vec<HeaderMap>>;

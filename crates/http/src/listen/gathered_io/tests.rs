@@ -2,7 +2,7 @@ use std::{future::poll_fn, task::Waker};
 
 use super::*;
 
-/// Test peer that records each write and accepts a given number of writes.
+/// A test peer that records each write and accepts a given number of writes.
 #[derive(Debug)]
 struct Peer {
     writes: Arc<Mutex<Vec<usize>>>,

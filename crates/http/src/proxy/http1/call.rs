@@ -25,10 +25,10 @@ use super::{
     upload::{self, ClientBroke, Framing, Upload},
 };
 
-/// Maximum number of interim responses (1xx) skipped before other tasks on the thread run.
+/// The maximum number of interim responses (1xx) skipped before other tasks on the thread run.
 const MAX_INTERIM: usize = 16;
 
-/// Result of sending a request over a connection.
+/// The result of sending a request over a connection.
 pub(in super::super) enum CallOutcome {
     Answered(Response<()>, Box<Connection>, PendingBody),
     /// Not a single byte was sent, so the request can use another connection.
@@ -74,7 +74,7 @@ fn call_failure(error: ConnectionFailure) -> Failure {
     }
 }
 
-/// Request in progress over a connection.
+/// A request in progress over a connection.
 pub(in super::super) struct Call {
     connection: Box<Connection>,
     timeout: Duration,
@@ -82,11 +82,11 @@ pub(in super::super) struct Call {
     sending: Sending,
     is_head: bool,
     has_come: bool,
-    /// Number of input bytes known to be an incomplete head.
+    /// The number of input bytes known to be an incomplete head.
     seen: usize,
 }
 
-/// Progress in sending a request.
+/// The progress in sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
@@ -96,7 +96,7 @@ enum Sending {
     Broken,
 }
 
-/// Reason why there is no response from the upstream.
+/// The reason why there is no response from the upstream.
 pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),

@@ -8,16 +8,16 @@ use super::{
     framing::{Piece, take},
 };
 
-/// Maximum size of a line with a chunk's size and its extensions.
+/// The maximum size of a line with a chunk's size and its extensions.
 const MAX_LINE_BYTES: usize = 4 * 1024;
-/// Maximum size of all extensions, which are ignored but must be limited (RFC 9112 §7.1.1).
+/// The maximum size of all extensions, which are ignored but must be limited (RFC 9112 §7.1.1).
 const MAX_EXTENSION_BYTES: usize = 16 * 1024;
-/// Maximum size of all trailers.
+/// The maximum size of all trailers.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
-/// Maximum number of trailer lines (RFC 9112 §7.1.2).
+/// The maximum number of trailer lines (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;
 
-/// Decoder for the chunked transfer coding.
+/// A decoder for the chunked transfer coding.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     state: State,
@@ -30,7 +30,7 @@ enum State {
     #[default]
     Size,
     Data(u64),
-    /// Line end after a chunk's data.
+    /// The line end after a chunk's data.
     DataEnd,
     Trailers,
     Done,

@@ -17,33 +17,33 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// Size of one read; a small response needs only one.
+/// The size of one read; a small response needs only one.
 const READ_BYTES: usize = 8 * 1024;
-/// Maximum size of one read from a large response, which is the amount that the proxy buffers for a
-/// slow client.
+/// The maximum size of one read from a large response, which is the amount that the proxy buffers
+/// for a slow client.
 ///
 /// This size fits into one packet of the loopback interface, 65,483 bytes. If the client or a front
 /// proxy is on the same machine, 64 KiB would need an eighth more packets, and 1.5 to 2 times as
 /// much time.
 const MAX_READ_BYTES: usize = 63 * 1024;
-/// Maximum capacity of the output buffer that a connection keeps while it waits for a request.
+/// The maximum capacity of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
-/// Upstream connection that carries one request after another (RFC 9112 §9.3).
+/// An upstream connection that carries one request after another (RFC 9112 §9.3).
 pub(in super::super) struct Connection {
     stream: Stream,
     /// Bytes that were read but not yet parsed.
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    /// Cache of header lines; if `None`, each head is parsed.
+    /// The cache of header lines; if `None`, each head is parsed.
     pub(super) known: Option<LineCache>,
-    /// Timer that keeps running between requests, because postponing it costs less than creating a
-    /// new one.
+    /// A timer that keeps running between requests, because postponing it costs less than creating
+    /// a new one.
     timer: Pin<Box<Sleep>>,
-    /// End of the current wait; if the timer fires earlier, it is reset.
+    /// The end of the current wait; if the timer fires earlier, it is reset.
     deadline: Instant,
-    /// Last time when a request began or a body ended on this connection.
+    /// The last time when a request began or a body ended on this connection.
     pub(in super::super) used: Instant,
 }
 

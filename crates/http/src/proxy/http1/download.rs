@@ -18,25 +18,25 @@ use super::{
     upload::Upload,
 };
 
-/// Body of a response whose head has been read.
+/// The body of a response whose head has been read.
 #[derive(Debug)]
 pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
-    /// First piece of the body, if it arrived with the head.
+    /// The first piece of the body, if it arrived with the head.
     pub(super) first: Option<Piece>,
     pub(super) has_length: bool,
     pub(super) closes: bool,
-    /// Rest of the request that still has to be sent.
+    /// The rest of the request that still has to be sent.
     pub(super) upload: Option<Box<Upload>>,
     /// Whether the headers include hop-by-hop headers.
     pub(in super::super) has_hop_headers: bool,
 }
 
-/// Body of a response, read from its connection on demand.
+/// The body of a response, read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// Connection, which is returned to the pool at the end of the body; dropping it earlier closes
-    /// it.
+    /// The connection, which is returned to the pool at the end of the body; dropping it earlier
+    /// closes it.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -46,7 +46,7 @@ pub(in super::super) struct Download {
     idle_timeout: Duration,
     /// Whether the timer is running for the current wait.
     is_timed: bool,
-    /// Error to report after the preceding bytes have been passed on.
+    /// The error to report after the preceding bytes have been passed on.
     error: Option<Http1Error>,
 }
 

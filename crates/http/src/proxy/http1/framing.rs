@@ -5,7 +5,7 @@ use http::HeaderMap;
 
 use super::{super::error::Http1Error, chunks::Chunks};
 
-/// Framing of an HTTP/1 response body.
+/// The framing of an HTTP/1 response body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
     /// The response has no body (rule 1).
@@ -16,7 +16,7 @@ pub(super) enum Framing {
     Close,
 }
 
-/// Decoder of a response body, without I/O.
+/// A decoder of a response body, without I/O.
 #[derive(Debug)]
 pub(super) enum Decoder {
     Done,
@@ -25,7 +25,7 @@ pub(super) enum Decoder {
     Close,
 }
 
-/// Decoded part of a response body.
+/// A decoded part of a response body.
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),

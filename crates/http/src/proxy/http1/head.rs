@@ -12,10 +12,10 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Maximum size of a response's head.
+/// The maximum size of a response's head.
 pub(in super::super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// Head of a response, without its headers.
+/// The head of a response, without its headers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) struct Head {
     pub(in super::super) status: StatusCode,
@@ -33,7 +33,7 @@ impl Head {
     }
 }
 
-/// Result of parsing the bytes received so far.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ParseResult {
     /// More bytes of the head are needed.

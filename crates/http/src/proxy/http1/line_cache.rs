@@ -9,16 +9,16 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Maximum number of cached status lines, and maximum size of each; a server sends few different
-/// ones.
+/// The maximum number of cached status lines, and maximum size of each; a server sends few
+/// different ones.
 const MAX_STATUSES: usize = 8;
 const MAX_STATUS_BYTES: usize = 64;
-/// Maximum number of cached lines, each of which is represented by one bit.
+/// The maximum number of cached lines, each of which is represented by one bit.
 const MAX_LINES: usize = u32::BITS as usize;
-/// Maximum size of a line that is cached with its value.
+/// The maximum size of a line that is cached with its value.
 const MAX_LINE_BYTES: usize = 512;
 
-/// Cache of the header lines of one connection.
+/// A cache of the header lines of one connection.
 ///
 /// A server sends nearly the same head each time. A line that equals an earlier one byte for byte
 /// has already been validated and has the same meaning, so it costs only one comparison. A head
@@ -28,37 +28,37 @@ const MAX_LINE_BYTES: usize = 512;
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
     lines: Vec<CachedLine>,
-    /// Number of headers in the last response head.
+    /// The number of headers in the last response head.
     count: usize,
 }
 
-/// Header line that was received before.
+/// A header line that was received before.
 #[derive(Debug)]
 struct CachedLine {
     /// The line including its line end, or only its prefix.
     line: Vec<u8>,
-    /// Length of the name, the colon, and the space that follows, if any.
+    /// The length of the name, the colon, and the space that follows, if any.
     prefix_len: usize,
     name: HeaderName,
-    /// Cached value, which shares no memory with a response; `None` if the value is not cached.
+    /// The cached value, which shares no memory with a response; `None` if the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Number of different values received since the cached one.
+    /// The number of different values received since the cached one.
     changes: u8,
 }
 
-/// Line that matches a cached one, with the same value or a different one.
+/// A line that matches a cached one, with the same value or a different one.
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// Value of the line; `None` if it equals the cached value.
+    /// The value of the line; `None` if it equals the cached value.
     value: Option<HeaderValue>,
 }
 
-/// Recorder that adds the lines of one response head to the cache.
+/// A recorder that adds the lines of one response head to the cache.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Bit set of the cached lines that occur in the parsed head.
+    /// The bit set of the cached lines that occur in the parsed head.
     used: u32,
 }
 

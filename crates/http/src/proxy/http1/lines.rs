@@ -7,15 +7,16 @@ use http::{
 
 use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
-/// Maximum number of headers of a response.
+/// The maximum number of headers of a response.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Maximum length of a body: clients with signed numbers would treat a larger length as negative.
+/// The maximum length of a body: clients with signed numbers would treat a larger length as
+/// negative.
 const MAX_LENGTH: u64 = i64::MAX as u64;
 
-/// Role of a header for the message and the current hop.
+/// The role of a header for the message and the current hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
-    /// End-to-end header, which is passed to the client.
+    /// An end-to-end header, which is passed to the client.
     EndToEnd,
     /// `Content-Length`; `None` if the value is not a single number.
     Length(Option<u64>),
@@ -25,7 +26,7 @@ pub(super) enum HeaderRole {
     Close,
     /// Other hop-by-hop header, which has to be examined.
     HopByHop,
-    /// Hop-by-hop header that is irrelevant for the proxy.
+    /// A hop-by-hop header that is irrelevant for the proxy.
     Dropped,
 }
 
@@ -62,7 +63,7 @@ impl HeaderRole {
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// Body length, if it is given by a number on a separate line.
+    /// The body length, if it is given by a number on a separate line.
     length: Option<u64>,
     closes: bool,
     keeps: bool,

@@ -7,7 +7,7 @@ use super::{
     head::{self, ParseResult},
 };
 
-/// Reader that parses a response like the proxy does for an upstream, without I/O.
+/// A reader that parses a response like the proxy does for an upstream, without I/O.
 ///
 /// The reader accepts bytes as they arrive and returns parts of the response. The division of the
 /// bytes into pieces makes no difference.
@@ -33,15 +33,15 @@ pub struct ResponseReader {
     input: BytesMut,
     seen: usize,
     is_head: bool,
-    /// Decoder of the body; `None` until the head is complete.
+    /// The decoder of the body; `None` until the head is complete.
     decoder: Option<Decoder>,
 }
 
-/// Part of a response.
+/// A part of a response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponsePart {
-    /// Status and headers, without the usual hop-by-hop headers.
+    /// The status and headers, without the usual hop-by-hop headers.
     Head(StatusCode, HeaderMap),
     /// Bytes of the response body.
     Data(Bytes),

@@ -14,14 +14,14 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Byte stream to a server, after the TLS handshake, if any.
+/// A byte stream to a server, after the TLS handshake, if any.
 #[derive(Debug)]
 pub(in super::super) enum Stream {
     Tcp(TcpStream),
     Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
-    /// Read half of a connection whose request is still being sent by another task.
+    /// The read half of a connection whose request is still being sent by another task.
     Read(ReadHalf<Box<Self>>),
 }
 
@@ -104,7 +104,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Stream preceded by bytes that were read too early: those after a 101 response.
+/// A stream preceded by bytes that were read too early: those after a 101 response.
 #[derive(Debug)]
 pub(in super::super) struct Rewind {
     pub(super) first: Bytes,

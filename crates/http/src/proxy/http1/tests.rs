@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{ResponsePart, ResponseReader};
 
-/// Result of a reader after some bytes and the end of the connection.
+/// The result of a reader after some bytes and the end of the connection.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Read {
     status: u16,
@@ -72,7 +72,7 @@ fn at_once(method: &Method, response: &[u8]) -> Read {
     outcome(read(method, [response], true))
 }
 
-/// Method and response, with the expected body and rest if the response is valid.
+/// The method and response, with the expected body and rest if the response is valid.
 type Case = (
     &'static str,
     &'static [u8],

@@ -23,10 +23,10 @@ use super::{
     stream::Stream,
 };
 
-/// Maximum number of bytes gathered for one write.
+/// The maximum number of bytes gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
 
-/// Body of a request, with the amount that still has to be sent.
+/// The body of a request, with the amount that still has to be sent.
 #[derive(Debug)]
 pub(in super::super) struct Upload {
     body: RequestBody,
@@ -40,7 +40,7 @@ enum Sending {
     Done,
 }
 
-/// Error for a client that disconnected or sent a body that differs from the announced length.
+/// An error for a client that disconnected or sent a body that differs from the announced length.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
@@ -155,7 +155,7 @@ impl Upload {
     }
 }
 
-/// Framing of a request's body.
+/// The framing of a request's body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
     None,

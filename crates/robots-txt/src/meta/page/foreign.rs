@@ -2,7 +2,7 @@
 
 use html5gum::State;
 
-/// Maximum number of nested elements that are tracked; deeper elements are ignored.
+/// The maximum number of nested elements that are tracked; deeper elements are ignored.
 const MAX_DEPTH: usize = 100;
 
 /// Open elements that change the meaning of the tags inside them.
@@ -20,7 +20,7 @@ pub(super) struct Surroundings {
 enum Open {
     Svg,
     Math,
-    /// Name of an SVG or `MathML` element that contains HTML.
+    /// The name of an SVG or `MathML` element that contains HTML.
     Island(&'static [u8]),
     Template,
 }

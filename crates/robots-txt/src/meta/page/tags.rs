@@ -6,10 +6,10 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::foreign::Surroundings;
 
-/// Maximum length of a tag or attribute name that is stored: longer than all relevant names.
+/// The maximum length of a tag or attribute name that is stored: longer than all relevant names.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Maximum length of an attribute value that is stored.
+/// The maximum length of an attribute value that is stored.
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Calls `found` with the name and content of each META tag that has both.
@@ -32,7 +32,7 @@ pub(super) fn each_meta_tag(html: &[u8], found: impl FnMut(&[u8], &[u8])) {
     let Ok(()) = Tokenizer::new_with_emitter(html, finder).finish();
 }
 
-/// Emitter for the tokenizer that stores the relevant parts of META tags.
+/// An emitter for the tokenizer that stores the relevant parts of META tags.
 struct Finder<F> {
     found: F,
     surroundings: Surroundings,
@@ -184,7 +184,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Name of a tag or an attribute; empty if it is too long.
+/// The name of a tag or an attribute; empty if it is too long.
 #[derive(Clone, Copy, Default)]
 struct Name {
     bytes: [u8; MAX_NAME_BYTES],

@@ -26,14 +26,14 @@ use super::super::super::{
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Service whose response depends on the path and repeats the request in its body.
+/// A service whose response depends on the path and repeats the request in its body.
 #[derive(Clone, Default)]
 pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<ReceivedRequest>);
 
 #[derive(Default)]
 pub(super) struct ReceivedRequest {
     requests: AtomicUsize,
-    /// Number of requests that did not reach hyper.
+    /// The number of requests that did not reach hyper.
     pub(super) plain: AtomicUsize,
     pub(super) pieces: AtomicUsize,
     pub(super) was_cancelled: AtomicBool,
@@ -41,7 +41,7 @@ pub(super) struct ReceivedRequest {
     pub(super) go: Notify,
 }
 
-/// Pre-encoded head of a redirect.
+/// A pre-encoded head of a redirect.
 #[derive(Debug)]
 pub(super) struct Elsewhere;
 
@@ -65,7 +65,7 @@ impl ReadyHead for Elsewhere {
     }
 }
 
-/// Future that records when it is dropped.
+/// A future that records when it is dropped.
 struct DropRecorder(Arc<ReceivedRequest>);
 
 impl Drop for DropRecorder {

@@ -32,7 +32,7 @@ use super::{
     site::{ReceivedRequest, Site},
 };
 
-/// Test connection, from the client's side.
+/// A test connection, from the client's side.
 pub(super) struct TestConnection {
     client: UnixStream,
     pub(super) seen: Arc<ReceivedRequest>,
