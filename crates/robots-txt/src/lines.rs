@@ -1,17 +1,17 @@
-//! Lines of a file, ended by CR, LF or CRLF.
+//! Splitting of a file into lines, which end with CR, LF or CRLF.
 
 use memchr::{memchr, memrchr2};
 
 use super::octets;
 
-/// The maximum number of octets of a file that are parsed; RFC 9309 §2.5 requires at least this
-/// many.
+/// The maximum number of octets of a file that are parsed, which is the minimum that RFC 9309 §2.5
+/// requires.
 pub const MAX_FILE_BYTES: usize = 500 * 1024;
 
-/// Returns the part of a file that is parsed: complete lines up to the limit.
+/// Returns the part of a file that is parsed: the complete lines within [`MAX_FILE_BYTES`].
 ///
-/// The last line of a file that is exactly as long as the limit may be incomplete, because the file
-/// may be a truncated download.
+/// If the file is exactly as long as the limit, an unterminated last line is omitted, because the
+/// file may be a truncated download.
 #[must_use]
 pub fn beginning(text: &[u8]) -> &[u8] {
     let Some(read) = text.get(..MAX_FILE_BYTES) else {
@@ -27,14 +27,14 @@ pub fn beginning(text: &[u8]) -> &[u8] {
 pub(super) struct Line<'t> {
     /// The line number, counted from 1.
     pub(super) number: u32,
-    /// Octets of the line, including any comment.
+    /// The octets of the line, including any comment.
     pub(super) bytes: &'t [u8],
     /// The position of the first `#` in the line, if any.
     pub(super) hash: Option<usize>,
 }
 
 impl<'t> Line<'t> {
-    /// Returns the text before the first `#`.
+    /// Returns the part of the line before the first `#`.
     #[inline]
     pub(super) fn before_comment(&self) -> &'t [u8] {
         self.hash
@@ -48,8 +48,8 @@ impl<'t> Line<'t> {
 pub(super) struct Lines<'t> {
     rest: Option<&'t [u8]>,
     number: u32,
-    /// The position of the first `#` in `rest`: most lines contain none, so it is searched for once
-    /// instead of in every line.
+    /// The position of the first `#` in `rest`. Most lines contain no `#`, so one search covers
+    /// several lines.
     hash: Option<usize>,
 }
 
