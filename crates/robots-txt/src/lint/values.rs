@@ -87,11 +87,11 @@ fn start(path: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
             "this dialect compares * literally, so the rule matches nothing; write /".to_owned()
         }
         [b'*', ..] if dialect.wildcards => format!(
-            "a path must start with a slash, so robots that do not support wildcards never match {}; add a slash",
+            "a path must start with a slash, so robots that do not support wildcards never match {}; add a leading slash",
             quote(path)
         ),
         _ => format!(
-            "a path must start with a slash, so most robots never match {}; add a slash",
+            "a path must start with a slash, so most robots never match {}; add a leading slash",
             quote(path)
         ),
     };
