@@ -4,21 +4,21 @@ use std::{error::Error, io, path::PathBuf, time::Duration};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// The configured upstream is not a valid URL.
+    /// The configured upstream URL is invalid.
     #[error("upstream {url:?}: {reason}")]
     Upstream {
         /// The configured upstream URL.
         url: String,
-        /// The description of the problem, and the expected form.
+        /// A description of the problem and of the expected form.
         reason: String,
     },
     /// No upstream server is configured.
     #[error("an upstream needs a server such as http://127.0.0.1:3000")]
     NoServer,
-    /// More servers are configured than one upstream may have.
+    /// More than 64 servers are configured for one upstream.
     #[error("an upstream may have at most 64 servers, but {0} are configured")]
     TooManyServers(usize),
-    /// Two servers of an upstream have different paths.
+    /// Two servers of an upstream are configured with different paths.
     #[error(
         "upstream {0:?} has a different path from the first one; all servers of an upstream must have the same path"
     )]
@@ -36,7 +36,7 @@ pub enum ProxyError {
         "the system has no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
-    /// The path of the health check is invalid.
+    /// The configured path of the health check is invalid.
     #[error("{0:?} is not a path such as /health")]
     HealthPath(String),
     /// The health check of the upstream failed.
@@ -67,7 +67,7 @@ pub enum ProxyError {
     },
 }
 
-/// Returns the error and its causes on one line, with a remedy.
+/// Returns the text of the error and its causes on one line, followed by a remedy.
 fn with_step(error: &(dyn Error + 'static)) -> String {
     let text = chain(error);
     if certificate_step(&text).is_some() {
@@ -76,7 +76,7 @@ fn with_step(error: &(dyn Error + 'static)) -> String {
     format!("{text}; check that the server is running and that the address is correct")
 }
 
-/// Returns a remedy for a rejected certificate, which is recognised by the error text of rustls.
+/// Returns a remedy for a rejected certificate, based on the error text of rustls.
 fn certificate_step(text: &str) -> Option<&'static str> {
     let (_, reason) = text.split_once("invalid peer certificate: ")?;
     Some(if reason.starts_with("certificate not valid for name") {
@@ -88,13 +88,14 @@ fn certificate_step(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the error and its causes on one line, with a remedy for certificate errors.
+/// Returns the text of the error and its causes on one line, with a remedy if a certificate was
+/// rejected.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let next = error.to_string();
-        // Some errors already end with the text of their cause.
+        // The text of some errors already ends with the text of their cause.
         if !text.ends_with(&next) {
             text.push_str(": ");
             text.push_str(&next);
@@ -108,7 +109,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// An error of an upstream connection or of the upstream's response.
+/// An error on a connection to the upstream, or in the upstream's response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
@@ -118,7 +119,7 @@ pub enum Http1Error {
     /// The connection ended before the response head was complete.
     #[error("the upstream closed the connection before the response head was complete")]
     NoHead,
-    /// The connection ended before the body was complete.
+    /// The connection ended before the response body was complete.
     #[error("the upstream closed the connection before the response was complete")]
     Cut,
     /// The response head has too many bytes or lines.
@@ -127,7 +128,7 @@ pub enum Http1Error {
     /// The head of the response is malformed.
     #[error("the response head is not valid HTTP/1.1: {0}")]
     Head(&'static str),
-    /// The chunked encoding of the body is malformed.
+    /// The chunked encoding of the response body is malformed.
     #[error("the chunked encoding of the response is malformed: {0}")]
     Chunks(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Response bodies that are being read.
+//! Reading of response bodies.
 
 use std::{
     task::{Context, Poll},
@@ -35,8 +35,8 @@ pub(in super::super) struct PendingBody {
 /// The body of a response, read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// The connection, which is returned to the pool at the end of the body; dropping it earlier
-    /// closes it.
+    /// The connection, which is returned to the pool at the end of the body; dropping the
+    /// connection earlier closes it.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -51,7 +51,7 @@ pub(in super::super) struct Download {
 }
 
 impl PendingBody {
-    /// Returns the body if it has arrived completely, and whether its length was announced.
+    /// Returns the body if it has arrived completely, and whether the body's length was announced.
     ///
     /// The connection is then free for the next request.
     pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
@@ -122,8 +122,8 @@ impl Download {
                 Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
-                // hyper drops unwritten bytes when a body fails, so the error waits for one more
-                // poll, after which they are written.
+                // hyper drops unwritten bytes when a body fails, so the error is delayed until the
+                // next poll, when the bytes have been written.
                 self.cut();
                 self.error = Some(error);
                 cx.waker().wake_by_ref();
@@ -188,7 +188,8 @@ impl Download {
         let uploading = self.uploading.take();
         if let Some((mut connection, slot)) = self.loan.take() {
             connection.used = Instant::now();
-            // Part of the request is still being sent: no other may follow it (RFC 9112 §9.3).
+            // Part of the request is still being sent, and no other request may follow it (RFC 9112
+            // §9.3).
             let closes = self.closes || uploading.is_some();
             give_back(connection, &slot, closes);
         }
@@ -205,15 +206,16 @@ impl Download {
 }
 
 fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
-    // Bytes after a response must not answer the next request (RFC 9112 §9.2).
+    // Bytes after a response must not be treated as the response to the next request (RFC 9112
+    // §9.2).
     if !closes && connection.input.is_empty() {
         connection.rest();
         slot.keep(connection);
     }
 }
 
-/// Converts a piece into a frame; returns `None` for trailers that must not be passed on (RFC 9110
-/// §6.5.1).
+/// Converts a piece of the body into a frame; returns `None` for trailers that must not be
+/// forwarded (RFC 9110 §6.5.1).
 fn frame(piece: Piece) -> Option<Frame<Bytes>> {
     match piece {
         Piece::Data(data) => Some(Frame::data(data)),
