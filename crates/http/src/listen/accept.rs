@@ -120,7 +120,7 @@ impl AcceptLoop {
             match self.socket.acceptor() {
                 Ok(acceptor) => return acceptor,
                 Err(error) => {
-                    warn!(%error, "cannot accept connections on this thread: {error}; raise the limit of open files");
+                    warn!(%error, "cannot accept connections on this thread: {error}; raise the limit on open files");
                     time::sleep(ACCEPT_BACK_OFF).await;
                 }
             }
@@ -166,7 +166,7 @@ async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
             Err(error) => {
                 // One log line in ten seconds: after the first failure and each hundredth delay.
                 if failures.is_multiple_of(100) {
-                    warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
+                    warn!(%error, "cannot accept connections: {error}; raise the limit on open files, or lower max_connections");
                 }
                 failures = failures.wrapping_add(1);
                 time::sleep(ACCEPT_BACK_OFF).await;

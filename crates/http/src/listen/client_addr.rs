@@ -87,7 +87,7 @@ pub(super) struct Origin {
 /// An error for a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "trusted proxy {network:?} is neither an address nor a network; use 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
+    "trusted proxy {network:?} is neither an address nor a network; use a value such as 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for peers on Unix sockets"
 )]
 pub struct TrustedProxyError {
     network: String,

@@ -123,8 +123,8 @@ impl fmt::Display for ClientCapacity {
         write!(
             f,
             "the limit of {files} open files is sufficient for {clients} concurrent clients, each with a \
-             connection to an upstream, but max_connections allows {wanted}: the other clients wait; \
-             raise the limit (LimitNOFILE= of the service, ulimit -n), or lower server.max_connections"
+             connection to an upstream, but max_connections allows {wanted}; other clients have to wait: \
+             raise the limit (LimitNOFILE= in the service, or ulimit -n), or lower server.max_connections"
         )
     }
 }

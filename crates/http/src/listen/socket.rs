@@ -197,7 +197,7 @@ impl Drop for SocketFile {
         let is_ours = Identity::of(&self.path).is_ok_and(|found| found == self.identity);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             let path = self.path.display();
-            warn!(%error, "cannot remove the socket {path}: {error}; remove it by hand");
+            warn!(%error, "cannot remove the socket {path}: {error}; remove it manually");
         }
     }
 }
@@ -254,13 +254,13 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
 fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
-            "another program uses the port; stop it or choose another port".to_owned()
+            "another program is using the port; stop it or choose another port".to_owned()
         }
         ErrorKind::PermissionDenied => {
-            "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE); choose another port or grant it".to_owned()
+            "ports below 1024 require a privilege; grant CAP_NET_BIND_SERVICE or choose another port".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "this machine does not have the address; choose one of its addresses, or {} for all",
+            "the address does not belong to this machine; use one of its own, or {} for all of them",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),
@@ -275,7 +275,7 @@ fn explain_unix(path: &Path, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => "another program uses the socket; stop it or choose another path",
         ErrorKind::AlreadyExists => "the file is not a socket; remove it or choose another path",
-        ErrorKind::PermissionDenied => "this user cannot write to the directory",
+        ErrorKind::PermissionDenied => "this program's user cannot write to the directory",
         ErrorKind::NotFound => "the directory does not exist",
         _ => "check the path, which is limited to about 100 bytes",
     };

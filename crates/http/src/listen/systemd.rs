@@ -104,7 +104,7 @@ pub(super) fn take(name: Option<&str>) -> io::Result<BoundSocket> {
 fn missing(name: Option<&str>, names: &[String]) -> io::Error {
     let wanted = name.map_or_else(String::new, |name| format!(" named {name:?}"));
     let given = if names.is_empty() {
-        "none were passed; start this program with a .socket unit".to_owned()
+        "no sockets were passed; start this program with a .socket unit".to_owned()
     } else {
         format!("passed sockets: {}", names.join(", "))
     };

@@ -13,7 +13,7 @@ pub enum ProxyError {
         reason: String,
     },
     /// No upstream server is configured.
-    #[error("an upstream needs a server such as http://127.0.0.1:3000")]
+    #[error("an upstream needs at least one server, such as http://127.0.0.1:3000")]
     NoServer,
     /// More than 64 servers are configured for one upstream.
     #[error("an upstream may have at most 64 servers, but {0} are configured")]
@@ -33,7 +33,7 @@ pub enum ProxyError {
     },
     /// The system has no trusted certificates.
     #[error(
-        "the system has no trusted certificates for https: {0}; install ca-certificates, or configure your own file"
+        "the system has no trusted certificates for HTTPS: {0}; install the ca-certificates package, or configure your own file"
     )]
     NoCertificates(#[source] io::Error),
     /// The configured path of the health check is invalid.
@@ -57,7 +57,7 @@ pub enum ProxyError {
     },
     /// The upstream did not respond to a connection attempt in time.
     #[error(
-        "could not connect to upstream {url} within {after:?}; check the address and firewalls in between"
+        "could not connect to upstream {url} within {after:?}; check the address and any firewalls in between"
     )]
     ConnectTimeout {
         /// The upstream URL.
@@ -80,11 +80,11 @@ fn with_step(error: &(dyn Error + 'static)) -> String {
 fn certificate_step(text: &str) -> Option<&'static str> {
     let (_, reason) = text.split_once("invalid peer certificate: ")?;
     Some(if reason.starts_with("certificate not valid for name") {
-        "use a name from the certificate in its URL"
+        "use a name from the certificate in the server's URL"
     } else if reason.contains("expired") || reason.contains("not valid yet") {
-        "check the date of this machine, or renew the certificate"
+        "check this machine's date, or renew the certificate"
     } else {
-        "if the certificate is yours, set server.upstream_ca_file to it or to its authority's certificate"
+        "if the certificate is yours, set server.upstream_ca_file to the file of the certificate or of its authority"
     })
 }
 

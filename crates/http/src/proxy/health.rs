@@ -168,7 +168,7 @@ impl Health {
     fn recover(&self) {
         self.failures.store(0, Ordering::Relaxed);
         if self.out_until_ms.swap(0, Ordering::Relaxed) != 0 {
-            info!(upstream = %self.name, "upstream {} is back: it responded", self.name);
+            info!(upstream = %self.name, "upstream {} is available again: it responded", self.name);
         }
     }
 

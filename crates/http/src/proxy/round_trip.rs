@@ -274,7 +274,7 @@ fn log(failure: &Failure, upstream: &str, method: &str, path: &str) {
     } else {
         debug!(
             method,
-            path, "the client did not send its whole request: {failure:?}"
+            path, "the client did not send its complete request: {failure:?}"
         );
     }
 }

@@ -55,7 +55,7 @@ pub enum AcmeError {
     },
     /// The same host is configured twice with different settings.
     #[error(
-        "{0} is already configured with different settings; list it once, or with the same settings"
+        "{0} is already configured with different settings; list it only once, or use the same settings"
     )]
     Twice(String),
     /// The ACME directory is not a URL.
@@ -161,11 +161,11 @@ fn is_https(url: &str) -> bool {
 fn validated_host(text: &str) -> Result<String, AcmeError> {
     let host = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let reason = if host.contains('*') {
-        "wildcards are not supported; use a [[certificate]]"
+        "wildcards are not supported; use a [[certificate]] section"
     } else if host.parse::<IpAddr>().is_ok() || host.starts_with('[') {
-        "addresses are not supported; use a name"
+        "IP addresses are not supported; use a host name"
     } else if !host.is_ascii() {
-        "use the form that browsers send, with xn--"
+        "the name is not ASCII; use the form with xn-- that browsers send"
     } else if host.contains(':') {
         "omit the port"
     } else if DnsName::try_from(host.as_str()).is_err() {
