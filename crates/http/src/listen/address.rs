@@ -7,12 +7,12 @@ use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListenAddr {
-    /// An IP address and port; with port 0 the system chooses a port.
+    /// An IP address and port; if the port is 0, the system chooses a port.
     Tcp(SocketAddr),
     /// The path of a Unix socket.
     Unix(PathBuf),
-    /// A socket passed by the service manager: the first unused one, or the first unused one with
-    /// this name.
+    /// A socket passed by the service manager: the first unused socket, or the first unused socket
+    /// with the given name.
     Systemd(Option<String>),
 }
 
@@ -40,7 +40,7 @@ impl FromStr for ListenAddr {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix:") {
-            // For other programs `@name` means an abstract socket; here it would be a file with
+            // In other programs, `@name` means an abstract socket; here, it would be a file with
             // that name.
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);

@@ -37,7 +37,8 @@ impl ProxySet {
     }
 }
 
-/// Two sets are equal if they have the same name, regardless of their current content.
+/// Two sets are equal if they have the same name, regardless of the addresses they currently
+/// contain.
 impl PartialEq for ProxySet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

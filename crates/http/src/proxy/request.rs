@@ -125,8 +125,7 @@ pub(super) fn rewrite(
     }
     let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
-    // Checked before `TE` is removed, because only the member `trailers` is end-to-end (RFC 9110
-    // §10.1.4).
+    // Checked before `TE` is removed: only `trailers` is end-to-end (RFC 9110 §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
     if let Some(prefix) = rules.hidden {
@@ -185,8 +184,7 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
     Ok(())
 }
 
-/// Returns `true` if the request target is a path, or the `*` of an `OPTIONS` request (RFC 9112
-/// §3.2.1, §3.2.4).
+/// Returns `true` if the target is a path or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
 /// A gateway serves only the `http` and `https` schemes (RFC 9110 §7.4).
 fn is_usable(method: &Method, uri: &Uri) -> bool {
@@ -208,8 +206,7 @@ fn is_for_others(method: &Method) -> bool {
 }
 
 /// Returns the status with which a [`Proxy`](super::Proxy) would refuse a request regardless of the
-/// upstream. This function is intended for servers that decide about requests that another server
-/// forwards.
+/// upstream. The function is for servers that decide about requests that other servers forward.
 pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let (method, uri) = (request.method(), request.uri());
     if is_for_others(method) {
@@ -289,8 +286,7 @@ fn is_host(value: &HeaderValue) -> bool {
     }
 }
 
-/// Returns `true` if the text is an IPv6 address in brackets, with or without a port (RFC 3986
-/// §3.2.2).
+/// Returns `true` if the text is a bracketed IPv6 address with an optional port (RFC 3986 §3.2.2).
 fn is_bracketed(text: &str) -> bool {
     let parts = text.strip_prefix('[').and_then(|text| text.split_once(']'));
     parts.is_some_and(|(address, rest)| {
@@ -363,8 +359,7 @@ fn join_cookies(headers: &mut HeaderMap, version: Version) {
 impl Via {
     const NAME: &str = "robot-detection";
 
-    /// Creates the `Via` entries for a proxy; `id` distinguishes this proxy from others with the
-    /// same name.
+    /// Creates the `Via` entries for a proxy; `id` distinguishes proxies that have the same name.
     pub(super) fn new(id: u64) -> Self {
         let mark = format!("({id:016x})");
         let entries = ["1.0", "1.1", "2.0"].map(|version| {

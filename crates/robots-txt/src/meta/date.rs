@@ -356,7 +356,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the index of the first name that starts with the given word of at least three letters.
+/// Returns the index of the first name that starts with the word, which needs three letters.
 fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
     let is_start = |name: &&str| {
         let start = name.as_bytes().get(..word.len());
@@ -369,7 +369,7 @@ fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
 
 /// Returns a named zone's offset from UTC in hours.
 ///
-/// The American zones are those in RFC 822 §5.1. Single-letter zones except `Z` are unreliable (RFC
+/// The American zones are those of RFC 822 §5.1; single-letter zones except `Z` are unreliable (RFC
 /// 5322 §4.3).
 fn zone_hours(name: &[u8]) -> Option<i64> {
     const ZONES: [(&str, i64); 20] = [

@@ -1,4 +1,4 @@
-//! HTTP client for the authority: HTTPS only, with limits.
+//! An HTTP client for requests to the authority, which uses only HTTPS and enforces limits.
 
 use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -29,7 +29,8 @@ pub(super) struct AcmeClient {
 }
 
 impl AcmeClient {
-    /// Creates a client that trusts the certificates in a file, or by default those of the system.
+    /// Creates a client that trusts the certificates in a file, or the system's certificates if
+    /// there is no file.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
@@ -75,7 +76,7 @@ impl HttpClient for AcmeClient {
     }
 }
 
-/// Reads the certificates in a file.
+/// Reads the certificates of trusted authorities from a file.
 pub(super) fn roots(file: &Path) -> Result<RootCertStore, AcmeError> {
     read_authorities(file).map_err(|error| AcmeError::CaFile {
         file: file.to_owned(),

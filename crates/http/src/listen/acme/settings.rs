@@ -10,13 +10,13 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// The staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
-/// Certificates to order from an authority (ACME, RFC 8555), and the directory where they are
+/// The certificates to order from an authority (ACME, RFC 8555), and the directory where they are
 /// stored.
 ///
-/// [`Default`] uses Let's Encrypt and the directory `acme`, and has no hosts.
+/// The [`Default`] settings use Let's Encrypt and the directory `acme`, and contain no hosts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcmeSettings {
-    /// Host names, each of which gets its own certificate; wildcards are not supported.
+    /// The host names, each of which gets its own certificate; wildcards are not supported.
     pub hosts: Vec<String>,
     /// Contact addresses for the authority, such as `mailto:you@example.com`.
     pub contacts: Vec<String>,
@@ -29,11 +29,11 @@ pub struct AcmeSettings {
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are accepted.
     pub agree_to_terms: bool,
-    /// The delay after an order; it triples after each failure, up to six hours.
+    /// The delay after an order; the delay triples with each failed order, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// An error for settings with which no certificate can be ordered.
+/// An error in settings for ordering certificates.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -45,7 +45,7 @@ pub enum AcmeError {
     /// No host is configured for ACME certificates.
     #[error("at least one host is required to order a certificate")]
     NoHost,
-    /// A host cannot have a certificate.
+    /// No certificate can be ordered for a host.
     #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
         /// The name of the rejected host.
@@ -58,15 +58,15 @@ pub enum AcmeError {
         "{0} is already configured with different settings; list it only once, or use the same settings"
     )]
     Twice(String),
-    /// The ACME directory is not a URL.
+    /// The configured ACME directory is not a URL.
     #[error(
         "{0:?} is neither letsencrypt, staging nor a URL such as https://acme.example/directory"
     )]
     Directory(String),
-    /// A contact for the ACME account is not a URL.
+    /// A contact address for the ACME account is invalid.
     #[error("{0:?} is not a contact address such as mailto:you@example.com")]
     Contact(String),
-    /// No cache directory for ACME is configured.
+    /// No directory is configured for keys and certificates.
     #[error("no directory is configured for keys and certificates")]
     NoCache,
     /// The file of trusted certificate authorities is unusable.
@@ -94,7 +94,7 @@ impl Default for AcmeSettings {
 }
 
 impl AcmeError {
-    /// Returns the name of the invalid ACME setting.
+    /// Returns the name of the ACME setting that caused the error.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Terms(_) => "agree_to_terms",
@@ -135,7 +135,8 @@ impl AcmeSettings {
         if self.cache.as_os_str().is_empty() {
             return Err(AcmeError::NoCache);
         }
-        // Only for its errors, which would otherwise appear weeks later with the first order.
+        // The result is needed only for its errors, which would otherwise appear weeks later with
+        // the first order.
         if let Some(file) = &self.ca_file {
             roots(file)?;
         }
