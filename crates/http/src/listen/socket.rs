@@ -263,7 +263,7 @@ fn explain_tcp(addr: SocketAddr, error: &io::Error) -> io::Error {
             "ports below 1024 require a privilege; grant CAP_NET_BIND_SERVICE or choose another port".to_owned()
         }
         ErrorKind::AddrNotAvailable => format!(
-            "the address does not belong to this machine; use one of its own, or {} for all of them",
+            "the address does not belong to this machine; use one of its addresses, or {} for all",
             SocketAddr::new(IpAddr::from(Ipv4Addr::UNSPECIFIED), addr.port())
         ),
         _ => "check the address".to_owned(),

@@ -1,5 +1,4 @@
-//! Tests with responses that use each kind of framing, and whose bytes are divided in every
-//! possible way.
+//! Tests with responses that use each kind of framing. The bytes are divided in every possible way.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
