@@ -72,7 +72,7 @@ enum Value {
 }
 
 impl RobotsTxt {
-    /// Returns a builder that starts with an empty file.
+    /// Returns a builder for a robots.txt file, which is initially empty.
     #[must_use]
     pub fn builder() -> RobotsTxtBuilder {
         RobotsTxtBuilder::default()
@@ -88,14 +88,14 @@ impl RobotsTxtBuilder {
         self
     }
 
-    /// Adds a group to the file.
+    /// Adds a group to the robots.txt file.
     #[must_use]
     pub fn group(mut self, group: GroupBuilder) -> Self {
         self.groups.push(group);
         self
     }
 
-    /// Adds the absolute URL of a sitemap.
+    /// Adds a `Sitemap` line with the absolute URL of a sitemap.
     #[must_use]
     pub fn sitemap(self, url: &str) -> Self {
         self.end("Sitemap", Value::Url(url.to_owned()))
@@ -116,13 +116,13 @@ impl RobotsTxtBuilder {
         self.end("Clean-param", Value::Url(format!("{names} {path}")))
     }
 
-    /// Adds the absolute URL of the license terms (Really Simple Licensing).
+    /// Adds a `License` line with the absolute URL of the license terms (Really Simple Licensing).
     #[must_use]
     pub fn license(self, url: &str) -> Self {
         self.end("License", Value::Url(url.to_owned()))
     }
 
-    /// Parses the built file.
+    /// Builds the file and parses it in the given dialect.
     #[must_use]
     pub fn build(&self, dialect: Dialect) -> RobotsTxt {
         RobotsTxt::parse(self.to_string().as_bytes(), dialect)
@@ -149,7 +149,7 @@ impl GroupBuilder {
         }
     }
 
-    /// Adds another robot to the group.
+    /// Adds the product token of another robot to the group.
     #[must_use]
     pub fn agent(mut self, agent: &str) -> Self {
         self.agents.push(agent.to_owned());

@@ -54,7 +54,7 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// The cached data of a site.
+/// The cached rules and visits of one site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
@@ -228,7 +228,7 @@ impl RobotsCache {
         &self.dialect
     }
 
-    /// Returns the number of cached sites.
+    /// Returns the number of sites in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sites.len()

@@ -27,9 +27,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// The method for selecting the deciding rule among the matching rules.
     pub winner: Winner,
-    /// Whether `Allow` is supported.
+    /// Whether `Allow` lines are supported.
     pub allow: bool,
-    /// Whether `*` and a final `$` are wildcards.
+    /// Whether `*` and a final `$` in a path are wildcards.
     pub wildcards: bool,
     /// The method for selecting the groups that apply to a robot.
     pub groups: Grouping,
@@ -92,11 +92,11 @@ pub enum Grouping {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Naming {
-    /// The value of the line equals the robot's name.
+    /// The value of the `User-agent` line equals the robot's name.
     Equal,
     /// The prefix of the value that consists of letters, `_` and `-` equals the robot's name.
     TokenPrefix,
-    /// The robot's name contains the value of the line.
+    /// The robot's name contains the value of the `User-agent` line.
     Substring,
     /// The first word of the robot's name, up to a `/`, contains the value of the line.
     SubstringOfWord,
@@ -151,7 +151,7 @@ pub enum Escapes {
     FormDecoded,
 }
 
-/// Whether the rules apply to /robots.txt itself.
+/// The treatment of the path /robots.txt itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtPath {
@@ -159,7 +159,7 @@ pub enum RobotsTxtPath {
     Allowed,
     /// The path /robots.txt is always allowed, in upper or lower case.
     AllowedAnyCase,
-    /// /robots.txt is subject to the rules.
+    /// The path /robots.txt is subject to the rules.
     Ruled,
 }
 
@@ -223,9 +223,9 @@ pub enum StatusReading {
     /// Status 401 or 403 disallows everything; a 5xx status or no response does so temporarily
     /// (`HTTP:TDG` 9.4.2).
     Restricted,
-    /// Any status other than success allows everything.
+    /// Any response status other than success allows everything.
     AllowsAll,
-    /// Any status other than 200 allows everything.
+    /// Any response status other than 200 allows everything.
     OnlyOk,
 }
 

@@ -16,7 +16,7 @@ pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
 /// The UTF-8 byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A field at the start of a line.
+/// A field name at the start of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     UserAgent,
@@ -51,7 +51,7 @@ pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
     Lines::new(text.get(marked..).unwrap_or_default())
 }
 
-/// Parses a line.
+/// Parses a line of a robots.txt file.
 ///
 /// Rare forms are handled in separate functions, outside the hot loop.
 #[expect(clippy::inline_always, reason = "10 % faster for small files")]
@@ -174,7 +174,7 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (!key.is_empty()).then(|| (key, trim(value)))
 }
 
-/// Returns the texts before and after a position.
+/// Returns the parts of a text before and after a position.
 fn split_at(text: &[u8], at: Option<usize>) -> Option<(&[u8], &[u8])> {
     let at = at?;
     Some((text.get(..at)?, text.get(at + 1..)?))

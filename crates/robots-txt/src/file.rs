@@ -49,7 +49,7 @@ pub struct Group<'f> {
     pub line: usize,
     /// The values of the group's `User-agent` lines.
     pub agents: Vec<Cow<'f, str>>,
-    /// The group's rules, in file order.
+    /// The rules of the group, in file order.
     pub rules: Vec<Rule<'f>>,
 }
 
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Cases from Yandex's documentation of the directive.
+    /// The cases are from Yandex's documentation of the directive.
     #[test]
     fn named_parameters_are_removed_from_the_url() {
         let clean = |url, values: &[&str]| {

@@ -172,7 +172,7 @@ mod tests {
         matches(texts, pattern.ends, path.as_bytes())
     }
 
-    /// Cases from Google's documentation, "URL matching based on path values".
+    /// The cases are from Google's documentation, "URL matching based on path values".
     #[test]
     fn wildcards_match_any_run_and_the_end() {
         for (pattern, path, expected) in [

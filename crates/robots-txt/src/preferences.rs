@@ -72,7 +72,7 @@ impl Vocabulary {
 }
 
 impl<'t> PreferenceLine<'t> {
-    /// Parses the value of a preference line.
+    /// Parses the value of a `Content-Signal` or `Content-Usage` line.
     pub(super) fn read(value: &'t [u8]) -> Self {
         let value = value.trim_ascii();
         let blank = value.iter().position(u8::is_ascii_whitespace);
@@ -132,7 +132,7 @@ impl<'t> Member<'t> {
         known.map_or(UNKNOWN, |(_, grant)| *grant)
     }
 
-    /// Returns `true` if the preference restricts a use.
+    /// Returns `true` if the preference restricts the use of content.
     fn is_reservation(&self) -> bool {
         self.grant() < 3
     }
@@ -220,11 +220,11 @@ struct FilePreferences<'t> {
     places: HashMap<&'t [u8], usize>,
 }
 
-/// Preferences, at most one for each use.
+/// A list of preferences, with at most one for each use.
 #[derive(Clone, Debug, Default)]
 struct Members<'t> {
     list: Vec<Member<'t>>,
-    /// The index of each preference, by lower-case name.
+    /// The index of each preference in the list, by lower-case name.
     places: HashMap<Vec<u8>, usize>,
 }
 

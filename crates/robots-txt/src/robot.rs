@@ -128,7 +128,7 @@ impl RobotRules {
         })
     }
 
-    /// Returns `true` if a line applies to an agent.
+    /// Returns `true` if a line applies to an agent for which `is_meant` returns `true`.
     fn names(&self, line: &Extra, is_meant: impl Fn(&[u8]) -> bool) -> bool {
         let parsed = &self.file.inner.parsed;
         let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();

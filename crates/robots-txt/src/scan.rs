@@ -110,7 +110,7 @@ fn unlike(is_read: bool) -> Comparison {
     }
 }
 
-/// Compares texts that are shorter than eight octets.
+/// Compares a rule's path with the requested path if one of them is shorter than eight octets.
 fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
     let is_read = |octet: u8| must_be_read(u64::from(octet)) != 0;
     let both = written.iter().zip(path);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::RobotsTxt;
 
-    /// Compares two texts octet by octet.
+    /// Compares a rule's path with the requested path octet by octet.
     fn slowly(written: &[u8], path: &[u8]) -> char {
         for (place, octet) in written.iter().enumerate() {
             match octet {

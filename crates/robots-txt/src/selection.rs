@@ -43,7 +43,7 @@ pub(super) struct OwnGroups {
     named: usize,
 }
 
-/// Results that are computed once for all later queries.
+/// The results that are computed once for all later queries.
 #[derive(Debug)]
 struct Prepared {
     index: Index,
@@ -99,7 +99,7 @@ impl Selection {
         }
     }
 
-    /// Returns the index of the first group that applies.
+    /// Returns the index of the first group that applies to the robot.
     pub(super) fn first_group(&self, parsed: &ParsedFile, dialect: &Dialect) -> Option<usize> {
         match (&self.own, self.prepared.get()) {
             (Some(own), _) => own.places.first().copied(),
@@ -250,7 +250,7 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
     Some([*own].into_iter().chain(joined).collect())
 }
 
-/// Agents of a group, in lower case.
+/// The agents of a group, in lower case.
 type Agents = BTreeSet<Vec<u8>>;
 
 /// A collection of distinct sets of agents.

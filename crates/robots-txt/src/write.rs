@@ -26,7 +26,7 @@ struct Line<'f> {
 enum Section {
     /// The line belongs to the group with this index.
     Group(usize),
-    /// The line does not belong to a group.
+    /// The line does not belong to any group.
     Outside,
     /// The line belongs to the same section as the previous line.
     Anywhere,

@@ -156,7 +156,7 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     }
 }
 
-/// Accepts one connection, and retries after failures.
+/// Accepts one connection from the listening socket, and retries after failures.
 async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
     let mut failures = 0_u32;
     loop {

@@ -28,9 +28,9 @@ const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 /// The PEM files of a certificate chain and its key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CertificateFiles {
-    /// The file with the certificate, followed by intermediate certificates.
+    /// The path of the file with the certificate, followed by intermediate certificates.
     pub certificate_file: PathBuf,
-    /// The file with the unencrypted private key.
+    /// The path of the file with the unencrypted private key.
     pub key_file: PathBuf,
 }
 
@@ -46,7 +46,7 @@ pub struct CertificateError {
 /// The validity period of a certificate, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
-    /// The start of the validity period, in seconds since 1970.
+    /// The first second of the validity period, in seconds since 1970.
     pub not_before: u64,
     /// The last second of the validity period, in seconds since 1970.
     pub not_after: u64,
@@ -58,7 +58,7 @@ pub struct Validity {
 pub struct CertificateState {
     /// The host names in the certificate.
     pub names: Vec<String>,
-    /// The file that contains the certificate.
+    /// The path of the file that contains the certificate.
     pub file: PathBuf,
     /// The validity period of the certificate; `None` until the first certificate has been issued.
     pub validity: Option<Validity>,
@@ -84,7 +84,7 @@ pub(super) struct Stamp {
 }
 
 impl CertificateError {
-    /// Returns the file that caused the error.
+    /// Returns the path of the file that caused the error.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -141,7 +141,7 @@ impl Certificate {
         })
     }
 
-    /// Logs a warning if the certificate should be renewed.
+    /// Logs a warning if the certificate has expired, expires soon, or is not valid yet.
     pub(super) fn warn_of_time(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
@@ -240,11 +240,11 @@ pub(super) fn time_trouble(
 /// The reason why the authorities in a file could not be loaded; callers format the message.
 #[derive(Debug)]
 pub(crate) enum UnusableAuthorities {
-    /// The file is unreadable, or its PEM is malformed.
+    /// The file of authorities is unreadable, or its PEM is malformed.
     File(pem::Error),
-    /// A certificate in the file is unusable.
+    /// A certificate in the file of authorities is unusable.
     Certificate(rustls::Error),
-    /// The file does not contain a certificate.
+    /// The file of authorities does not contain a certificate.
     None,
 }
 

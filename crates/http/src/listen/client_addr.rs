@@ -39,7 +39,7 @@ pub struct ClientAddr {
     pub direct: bool,
     /// Whether the client used HTTPS, as observed by the listener or reported by a trusted proxy.
     pub https: bool,
-    /// Whether the peer is a trusted proxy.
+    /// Whether the TCP peer is a trusted proxy.
     pub trusted: bool,
     /// Whether the value of `https` was observed or reported by a trusted proxy, rather than
     /// assumed.
@@ -170,7 +170,7 @@ impl TrustedProxies {
         self.resolve_from(origin, headers, None)
     }
 
-    /// Returns `true` if the peer is trusted.
+    /// Returns `true` if the peer is a trusted proxy.
     pub(super) fn trusts(&self, peer: Peer) -> bool {
         match peer {
             Peer::Tcp(addr) => self.contains(addr.ip()),
@@ -189,7 +189,7 @@ impl TrustedProxies {
         self.resolve_forwarded(origin, forwards.then_some(headers), learnt)
     }
 
-    /// Returns `true` if the client header is present.
+    /// Returns `true` if a client header is configured and present in the request.
     #[inline]
     pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
         matches!(&self.client_header, Some(ClientHeader::Address(name)) if headers.contains_key(name))

@@ -295,7 +295,7 @@ pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
     watch: IdleWatch,
-    /// Whether the connection accepts no more requests.
+    /// Whether the connection has stopped accepting requests.
     pub(super) is_finishing: bool,
 }
 

@@ -77,7 +77,7 @@ struct Head {
     asks_to_switch: bool,
 }
 
-/// The start of a line that arrives in pieces.
+/// The kept start of a line that arrives in pieces.
 #[derive(Debug, Default)]
 struct PartialLine {
     start: Vec<u8>,

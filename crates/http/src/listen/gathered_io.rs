@@ -80,7 +80,7 @@ impl<I: Write + Unpin> Gathering<I> {
         Poll::Ready(Ok(len))
     }
 
-    /// Sends the bytes gathered from several writes.
+    /// Sends the bytes that were gathered from several writes.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.gathered.get(self.sent..) {
             match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {

@@ -149,7 +149,7 @@ pin_project! {
     /// A future that resolves to a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
-        /// The service was ready and has been called.
+        /// The service was ready and has been called with the request.
         Calling {
             #[pin]
             future: F,

@@ -33,7 +33,7 @@ pub(super) struct Activity {
     reads_when_idle: AtomicU32,
     /// The number of requests with a body that the service is waiting for.
     awaited_bodies: AtomicU32,
-    /// The number of received body bytes.
+    /// The number of bytes received in request bodies.
     body_bytes: AtomicU64,
     /// Whether the last guarded request body was read to its end.
     body_ended: AtomicBool,
@@ -237,7 +237,7 @@ enum Phase {
     Upload(u64),
     /// The connection waits for the client to read the data that was sent.
     Stalled(u32),
-    /// The connection waits for the service's response.
+    /// The connection waits for the service to respond.
     Busy,
 }
 

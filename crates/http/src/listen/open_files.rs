@@ -26,7 +26,7 @@ pub struct OpenFileLimit {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
-    /// The maximum number of concurrent clients.
+    /// The maximum number of concurrent clients that the limit and the settings allow.
     pub clients: usize,
     wanted: usize,
 }
@@ -140,7 +140,7 @@ impl ClientPermits {
         }
     }
 
-    /// Waits for a permit to accept a client.
+    /// Waits for a permit to accept one client.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

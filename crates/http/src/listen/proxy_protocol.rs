@@ -20,7 +20,7 @@ const V1_SIGNATURE: &[u8] = b"PROXY ";
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProxySource {
-    /// The proxy forwards a connection from this client.
+    /// The proxy forwards a connection from the client with this address.
     Client(SocketAddr),
     /// The proxy forwards a connection from a client with an unknown address (`UNKNOWN`).
     Unknown,

@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr, sync::Arc};
 
-/// A set of proxy addresses that may change while a listener runs.
+/// A set of proxy addresses that may change while a listener is running.
 ///
 /// # Example
 ///
@@ -21,7 +21,7 @@ pub struct ProxySet {
 }
 
 impl ProxySet {
-    /// Creates a set that is identified by its name.
+    /// Creates a set of proxy addresses that is identified by its name.
     pub fn new(
         name: impl Into<Arc<str>>,
         contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,

@@ -35,7 +35,7 @@ pub struct RequestContext {
 pub struct OptionalBody(Option<Incoming>);
 
 impl RequestContext {
-    /// Returns the address of the client.
+    /// Returns the address of the request's client.
     pub fn client(&self) -> ClientAddr {
         self.client
     }

@@ -1,4 +1,4 @@
-//! Settings of a listener.
+//! The settings of a listener.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -7,13 +7,13 @@ use std::{
 
 use super::{address::ListenAddr, client_addr::TrustedProxies, tls::Tls};
 
-/// Settings of one listener.
+/// The settings of one listener.
 ///
 /// With the [`Default`] settings, a listener listens on 127.0.0.1:8080 without TLS and trusts no
 /// proxy.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// The address to listen on.
+    /// The address on which the listener accepts connections.
     pub addr: ListenAddr,
     /// The permissions of a Unix socket's file.
     pub unix_mode: u32,

@@ -80,7 +80,7 @@ pub(super) enum AcceptedSocket {
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// A connection as seen by the HTTP implementation.
+/// A connection as seen by the HTTP implementation, with or without TLS.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Transport),

@@ -65,7 +65,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Swaps the head of a request with that of the message.
+    /// Swaps the head of a request with the head of the message.
     pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
         let parts = &mut self.parts;
         parts.version = request.version();
@@ -100,7 +100,7 @@ pub(super) enum Failure {
     Response(Box<dyn Error + Send + Sync>),
     /// The connection ended before any byte of a response was received.
     NoResponse(Box<dyn Error + Send + Sync>),
-    /// The upstream did not respond within the given time.
+    /// The upstream did not respond within this time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
     ClientSilent,
@@ -147,7 +147,7 @@ impl Failure {
     }
 }
 
-/// Options for sending requests.
+/// The options for sending a request to the upstream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,

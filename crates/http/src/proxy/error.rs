@@ -26,12 +26,12 @@ pub enum ProxyError {
     /// The file of trusted certificates is unusable.
     #[error("{}: the file {reason}", .file.display())]
     CaFile {
-        /// The path of the unusable file.
+        /// The path of the unusable file of trusted certificates.
         file: PathBuf,
-        /// The reason why the file is unusable.
+        /// The reason why the file of trusted certificates is unusable.
         reason: String,
     },
-    /// The system has no trusted certificates.
+    /// The operating system has no trusted certificates.
     #[error(
         "the system has no trusted certificates for HTTPS: {0}; install the ca-certificates package, or configure your own file"
     )]
@@ -42,7 +42,7 @@ pub enum ProxyError {
     /// The health check of the upstream failed.
     #[error("upstream {url} is unhealthy: {reason}")]
     Unhealthy {
-        /// The URL of the upstream.
+        /// The URL of the upstream server.
         url: String,
         /// The reason for the failed health check.
         reason: String,
@@ -50,9 +50,9 @@ pub enum ProxyError {
     /// The upstream does not accept connections.
     #[error("cannot connect to upstream {url}: {}", with_step(.source.as_ref()))]
     Connect {
-        /// The upstream URL.
+        /// The URL of the upstream server.
         url: String,
-        /// The error returned by the system.
+        /// The error that occurred while connecting.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The upstream did not respond to a connection attempt in time.
@@ -60,9 +60,9 @@ pub enum ProxyError {
         "could not connect to upstream {url} within {after:?}; check the address and any firewalls in between"
     )]
     ConnectTimeout {
-        /// The upstream URL.
+        /// The URL of the upstream server.
         url: String,
-        /// The timeout that was exceeded.
+        /// The connect timeout that was exceeded.
         after: Duration,
     },
 }
@@ -113,7 +113,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Http1Error {
-    /// Reading from or writing to the connection failed.
+    /// Reading from or writing to the connection to the upstream failed.
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     /// The connection ended before the response head was complete.

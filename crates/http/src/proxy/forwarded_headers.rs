@@ -52,7 +52,7 @@ impl ForwardedHeaders {
         None
     }
 
-    /// Adds the headers to the existing headers.
+    /// Adds the forwarding headers to the existing headers.
     pub(super) fn insert(&self, headers: &mut HeaderMap) {
         let Some(client) = &self.client else {
             headers.insert(X_FORWARDED_HOST, self.host.clone());
@@ -73,7 +73,7 @@ impl ForwardedHeaders {
         }
     }
 
-    /// Writes the headers as HTTP/1.1 header lines.
+    /// Writes the forwarding headers as HTTP/1.1 header lines.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
         let Self { client, host } = self;
         let before_host: &[u8] = match client {

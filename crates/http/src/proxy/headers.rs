@@ -130,7 +130,7 @@ pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Sets a header to a fixed value.
+/// Sets a header to a static value.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.insert(name, HeaderValue::from_static(value));
 }

@@ -139,7 +139,7 @@ pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     *request.version_mut() = Version::HTTP_2;
 }
 
-/// Converts an unsent request back into one for HTTP/1.1.
+/// Converts an unsent request for HTTP/2 back into a request for HTTP/1.1.
 pub(super) fn to_http1<B: hyper::body::Body>(request: &mut Request<B>) {
     let uri = mem::take(request.uri_mut()).into_parts();
     let host = uri

@@ -46,7 +46,7 @@ pub(super) struct Pool {
     max_kept: usize,
 }
 
-/// The part of the pool used by one thread.
+/// The part of a connection pool that is used by one thread.
 ///
 /// The shard is aligned to two cache lines, which processors fetch together, so that threads share
 /// no cache lines.
@@ -89,7 +89,7 @@ impl Pool {
         }
     }
 
-    /// Returns the number of this thread's shard.
+    /// Returns the number of the current thread's shard.
     pub(super) fn here(&self) -> usize {
         current_shard(self.shards.len())
     }

@@ -28,7 +28,7 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// A body that is entirely in memory.
+/// A response body that is entirely in memory.
 struct BufferedBody {
     data: Option<Bytes>,
     /// Whether the length is announced; if not, the body is sent in chunks, in the same way as it
@@ -151,7 +151,7 @@ impl fmt::Debug for ProxyBody {
     }
 }
 
-/// The body of an HTTP/2 stream.
+/// A response body that is streamed over HTTP/2.
 struct Http2Body {
     body: Incoming,
     /// The stream and the slot, which are dropped at the end of the body or earlier.

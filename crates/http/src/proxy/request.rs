@@ -96,7 +96,7 @@ impl AddedHeaders {
     }
 }
 
-/// Rewrites the request head for the upstream.
+/// Rewrites the head of a request for the upstream.
 ///
 /// # Errors
 ///

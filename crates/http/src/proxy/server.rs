@@ -80,7 +80,7 @@ impl Server {
         self.upstream.protocol != Protocol::H2c
     }
 
-    /// Checks that the server accepts a connection.
+    /// Checks whether the server accepts a connection.
     pub(super) async fn check(&self) -> Result<(), ConnectError> {
         let connecting = self.connector.stream(&self.upstream, false);
         connecting.await.map(|_| ())

@@ -32,7 +32,7 @@ impl ServerSet {
         self.0 |= 1 << number;
     }
 
-    /// Returns the number of servers.
+    /// Returns the number of servers in the set.
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -53,7 +53,7 @@ impl Servers {
         })
     }
 
-    /// Returns `true` if there is more than one server.
+    /// Returns `true` if the upstream has more than one server.
     pub(super) fn are_several(&self) -> bool {
         !self.all.is_empty()
     }

@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 
 use super::error::ProxyError;
 
-/// Settings of a reverse proxy.
+/// The settings of a reverse proxy.
 #[derive(Clone, Debug)]
 pub struct ProxySettings {
     /// The URLs of the upstream's servers: one to 64 equivalent servers.

@@ -24,7 +24,7 @@ pub(super) struct Upstream {
 /// The address of an upstream server.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
-    /// The scheme and authority of a TCP address.
+    /// A TCP address, stored as a URI with scheme and authority.
     Tcp(Uri),
     Unix(PathBuf),
 }

@@ -7,7 +7,7 @@ use super::{
     warnings::{Warnings, quote},
 };
 
-/// Returns `true` for an http or https URL with a host.
+/// Returns `true` if a value is an http or https URL with a host.
 pub(super) fn is_absolute_url(value: &[u8]) -> bool {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         let (start, rest) = value.split_at_checked(scheme.len())?;

@@ -400,7 +400,7 @@ impl Field {
         find(&FORGIVEN, begins)
     }
 
-    /// Returns the field name that was probably intended.
+    /// Returns the field name that was probably intended by a misspelt name.
     pub(super) fn nearest(name: &[u8]) -> Option<&'static str> {
         nearest(name, FIELDS.iter().map(|(known, _)| *known))
     }

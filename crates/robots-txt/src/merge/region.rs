@@ -262,7 +262,7 @@ struct Branch<'t> {
     other: &'t [Token],
     /// The number of common tokens found before this branch.
     behind: usize,
-    /// The next common token, if any.
+    /// The next token of the common pattern, if any.
     next: Option<Token>,
 }
 

@@ -30,7 +30,7 @@ const MAX_LENGTH: usize = 2_000;
 /// The maximum number of steps to compute the intersections of rules.
 const MAX_STEPS: usize = 2_000_000;
 
-/// A rule as written in a file.
+/// A rule as written in a robots.txt file.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct RuleLine {
     pub(super) allow: bool,

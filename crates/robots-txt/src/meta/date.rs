@@ -2,7 +2,7 @@
 
 use crate::http_date::days_since_1970;
 
-/// The maximum length of a date in characters.
+/// The maximum length of the text of a date in characters.
 // `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54 characters.
 const MAX_CHARS: usize = 64;
 

@@ -63,7 +63,7 @@ pub struct Statement {
     /// The name of the tag, or the token in the header, as written; empty for a header without a
     /// token.
     pub token: String,
-    /// The text of the list item, as written.
+    /// The text of the list item that contains the directive, as written.
     pub text: String,
 }
 
@@ -124,7 +124,7 @@ impl RobotsMeta {
         }
     }
 
-    /// Adds the statements of another collection.
+    /// Adds the statements of another `RobotsMeta`.
     pub fn extend(&mut self, other: Self) {
         for statement in other.everybody {
             put(&mut self.everybody, statement);

@@ -28,7 +28,7 @@ pub struct UnavailableAfter {
 }
 
 impl UnavailableAfter {
-    /// Parses a date; returns `None` if it is invalid.
+    /// Parses a date; returns `None` if the date is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_ascii();

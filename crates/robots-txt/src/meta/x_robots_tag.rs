@@ -67,7 +67,7 @@ impl XRobotsTag {
         }
     }
 
-    /// Returns the rules for all robots.
+    /// Returns the rules that apply to all robots, if there are any.
     #[must_use]
     pub fn everybody(&self) -> Option<&RobotsDirectives> {
         self.everybody.as_ref().map(|rules| &rules.directives)

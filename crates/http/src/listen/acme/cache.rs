@@ -11,19 +11,20 @@ use std::{
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ACCOUNT: &str = "account.json";
-/// The maximum size of an account file.
+/// The maximum size of an ACME account file.
 const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
 /// The maximum length of a cache directory's name; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The cache directory for one authority.
+/// The cache directory for one certificate authority.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
 }
 
 impl Cache {
-    /// Creates the cache for an authority; nothing is written before [`Cache::prepare`] is called.
+    /// Creates the cache for a certificate authority; nothing is written before [`Cache::prepare`]
+    /// is called.
     ///
     /// Each authority has its own directory, so certificates from a staging authority are never
     /// mistaken for certificates from another authority.

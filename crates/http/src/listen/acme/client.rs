@@ -1,4 +1,5 @@
-//! An HTTP client for requests to the authority, which uses only HTTPS and enforces limits.
+//! An HTTP client for requests to a certificate authority, which uses only HTTPS and enforces
+//! limits.
 
 use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -17,9 +18,9 @@ use tokio::time;
 use super::settings::AcmeError;
 use crate::listen::{UnusableAuthorities, read_authorities};
 
-/// The timeout for one request to the authority, including the response.
+/// The timeout for one request to a certificate authority, including the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum size of one response from the authority.
+/// The maximum size of one response from a certificate authority.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// An ACME client for one certificate authority.

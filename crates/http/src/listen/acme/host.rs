@@ -16,7 +16,7 @@ use super::{
     order::OrderError,
 };
 
-/// The delay after an authority has refused an order because of its rate limit.
+/// The delay after a certificate authority has refused an order because of its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
 /// The maximum delay after failed certificate orders.
 const MAX_WAIT: Duration = Duration::from_hours(6);
@@ -88,7 +88,8 @@ impl Host {
         }
     }
 
-    /// Returns the time until the next order; `now` is in seconds since the Unix epoch.
+    /// Returns the time until the host's next certificate order; `now` is in seconds since the Unix
+    /// epoch.
     pub(super) fn wait(&self, now: u64) -> Duration {
         let state = self.lock();
         let seconds = state.certificate.as_ref().map_or(0, |certificate| {

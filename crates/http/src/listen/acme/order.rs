@@ -49,7 +49,7 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority does not recognise the account (RFC 8555 §6.7).
+    /// Returns `true` if the certificate authority does not recognise the account (RFC 8555 §6.7).
     pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
@@ -193,7 +193,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Makes text from the authority safe for the log.
+/// Makes text from the certificate authority safe for the log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars

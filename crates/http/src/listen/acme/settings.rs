@@ -22,12 +22,12 @@ pub struct AcmeSettings {
     pub contacts: Vec<String>,
     /// The URL of the authority's ACME directory, or `letsencrypt` or `staging`.
     pub directory: String,
-    /// The directory for the account, keys and certificates.
+    /// The directory in which the account, keys and certificates are stored.
     pub cache: PathBuf,
     /// A PEM file with the authorities trusted for connections to the ACME server, instead of the
     /// system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether the authority's terms of service are accepted.
+    /// Whether the certificate authority's terms of service are accepted.
     pub agree_to_terms: bool,
     /// The delay after an order; the delay triples with each failed order, up to six hours.
     pub retry_wait: Duration,
@@ -48,9 +48,9 @@ pub enum AcmeError {
     /// No certificate can be ordered for a host.
     #[error("cannot order a certificate for {host:?}: {reason}")]
     Host {
-        /// The name of the rejected host.
+        /// The name of the host for which no certificate can be ordered.
         host: String,
-        /// The reason why the host is rejected.
+        /// The reason why no certificate can be ordered for the host.
         reason: &'static str,
     },
     /// The same host is configured twice with different settings.
@@ -72,9 +72,9 @@ pub enum AcmeError {
     /// The file of trusted certificate authorities is unusable.
     #[error("{}: {reason}", file.display())]
     CaFile {
-        /// The path of the unusable file.
+        /// The path of the unusable file of trusted authorities.
         file: PathBuf,
-        /// The reason why the file is unusable.
+        /// The reason why the file of trusted authorities is unusable.
         reason: String,
     },
 }
@@ -108,7 +108,7 @@ impl AcmeError {
 }
 
 impl AcmeSettings {
-    /// Checks the settings without ordering anything.
+    /// Checks the settings without ordering a certificate.
     ///
     /// # Errors
     ///
@@ -118,7 +118,8 @@ impl AcmeSettings {
         self.clone().validated().map(drop)
     }
 
-    /// Validates the settings and normalises hosts, contacts and directory for sending.
+    /// Validates the settings, and normalises the hosts, the contacts and the directory for
+    /// sending.
     pub(super) fn validated(self) -> Result<Self, AcmeError> {
         let directory = match &*self.directory {
             "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),

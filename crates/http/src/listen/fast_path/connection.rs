@@ -42,7 +42,7 @@ pub(in super::super) enum End {
 }
 
 pin_project! {
-    /// Plain requests on a connection, and their responses.
+    /// The state of serving plain requests on a connection.
     pub(in super::super) struct Plain<'c, S: HttpService> {
         service: &'c mut ConnectionService<S>,
         io: &'c mut PlainIo,
@@ -79,7 +79,7 @@ pin_project! {
             framing: Framing,
             is_last: bool,
         },
-        /// The response is encoded but possibly not fully sent.
+        /// The response has been encoded completely, but may not have been sent completely.
         Sending {
             is_last: bool,
         },

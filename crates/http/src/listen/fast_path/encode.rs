@@ -59,7 +59,7 @@ pub(super) enum Framing {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EncodedHead {
     pub(super) framing: Framing,
-    /// Whether the connection is closed after this response.
+    /// Whether the connection is closed after the response.
     pub(super) is_last: bool,
 }
 
@@ -217,7 +217,7 @@ struct Writer<'o> {
     length: BodyLength,
     options: ResponseOptions,
     may_have_body: bool,
-    /// The framing specified by the headers, if any.
+    /// The framing that the response's headers specify, if any.
     framing: Option<Framing>,
     /// Whether the `Connection` and `Trailer` headers have been written.
     is_written: [bool; 2],
@@ -303,7 +303,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes all values of a header on one line.
+    /// Writes all values of a response header on one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
         let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;

@@ -46,7 +46,7 @@ pub(super) enum ParseResult {
         len: usize,
         notes: RequestNotes,
     },
-    /// The request must be handled by hyper.
+    /// The request is not plain and must be handled by hyper.
     Odd,
 }
 

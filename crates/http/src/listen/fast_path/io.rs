@@ -98,7 +98,7 @@ impl PlainIo {
         Poll::Ready(Ok(buffer.get(..len).unwrap_or_default()))
     }
 
-    /// Sends all buffered output.
+    /// Sends all buffered output to the client.
     pub(super) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,

@@ -36,7 +36,7 @@ pub(in super::super) struct RequestNotes {
     pub(in super::super) forwards: bool,
 }
 
-/// A cache of header lines.
+/// A cache of header lines that were received before.
 ///
 /// A client sends nearly the same head each time, and so do similar clients. A line that equals an
 /// earlier line byte for byte has already been validated and has the same meaning. Most lines are
@@ -70,7 +70,7 @@ struct HeadFacts {
     forwards: bool,
 }
 
-/// Calls a function with the cache of this thread.
+/// Calls a function with the current thread's cache of header lines.
 pub(super) fn with_cache<T>(parse: impl FnOnce(&mut LineCache) -> T) -> T {
     CACHE.with_borrow_mut(parse)
 }
@@ -225,7 +225,7 @@ impl CacheLookup<'_> {
     }
 }
 
-/// Returns the hash of all bytes of a line.
+/// Returns a hash of all bytes in a header line.
 ///
 /// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). No secret key is needed,
 /// because lines are compared in full: a client that causes collisions only disables the caching of

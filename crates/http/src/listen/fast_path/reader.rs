@@ -36,20 +36,20 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// The next result of a [`PlainReader`].
+/// The result of adding bytes to a [`PlainReader`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
     /// A request that the fast path can serve.
     Plain {
-        /// The request without its body.
+        /// The request, which has no body.
         request: Box<Request<()>>,
         /// Whether the client closes the connection after the response.
         closes: bool,
     },
     /// More bytes of the request head are needed.
     Partial,
-    /// The remaining bytes must be handled by hyper.
+    /// The next request is not plain, so hyper must handle the remaining bytes.
     Odd,
 }
 

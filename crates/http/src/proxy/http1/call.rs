@@ -87,7 +87,7 @@ pub(in super::super) struct Call {
     seen: usize,
 }
 
-/// The progress in sending a request.
+/// The state of sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,

@@ -13,7 +13,7 @@ const MAX_LINE_BYTES: usize = 4 * 1024;
 /// The maximum size of all chunk extensions, which are ignored but must be limited (RFC 9112
 /// §7.1.1).
 const MAX_EXTENSION_BYTES: usize = 16 * 1024;
-/// The maximum size of all trailers.
+/// The maximum total size of the trailers.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
 /// The maximum number of trailer lines (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;

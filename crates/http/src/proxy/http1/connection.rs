@@ -17,7 +17,7 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// The size of one read; a small response needs only one.
+/// The size of one read from the upstream; a small response needs only one read.
 const READ_BYTES: usize = 8 * 1024;
 /// The maximum size of one read from a large response, which is also the amount that the proxy
 /// buffers for a slow client.

@@ -28,7 +28,7 @@ pub(in super::super) struct PendingBody {
     pub(super) closes: bool,
     /// The rest of the request that still has to be sent.
     pub(super) upload: Option<Box<Upload>>,
-    /// Whether the headers include hop-by-hop headers.
+    /// Whether the response's headers include hop-by-hop headers.
     pub(in super::super) has_hop_headers: bool,
 }
 

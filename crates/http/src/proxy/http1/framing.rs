@@ -8,11 +8,11 @@ use super::{super::error::Http1Error, chunks::Chunks};
 /// The framing of an HTTP/1 response body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// The response has no body (rule 1).
+    /// The response has no body (RFC 9112 §6.3, rule 1).
     None,
     Length(u64),
     Chunked,
-    /// The response body ends when the connection is closed (rule 8).
+    /// The response body ends when the connection is closed (RFC 9112 §6.3, rule 8).
     Close,
 }
 

@@ -261,7 +261,7 @@ impl CachedLine {
 }
 
 impl LineLearner<'_> {
-    /// Caches the next parsed line of the head.
+    /// Caches the next parsed line of the response head.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
         let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();

@@ -7,7 +7,7 @@ use http::{
 
 use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
-/// The maximum number of headers of a response.
+/// The maximum number of headers in a response.
 pub(super) const MAX_HEADERS: usize = 100;
 /// The maximum length of a body. Clients that use signed numbers would treat a larger length as
 /// negative.

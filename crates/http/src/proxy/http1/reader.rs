@@ -43,7 +43,7 @@ pub struct ResponseReader {
 pub enum ResponsePart {
     /// The status and headers, without the usual hop-by-hop headers.
     Head(StatusCode, HeaderMap),
-    /// Bytes of the response body.
+    /// A piece of the response body.
     Data(Bytes),
     /// Trailers after the response body.
     Trailers(HeaderMap),
@@ -81,7 +81,7 @@ impl ResponseReader {
         }))
     }
 
-    /// Ends the response because the connection has ended.
+    /// Ends the response because the connection to the server has ended.
     ///
     /// # Errors
     ///

@@ -115,7 +115,7 @@ impl Surroundings {
         None
     }
 
-    /// Processes an end tag.
+    /// Processes an end tag, which may end an open element.
     pub(super) fn end(&mut self, name: &[u8]) {
         match (name, self.open.last()) {
             (b"template", _) if self.templates > 0 => {
