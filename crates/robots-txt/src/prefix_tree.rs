@@ -1,5 +1,5 @@
-//! A prefix tree of plain paths. A search examines each octet of a path once, regardless of the
-//! number of rules.
+//! A prefix tree of plain paths. A search examines each octet of the requested path once,
+//! regardless of the number of rules.
 
 use memchr::memchr;
 

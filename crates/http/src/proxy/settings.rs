@@ -57,7 +57,7 @@ pub struct ServerState {
     pub url: String,
     /// Whether the server is healthy, so that requests are sent to it normally.
     pub is_healthy: bool,
-    /// The number of requests whose response has not ended, including open tunnels.
+    /// The number of requests whose responses have not ended, including open tunnels.
     pub in_flight: u64,
     /// The number of requests since the proxy started, including those in flight.
     pub requests: u64,

@@ -400,7 +400,8 @@ impl Field {
         find(&FORGIVEN, begins)
     }
 
-    /// Returns the field name that was probably intended by a misspelt name.
+    /// Returns the known field name that is most similar to a misspelt name, if any is similar
+    /// enough.
     pub(super) fn nearest(name: &[u8]) -> Option<&'static str> {
         nearest(name, FIELDS.iter().map(|(known, _)| *known))
     }

@@ -356,7 +356,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the index of the first name that starts with the word, which needs three letters.
+/// Returns the index of the first name that starts with the word of at least three letters.
 fn starts_one_of(names: &[&str], word: &[u8]) -> Option<usize> {
     let is_start = |name: &&str| {
         let start = name.as_bytes().get(..word.len());

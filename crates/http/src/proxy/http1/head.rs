@@ -143,7 +143,7 @@ fn parse_complete(
     head.map(ParseResult::Final)
 }
 
-/// Returns the position after the end of the response head, which is the first empty line.
+/// Returns the position after the first empty line, which ends the response head.
 ///
 /// A recipient may treat a bare line feed as a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
